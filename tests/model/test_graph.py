@@ -1,0 +1,286 @@
+"""From files to graphs: order, bodies, functions, types, and graphs that make no sense."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import networkx as nx
+import onnx
+import pytest
+from onnx import inliner, parser
+
+from tests.model.wirebytes import model
+from trtlint.model import infer as infer_module
+from trtlint.model.errors import ModelError
+from trtlint.model.infer import InferenceError, infer
+from trtlint.model.load import Model, load
+from trtlint.model.origin import origin
+
+
+def loaded(folder: Path, proto: onnx.ModelProto | str) -> Model:
+    path = folder / "model.onnx"
+    onnx.save(model(proto) if isinstance(proto, str) else proto, path)
+    return load(path)
+
+
+def error(folder: Path, proto: onnx.ModelProto | str) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        loaded(folder, proto)
+    assert "\n" not in caught.value.message
+    return caught.value
+
+
+def types(model_: Model) -> dict[str, str]:
+    return {value.name: value.type_text for node in model_.graph.nodes for value in node.outputs}
+
+
+# ---- graphs
+
+
+def test_nodes_edges_and_types(tmp_path: Path) -> None:
+    result = loaded(
+        tmp_path,
+        "g (float[N, 8] x, float[8, 4] w) => (float[N, 4] y) { m = MatMul(x, w)\n"
+        "s = Softmax(m) y = Add(s, m) }",
+    )
+    graph = result.graph
+    matmul, softmax, add = graph.nodes
+    assert [node.index for node in graph.nodes] == [0, 1, 2]
+    assert types(result) == {"m": "f32[N,4]", "s": "f32[N,4]", "y": "f32[N,4]"}
+    assert matmul.output.uses == [(softmax, 0), (add, 1)]
+    assert sorted(key for _, _, key in graph.nx.out_edges(matmul, keys=True)) == [(0, 0), (0, 1)]
+    assert [value.name for value in graph.inputs] == ["x", "w"]
+    assert add.output.is_output
+    assert not matmul.output.is_output
+    assert result.opset == 17
+
+
+def test_nodes_out_of_order_are_sorted(tmp_path: Path) -> None:
+    proto = model("g (float[2] x) => (float[2] z) { y = Relu(x) z = Abs(y) }")
+    nodes = [proto.graph.node[1], proto.graph.node[0]]
+    reordered = onnx.ModelProto()
+    reordered.CopyFrom(proto)
+    del reordered.graph.node[:]
+    reordered.graph.node.extend(nodes)
+    assert [node.op for node in loaded(tmp_path, reordered).graph.nodes] == ["Relu", "Abs"]
+
+
+def test_bodies_are_part_of_the_graph(tmp_path: Path) -> None:
+    graph = loaded(
+        tmp_path,
+        """g (float[2] x, bool p) => (float[2] z) {
+            y = Relu(x)
+            [branch] z = If (p) <
+                then_branch = t () => (float[2] a) { a = Abs(y) },
+                else_branch = e () => (float[2] b) { b = Neg(x) }
+            >
+        }""",
+    ).graph
+    (absolute,) = graph.by_op("Abs")
+    (branch,) = graph.by_op("If")
+    (relu,) = graph.by_op("Relu")
+    assert absolute.path == "branch/then_branch/Abs_0"
+    assert absolute.scope == "branch/then_branch"
+    assert graph.owner(absolute) is branch
+    assert graph.owner(branch) is None
+    assert absolute.inputs == (relu.output,)
+    assert nx.has_path(graph.nx, relu, branch)
+    assert [node.op for node in graph.nodes][-1] == "If"
+
+
+def test_bodies_nested_deep(tmp_path: Path) -> None:
+    text = "a = Abs(x)"
+    for depth in range(25):
+        name = "a" if depth == 0 else f"z{depth - 1}"
+        text = (
+            f"z{depth} = If (p) <then_branch = t () => (float[2] {name}) {{ {text} }},"
+            f" else_branch = e () => (float[2] q) {{ q = Neg(x) }}>"
+        )
+    graph = loaded(tmp_path, f"g (float[2] x, bool p) => (float[2] z24) {{ {text} }}").graph
+    assert graph.count("If") == 25
+    (node,) = graph.by_op("Abs")
+    assert node.path.count("then_branch") == 25
+
+
+def test_nodes_without_and_with_repeated_names(tmp_path: Path) -> None:
+    graph = loaded(
+        tmp_path, "g (float[2] x) => (float[2] d) { a = Abs(x) [n] b = Abs(a) [n] c = Abs(b) [n] d = Abs(c) }"
+    ).graph
+    assert [node.path for node in graph.nodes] == ["Abs_0", "n", "n#2", "n#3"]
+
+
+def test_old_models_list_initializers_as_inputs(tmp_path: Path) -> None:
+    proto = model("g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }", 3, 7)
+    assert [value.name for value in loaded(tmp_path, proto).graph.inputs] == ["x"]
+
+
+def test_graphs_that_make_no_sense(tmp_path: Path) -> None:
+    cycle = error(tmp_path, "g (float[2] x) => (float[2] y) { [a] y = Add(x, z) [b] z = Abs(y) }")
+    assert "cycle" in cycle.message
+    assert cycle.node in {"a", "b"}
+    own = error(tmp_path, "g (float[2] x) => (float[2] y) { [a] y = Add(x, y) }")
+    assert (own.node, "cycle" in own.message) == ("a", True)
+    twice = error(tmp_path, "g (float[2] x) => (float[2] y) { [a] y = Abs(x) [b] y = Abs(x) }")
+    assert (twice.node, twice.message) == ("b", "the value 'y' is defined twice")
+    dangling = error(tmp_path, "g (float[2] x) => (float[2] y) { [a] y = Add(x, gone) }")
+    assert (dangling.node, dangling.message) == ("a", "nothing defines the value 'gone'")
+    proto = model("g (float[2] x) => (float[2] y) { y = Abs(x) }")
+    proto.graph.input.append(proto.graph.input[0])
+    assert error(tmp_path, proto).message == "the value 'x' is defined twice"
+    proto = model("g (float[2] x) => (float[2] y) { y = Abs(x) }")
+    proto.graph.output[0].name = "z"
+    assert error(tmp_path, proto).message == "nothing defines the value 'z'"
+    through = "g (float[2] x, bool p) => (float[2] z) { [c] z = If (p) <"
+    through += "then_branch = t () => (float[2] a) { a = Abs(z) }> }"
+    assert "cycle" in error(tmp_path, through).message
+
+
+def test_custom_operators_have_unknown_types(tmp_path: Path) -> None:
+    proto = parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 17, "mine": 1]>
+        g (float[2] x) => (float[2] z) { y = mine.Plugin(x) u = Relu(y) z = Abs(x) }"""
+    )
+    assert types(loaded(tmp_path, proto)) == {"y": "", "u": "", "z": "f32[2]"}
+
+
+def test_declared_types_survive_a_failed_inference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(infer_module, "SECONDS", 0.0)
+    result = loaded(
+        tmp_path, "g (float[2] x) => (float[2] y) <float[2] a> { a = Abs(x) b = Abs(a) y = Abs(b) }"
+    )
+    assert types(result) == {"a": "f32[2]", "b": "", "y": "f32[2]"}
+    assert result.notes == ("shape inference failed, only declared types are known: it took more than 0 s",)
+
+
+def test_new_opsets_are_noted(tmp_path: Path) -> None:
+    proto = model("g (float[2] x) => (float[2] y) { y = Abs(x) }", ir_version=99, opset=9999)
+    assert loaded(tmp_path, proto).notes[0].startswith("opset 9999 is new")
+
+
+def test_ten_thousand_nodes(tmp_path: Path) -> None:
+    lines = "\n".join(f"[n{i}] v{i + 1} = Abs(v{i})" for i in range(10_000))
+    proto = model(f"g (float[2] v0) => (float[2] v10000) {{ {lines} }}")
+    path = tmp_path / "model.onnx"
+    onnx.save(proto, path)
+    best = min(_seconds(path) for _ in range(3))
+    assert best < 3.0  # a fraction of a second on an idle machine
+
+
+def _seconds(path: Path) -> float:
+    start = time.perf_counter()
+    assert len(load(path).graph.nodes) == 10_000
+    return time.perf_counter() - start
+
+
+# ---- inference in a process of its own
+
+
+def test_inference_that_allocates_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(infer_module, "SECONDS", 1.0)
+    proto = model("g (float[2] x, int64[1000000000000] s) => (y) { y = Slice(x, s, s) }")
+    with pytest.raises(InferenceError, match=r"more than 1 s|too much memory"):
+        infer(proto.SerializeToString())
+
+
+def test_inference_of_nonsense_says_why() -> None:
+    with pytest.raises(InferenceError, match=r"malformed|parse"):
+        infer(b"\x08\xff")
+
+
+# ---- functions
+
+FUNCTIONS = """
+<ir_version: 8, opset_import: ["": 17, "l": 1]>
+g (float[4] x, bool p) => (float[4] z) {
+    [first] t = l.outer<alpha=2.0>(x)
+    [second] y = l.outer(t)
+    [third] z = If (p) <
+        then_branch = a () => (float[4] u) { [inner] u = l.outer<alpha=3.0>(y) },
+        else_branch = b () => (float[4] v) { v = Abs(y) }
+    >
+}
+<domain: "l", opset_import: ["": 17, "l": 1]>
+outer <alpha: float = 1.0> (a) => (b) { [c] h = l.half(a) [d] b = LeakyRelu<alpha: float = @alpha>(h) }
+<domain: "l", opset_import: ["": 17]>
+half (a) => (b) { two = Constant<value_float = 2.0>() [e] b = Div(a, two) }
+"""
+
+
+def test_functions_are_inlined_with_their_scope(tmp_path: Path) -> None:
+    result = loaded(tmp_path, parser.parse_model(FUNCTIONS))
+    graph = result.graph
+    assert [node.path for node in graph.by_op("LeakyRelu")] == [
+        "first/d",
+        "second/d",
+        "third/then_branch/inner/d",
+    ]
+    assert next(node.path for node in graph.by_op("Div")) == "first/c/e"
+    assert [node.attribute("alpha") for node in graph.by_op("LeakyRelu")] == [2.0, 1.0, 3.0]
+    assert set(types(result).values()) == {"f32[4]", "f32[]"}
+    assert not result.notes
+
+
+def test_inlining_agrees_with_the_library(tmp_path: Path) -> None:
+    proto = parser.parse_model(FUNCTIONS)
+    theirs = inliner.inline_local_functions(proto)
+    ours = loaded(tmp_path, proto).graph
+    assert [node.op for node in ours.nodes if not node.scope] == [node.op_type for node in theirs.graph.node]
+
+
+def test_bodies_inside_functions_do_not_catch_the_callers_values(tmp_path: Path) -> None:
+    graph = loaded(
+        tmp_path,
+        parser.parse_model(
+            """<ir_version: 8, opset_import: ["": 17, "l": 1]>
+            g (float[4] x, bool p) => (float[4] y) { [call] y = l.f(x, p) }
+            <domain: "l", opset_import: ["": 17]>
+            f (a, c) => (b) {
+                b = If (c) <
+                    then_branch = t () => (float[4] r) { x = Abs(a) r = Neg(x) },
+                    else_branch = e () => (float[4] s) { s = Relu(a) }
+                >
+            }"""
+        ),
+    ).graph
+    (absolute,) = graph.by_op("Abs")
+    assert absolute.inputs == (graph.inputs[0],)
+
+
+def test_functions_written_for_another_opset_are_noted(tmp_path: Path) -> None:
+    text = FUNCTIONS.replace("half (a)", "half (a)").replace(
+        '<domain: "l", opset_import: ["": 17]>', '<domain: "l", opset_import: ["": 13, "extra": 1]>'
+    )
+    result = loaded(tmp_path, parser.parse_model(text))
+    assert "written for opset 13" in result.notes[0]
+    assert result.opsets["extra"] == 1
+    assert result.graph.count("Div") == 3
+
+
+def test_nodes_of_a_function_inherit_the_calls_metadata(tmp_path: Path) -> None:
+    proto = parser.parse_model(FUNCTIONS)
+    proto.graph.node[0].metadata_props.add(key="pkg.torch.onnx.name_scopes", value="['', 'blocks.0', 'mul']")
+    result = loaded(tmp_path, proto)
+    places = [origin(result, node).stable_module for node in result.graph.by_op("Div")]
+    assert places == ["blocks.0", None, None]
+
+
+def test_functions_that_call_themselves(tmp_path: Path) -> None:
+    text = FUNCTIONS.replace("[e] b = Div(a, two)", "[e] b = l.outer(a)")
+    assert "calls itself" in error(tmp_path, parser.parse_model(text)).message
+
+
+def test_functions_that_expand_without_measure(tmp_path: Path) -> None:
+    text = '<ir_version: 8, opset_import: ["": 17, "l": 1]>\ng (float x) => (float y) { y = l.f0(x) }\n'
+    for i in range(40):
+        calls = f"c = l.f{i + 1}(a) b = l.f{i + 1}(c)"
+        text += f'<domain: "l", opset_import: ["": 17, "l": 1]> f{i} (a) => (b) {{ {calls} }}\n'
+    text += '<domain: "l", opset_import: ["": 17, "l": 1]> f40 (a) => (b) { b = Abs(a) }\n'
+    assert "expand to more than" in error(tmp_path, parser.parse_model(text)).message
+
+
+def test_functions_that_call_each_other_too_deep(tmp_path: Path) -> None:
+    text = '<ir_version: 8, opset_import: ["": 17, "l": 1]>\ng (float x) => (float y) { y = l.f0(x) }\n'
+    for i in range(2000):
+        text += f'<domain: "l", opset_import: ["": 17, "l": 1]> f{i} (a) => (b) {{ b = l.f{i + 1}(a) }}\n'
+    assert "deep" in error(tmp_path, parser.parse_model(text)).message

@@ -1,0 +1,124 @@
+"""What is known of values before any input is fed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.graphs import model_of
+from trtlint.model.folding import Array
+from trtlint.model.load import Model
+
+
+def value(model: Model, name: str) -> Array | None:
+    return model.constants.array(model.graph.values[name][0])
+
+
+def known(model: Model, name: str) -> list[Any]:
+    array = value(model, name)
+    assert array is not None
+    return list(array.tolist())
+
+
+SCALE = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[N,8,L,64] q) => (float y)
+< int64[1] last = {-1}, int64[1] end = {9223372036854775807}, float one = {1} >
+{
+  shape = Shape (q)
+  d = Slice (shape, last, end)
+  df = Cast <to = 1> (d)
+  sd = Sqrt (df)
+  scale = Div (one, sd)
+  y = Sqrt (scale)
+}
+"""
+
+
+def test_head_size_is_known_behind_a_dynamic_batch() -> None:
+    model = model_of(SCALE)
+    assert known(model, "shape") == [None, 8, None, 64]
+    assert model.constants.scalar(model.graph.values["y"][0]) == pytest.approx(64**-0.25)
+
+
+def test_a_dynamic_shape_is_data_free_but_not_foldable() -> None:
+    model = model_of(SCALE)
+    y = model.graph.values["y"][0]
+    assert model.constants.data_free(y)
+    assert not model.constants.foldable(y)
+    static = model_of(SCALE.replace("[N,8,L,64]", "[1,8,16,64]"))
+    assert static.constants.foldable(static.graph.values["y"][0])
+
+
+def test_an_unknown_dimension_makes_the_scale_unknown() -> None:
+    model = model_of(SCALE.replace("[N,8,L,64]", "[N,8,L,D]"))
+    assert model.constants.scalar(model.graph.values["y"][0]) is None
+
+
+def arithmetic(op: str, a: list[int], b: list[int]) -> str:
+    n = len(a)
+    return f"""
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float x) => (int64[{n}] y)
+    < int64[{n}] a = {{{", ".join(map(str, a))}}}, int64[{n}] b = {{{", ".join(map(str, b))}}} >
+    {{ y = {op} (a, b) }}
+    """
+
+
+def test_integer_division_rounds_towards_zero() -> None:
+    assert known(model_of(arithmetic("Div", [7, -7, 7, -7], [2, 2, -2, -2])), "y") == [3, -3, -3, 3]
+
+
+def test_division_by_zero_is_unknown() -> None:
+    assert known(model_of(arithmetic("Div", [7, 8], [0, 2])), "y") == [None, 4]
+
+
+@given(
+    st.sampled_from(["Add", "Sub", "Mul", "Max", "Min"]),
+    st.lists(st.tuples(st.integers(-1000, 1000), st.integers(-1000, 1000)), min_size=1, max_size=4),
+)
+def test_arithmetic_agrees_with_numpy(op: str, pairs: list[tuple[int, int]]) -> None:
+    a, b = [p[0] for p in pairs], [p[1] for p in pairs]
+    numpy = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum}
+    assert known(model_of(arithmetic(op, a, b)), "y") == list(numpy[op](a, b))
+
+
+def test_a_huge_expand_is_not_computed() -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float x) => (float[1000000,1000000] y)
+    < float one = {1}, int64[2] shape = {1000000, 1000000} >
+    { y = Expand (one, shape) }
+    """
+    model = model_of(text)
+    assert value(model, "y") is None
+    assert model.constants.foldable(model.graph.values["y"][0])
+
+
+def test_random_numbers_are_no_constants() -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float x) => (float[2] y)
+    < float[2] like = {1, 2} >
+    { y = RandomNormalLike (like) }
+    """
+    model = model_of(text)
+    assert not model.constants.foldable(model.graph.values["y"][0])
+
+
+def test_an_initializer_behind_identity_is_stored() -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[2] x) => (float[2] y)
+    < float[2] w = {1, 2} >
+    { v = Identity (w) y = Add (x, v) }
+    """
+    model = model_of(text)
+    tensor = model.constants.stored(model.graph.values["v"][0])
+    assert tensor is not None
+    assert tensor.name == "w"
+    assert known(model, "v") == [1, 2]

@@ -1,0 +1,33 @@
+"""Protobuf bytes by hand, for files that no library would write."""
+
+from __future__ import annotations
+
+import onnx
+from onnx import parser
+
+
+def varint(value: int) -> bytes:
+    """A variable-length integer."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def field(number: int, payload: bytes) -> bytes:
+    """A length-delimited field."""
+    return varint(number << 3 | 2) + varint(len(payload)) + payload
+
+
+def number(field_number: int, value: int) -> bytes:
+    """A varint field."""
+    return varint(field_number << 3) + varint(value)
+
+
+def model(text: str, ir_version: int = 8, opset: int = 17) -> onnx.ModelProto:
+    """A model from ONNX text that begins with the graph."""
+    return parser.parse_model(f'<ir_version: {ir_version}, opset_import: ["": {opset}]>\n{text}')
+
+
+IDENTITY = model("g (float[2] x) => (float[2] y) { y = Identity(x) }")

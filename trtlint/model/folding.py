@@ -1,0 +1,310 @@
+"""Arithmetic on what is known before any input is fed, one small function an operator.
+
+Arrays are :class:`numpy.ma.MaskedArray`; a masked element is unknown.  That is how the head size
+survives an export with a dynamic batch: ``Shape`` of ``[N,8,197,64]`` is ``[--, 8, 197, 64]``, and
+slicing off its last element gives a known 64.  numpy.ma also masks what has no value (a division by
+zero, the root of a negative number), which is the honest answer here.
+
+Only operators that exporters use for shapes, scales and masks are here; the semantics are those of
+https://onnx.ai/onnx/operators/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+
+from trtlint.model.graph import Node
+
+Array: TypeAlias = np.ma.MaskedArray[Any, Any]
+
+# numpy.ma is typed in parts only, and in other parts from one numpy to the next.
+ma: Any = np.ma
+
+MAX_ELEMENTS = 4096
+"""Results with more elements are not computed: shapes and scales are small, and a hostile
+``Expand`` or ``Range`` must not allocate."""
+
+
+class UnfoldableError(Exception):
+    """The node's result is not computed: it is too large, or a needed operand is unknown."""
+
+
+Folder: TypeAlias = Callable[[Node, Sequence["Array | None"]], Array]
+
+
+def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
+    """The node's only output, None where it is not computed.
+
+    Args:
+        node: an operator of the default domain.
+        inputs: its inputs; None for one left out or unknown.
+    """
+    folder = _FOLDERS.get(node.op)
+    if folder is None or node.domain:
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            result = folder(node, inputs)
+    # numpy raises ValueError, TypeError, IndexError, OverflowError, ... on operands that no valid
+    # model has; whether the model is valid is not the question here.
+    except (ArithmeticError, LookupError, TypeError, ValueError, UnfoldableError):
+        return None
+    return result if result.size <= MAX_ELEMENTS else None
+
+
+def _masked(array: Any) -> Array:
+    result: Array = ma.asarray(array)
+    return result
+
+
+def _known(array: Array | None) -> Array:
+    """An operand that must be there and fully known, such as axes."""
+    if array is None or ma.is_masked(array):
+        raise UnfoldableError
+    return array
+
+
+def _need(inputs: Sequence[Array | None], port: int) -> Array:
+    if port >= len(inputs):
+        raise UnfoldableError
+    array = inputs[port]
+    if array is None:
+        raise UnfoldableError
+    return array
+
+
+def _ints(array: Array | None) -> list[int]:
+    return [int(x) for x in np.asarray(_known(array)).reshape(-1)]
+
+
+def _axes(node: Node, inputs: Sequence[Array | None], port: int) -> list[int] | None:
+    """Axes from the attribute of older opsets or the input of newer ones, None where absent."""
+    axes = node.attribute("axes")
+    if axes is not None:
+        return [int(axis) for axis in axes]
+    return _ints(inputs[port]) if port < len(inputs) and inputs[port] is not None else None
+
+
+def _bounded(shape: Sequence[int]) -> tuple[int, ...]:
+    size = 1
+    for dim in shape:
+        size *= max(int(dim), 0)
+        if size > MAX_ELEMENTS:
+            raise UnfoldableError
+    return tuple(int(dim) for dim in shape)
+
+
+def _unary(function: Callable[[Array], Any]) -> Folder:
+    def folder(node: Node, inputs: Sequence[Array | None]) -> Array:
+        return _masked(function(_need(inputs, 0)))
+
+    return folder
+
+
+def _elementwise(function: Callable[[Array, Array], Any]) -> Folder:
+    def folder(node: Node, inputs: Sequence[Array | None]) -> Array:
+        result = _need(inputs, 0)
+        for port in range(1, len(inputs)):
+            other = _need(inputs, port)
+            _bounded(np.broadcast_shapes(result.shape, other.shape))
+            result = _masked(function(result, other))
+        return result
+
+    return folder
+
+
+def _divide(a: Array, b: Array) -> Array:
+    if np.issubdtype(a.dtype, np.integer) and np.issubdtype(b.dtype, np.integer):
+        # ONNX divides integers towards zero, numpy towards minus infinity.
+        return _masked(ma.where(a * b < 0, -(abs(a) // abs(b)), a // b).astype(a.dtype))
+    return _masked(ma.true_divide(a, b))
+
+
+def _reciprocal(a: Array) -> Array:
+    return _masked(ma.true_divide(ma.ones(a.shape, a.dtype), a))
+
+
+def _power(a: Array, b: Array) -> Array:
+    if np.any(np.abs(np.asarray(b, dtype=np.float64)) > 64):
+        raise UnfoldableError
+    return _masked(ma.power(a, b).astype(a.dtype))
+
+
+def _numpy_dtype(onnx_type: int) -> np.dtype[Any]:
+    if onnx_type not in (
+        onnx.TensorProto.FLOAT,
+        onnx.TensorProto.FLOAT16,
+        onnx.TensorProto.DOUBLE,
+        onnx.TensorProto.INT32,
+        onnx.TensorProto.INT64,
+        onnx.TensorProto.INT8,
+        onnx.TensorProto.UINT8,
+        onnx.TensorProto.BOOL,
+    ):
+        raise UnfoldableError
+    return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(onnx_type))
+
+
+def _cast(node: Node, inputs: Sequence[Array | None]) -> Array:
+    return _masked(_need(inputs, 0).astype(_numpy_dtype(node.attribute("to", 0))))
+
+
+def _cast_like(node: Node, inputs: Sequence[Array | None]) -> Array:
+    return _masked(_need(inputs, 0).astype(_need(inputs, 1).dtype))
+
+
+def _shape(node: Node, inputs: Sequence[Array | None]) -> Array:
+    value = node.input(0)
+    if value is None or value.shape is None:
+        raise UnfoldableError
+    dims = value.shape[slice(node.attribute("start", 0), node.attribute("end"))]
+    known = [dim if isinstance(dim, int) else 0 for dim in dims]
+    mask = [not isinstance(dim, int) for dim in dims]
+    return _masked(ma.MaskedArray(np.array(known, dtype=np.int64), mask=np.array(mask, dtype=bool)))
+
+
+def _size(node: Node, inputs: Sequence[Array | None]) -> Array:
+    return _masked(ma.prod(_shape(node, inputs), dtype=np.int64))
+
+
+def _gather(node: Node, inputs: Sequence[Array | None]) -> Array:
+    data, indices = _need(inputs, 0), np.asarray(_known(_need(inputs, 1)))
+    _bounded((data.size, indices.size))
+    return _masked(data.take(indices, axis=node.attribute("axis", 0)))
+
+
+def _slice(node: Node, inputs: Sequence[Array | None]) -> Array:
+    data = _need(inputs, 0)
+    if len(inputs) > 1:
+        starts, ends = _ints(_need(inputs, 1)), _ints(_need(inputs, 2))
+        axes = _ints(inputs[3]) if len(inputs) > 3 and inputs[3] is not None else None
+        steps = _ints(inputs[4]) if len(inputs) > 4 and inputs[4] is not None else None
+    else:  # before opset 10 the bounds were attributes
+        starts, ends = list(node.attribute("starts", ())), list(node.attribute("ends", ()))
+        axes, steps = node.attribute("axes"), None
+    index = [slice(None)] * data.ndim
+    for position, axis in enumerate(range(len(starts)) if axes is None else axes):
+        step = steps[position] if steps else 1
+        # A negative step that runs past the start is written as a huge negative end.
+        end = None if step < 0 and ends[position] < -data.shape[axis] else ends[position]
+        index[axis] = slice(starts[position], end, step)
+    return _masked(data[tuple(index)])
+
+
+def _concat(node: Node, inputs: Sequence[Array | None]) -> Array:
+    parts = [_need(inputs, port) for port in range(len(inputs))]
+    _bounded([sum(part.size for part in parts)])
+    return _masked(ma.concatenate(parts, axis=node.attribute("axis", 0)))
+
+
+def _unsqueeze(node: Node, inputs: Sequence[Array | None]) -> Array:
+    data, axes = _need(inputs, 0), _axes(node, inputs, 1) or []
+    return _masked(np.expand_dims(data, tuple(axes)))
+
+
+def _squeeze(node: Node, inputs: Sequence[Array | None]) -> Array:
+    axes = _axes(node, inputs, 1)
+    return _masked(ma.squeeze(_need(inputs, 0), axis=None if axes is None else tuple(axes)))
+
+
+def _reshape(node: Node, inputs: Sequence[Array | None]) -> Array:
+    data = _need(inputs, 0)
+    shape = _ints(_need(inputs, 1))
+    if not node.attribute("allowzero", 0):
+        shape = [data.shape[axis] if dim == 0 else dim for axis, dim in enumerate(shape)]
+    return data.reshape(tuple(shape))
+
+
+def _transpose(node: Node, inputs: Sequence[Array | None]) -> Array:
+    return _masked(ma.transpose(_need(inputs, 0), node.attribute("perm")))
+
+
+def _range(node: Node, inputs: Sequence[Array | None]) -> Array:
+    start, limit, delta = (np.asarray(_known(_need(inputs, port))).reshape(-1)[0] for port in range(3))
+    if delta == 0 or (limit - start) / delta > MAX_ELEMENTS:
+        raise UnfoldableError
+    return _masked(np.arange(start, limit, delta))
+
+
+def _constant_of_shape(node: Node, inputs: Sequence[Array | None]) -> Array:
+    shape = _bounded(_ints(_need(inputs, 0)))
+    proto = node.attribute("value")
+    if proto is None:
+        return _masked(ma.zeros(shape, np.float32))
+    fill = onnx.numpy_helper.to_array(proto).reshape(-1)[0]
+    return _masked(np.full(shape, fill))
+
+
+def _expand(node: Node, inputs: Sequence[Array | None]) -> Array:
+    data = _need(inputs, 0)
+    shape = _bounded(np.broadcast_shapes(data.shape, _bounded(_ints(_need(inputs, 1)))))
+    mask = np.broadcast_to(ma.getmaskarray(data), shape)
+    return _masked(ma.MaskedArray(np.broadcast_to(np.asarray(data), shape), mask=mask))
+
+
+def _where(node: Node, inputs: Sequence[Array | None]) -> Array:
+    condition, a, b = (_need(inputs, port) for port in range(3))
+    _bounded(np.broadcast_shapes(condition.shape, a.shape, b.shape))
+    return _masked(ma.where(condition, a, b))
+
+
+def _reduce(function: Callable[..., Any]) -> Folder:
+    def folder(node: Node, inputs: Sequence[Array | None]) -> Array:
+        data, axes = _known(_need(inputs, 0)), _axes(node, inputs, 1)
+        axis = None if axes is None else tuple(axes)
+        result = function(np.asarray(data), axis=axis, keepdims=bool(node.attribute("keepdims", 1)))
+        return _masked(result.astype(data.dtype))
+
+    return folder
+
+
+_FOLDERS: Mapping[str, Folder] = {
+    "Abs": _unary(ma.abs),
+    "Add": _elementwise(ma.add),
+    "And": _elementwise(ma.logical_and),
+    "Cast": _cast,
+    "CastLike": _cast_like,
+    "Ceil": _unary(ma.ceil),
+    "Concat": _concat,
+    "ConstantOfShape": _constant_of_shape,
+    "Div": _elementwise(_divide),
+    "Equal": _elementwise(ma.equal),
+    "Exp": _unary(ma.exp),
+    "Expand": _expand,
+    "Floor": _unary(ma.floor),
+    "Gather": _gather,
+    "Greater": _elementwise(ma.greater),
+    "GreaterOrEqual": _elementwise(ma.greater_equal),
+    "Identity": _unary(lambda a: a),
+    "Less": _elementwise(ma.less),
+    "LessOrEqual": _elementwise(ma.less_equal),
+    "Log": _unary(ma.log),
+    "Max": _elementwise(ma.maximum),
+    "Min": _elementwise(ma.minimum),
+    "Mod": _elementwise(ma.mod),
+    "Mul": _elementwise(ma.multiply),
+    "Neg": _unary(ma.negative),
+    "Not": _unary(ma.logical_not),
+    "Or": _elementwise(ma.logical_or),
+    "Pow": _elementwise(_power),
+    "Range": _range,
+    "Reciprocal": _unary(_reciprocal),
+    "ReduceMax": _reduce(np.max),
+    "ReduceMin": _reduce(np.min),
+    "ReduceProd": _reduce(np.prod),
+    "ReduceSum": _reduce(np.sum),
+    "Reshape": _reshape,
+    "Shape": _shape,
+    "Size": _size,
+    "Slice": _slice,
+    "Sqrt": _unary(ma.sqrt),
+    "Squeeze": _squeeze,
+    "Sub": _elementwise(ma.subtract),
+    "Transpose": _transpose,
+    "Unsqueeze": _unsqueeze,
+    "Where": _where,
+}

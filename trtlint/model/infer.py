@@ -1,0 +1,121 @@
+"""Types and shapes by ``onnx.shape_inference``, in a process of its own.
+
+The C++ library crashes on some malformed models and runs or allocates without end on others
+(https://github.com/onnx/onnx/issues/6185, https://github.com/onnx/onnx/issues/7298), which a linter
+must survive: it works in a forked child, with limits.  Where there is no fork it works in place.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+import onnx.defs
+import onnx.onnx_cpp2py_export.shape_inference as library
+
+SECONDS = 20.0
+"""Time for the inference of one model; 20,000 nodes take a fraction of a second."""
+_MEMORY = 4 << 30
+"""Bytes that the child may map beyond what it inherits."""
+_CHUNK = 1 << 20
+
+
+class InferenceError(Exception):
+    """Inference gave nothing; the text says why."""
+
+
+def infer(data: bytes) -> bytes:
+    """A serialized model with the types and shapes of its values added, as far as they can be told.
+
+    Raises:
+        InferenceError: nothing could be inferred.
+    """
+    return _isolated(data) if hasattr(os, "fork") else _infer(data)
+
+
+def _infer(data: bytes) -> bytes:
+    try:
+        inferred: bytes = library.infer_shapes(data, False, False, True)
+    except MemoryError:
+        raise InferenceError("it needs too much memory") from None
+    except Exception as error:  # the bindings raise RuntimeError, ValueError and their own
+        lines = str(error).strip().splitlines()
+        raise InferenceError(lines[0] if lines else type(error).__name__) from error
+    return inferred
+
+
+def _isolated(data: bytes) -> bytes:
+    onnx.defs.has("Identity")  # registers all operators, once for every child to come
+    reader, writer = os.pipe()
+    with warnings.catch_warnings():
+        # The child runs one C++ function that takes no lock of another thread, and exits.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        _work(data, writer)
+    os.close(writer)
+    try:
+        answer = _drain(reader)
+    except InferenceError:
+        with suppress(OSError):
+            os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        os.close(reader)
+        _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        raise InferenceError(f"the ONNX library crashed ({signal.Signals(os.WTERMSIG(status)).name})")
+    if os.waitstatus_to_exitcode(status) != 0:
+        raise InferenceError(answer.decode("utf-8", "replace") or "the ONNX library crashed")
+    return answer
+
+
+def _work(data: bytes, writer: int) -> None:
+    """What the child does; it never returns."""
+    code = 1
+    try:
+        _limit()
+        silent = os.open(os.devnull, os.O_WRONLY)  # the library prints warnings
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        try:
+            answer, code = _infer(data), 0
+        except InferenceError as error:
+            answer = str(error).encode()
+        view = memoryview(answer)
+        while view:
+            view = view[os.write(writer, view[:_CHUNK]) :]
+    except BaseException:  # noqa: BLE001 - nothing of the parent may run here
+        code = 1
+    finally:
+        os._exit(code)
+
+
+def _limit() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, ValueError, IndexError):
+        mapped = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + _MEMORY, hard))
+
+
+def _drain(reader: int) -> bytes:
+    deadline = time.monotonic() + SECONDS
+    pieces: list[bytes] = []
+    poll = select.poll()
+    poll.register(reader, select.POLLIN)
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0 or not poll.poll(left * 1000):
+            raise InferenceError(f"it took more than {SECONDS:.0f} s")
+        piece = os.read(reader, _CHUNK)
+        if not piece:
+            return b"".join(pieces)
+        pieces.append(piece)

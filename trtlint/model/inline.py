@@ -1,0 +1,232 @@
+"""Model-local functions replaced by their bodies.
+
+``onnx.inliner`` does the same, but it forgets which call a node came from, does not apply a
+function's default attributes, leaves a function alone whose opset differs from the model's, and
+expands whatever it is given.  Here the path of the call becomes part of the node's name, a node
+without metadata inherits the call's, and the size is known before anything is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import onnx
+
+from trtlint.model.errors import ModelError
+from trtlint.model.graph import bodies, text
+
+_MOST_NODES = 500_000
+_DEEPEST = 64
+
+_Key = tuple[str, str, str]
+_Nodes = Iterable[onnx.NodeProto]
+
+
+def inline(proto: onnx.ModelProto) -> list[str]:
+    """Inline all model-local functions of ``proto`` in place; returns notes on what is uncertain.
+
+    Raises:
+        ModelError: a function calls itself, or the graph would become absurdly large.
+    """
+    inliner = _Inliner(proto)
+    inliner.graph(proto.graph)
+    del proto.functions[:]
+    return inliner.notes
+
+
+class _Inliner:
+    def __init__(self, proto: onnx.ModelProto) -> None:
+        self.functions: dict[_Key, onnx.FunctionProto] = {}
+        for function in proto.functions:
+            self.functions.setdefault(_key(function.domain, function.name, function.overload), function)
+        self.notes: list[str] = []
+        self._taken: set[str] = set(_names(proto.graph))
+        self._import_opsets(proto)
+        self._check_size(proto)
+
+    def _import_opsets(self, proto: onnx.ModelProto) -> None:
+        versions = {_domain(opset.domain): opset.version for opset in proto.opset_import}
+        for function in proto.functions:
+            for opset in function.opset_import:
+                version = versions.setdefault(_domain(opset.domain), opset.version)
+                if version != opset.version:
+                    note = (
+                        f"function {text(function.name)!r} is written for opset {opset.version} of"
+                        f" {_domain(opset.domain) or 'ai.onnx'!r}, the model for {version}: read as {version}"
+                    )
+                    self.notes.append(note)
+        known = {_domain(opset.domain) for opset in proto.opset_import}
+        for domain, version in versions.items():
+            if domain not in known:
+                proto.opset_import.add(domain=domain, version=version)
+
+    def _check_size(self, proto: onnx.ModelProto) -> None:
+        sizes: dict[_Key, int] = {}
+        nodes = self._size(proto.graph.node, (), sizes)
+        if nodes > _MOST_NODES:
+            raise ModelError(f"its functions expand to more than {_MOST_NODES:,} nodes")
+
+    def _size(self, nodes: _Nodes, calls: tuple[_Key, ...], sizes: dict[_Key, int]) -> int:
+        """The number of nodes after inlining; ``calls`` are the functions around these nodes."""
+        total = 0
+        for node in _walk(nodes):
+            total += 1
+            key = _callee(node)
+            if key not in self.functions:
+                continue
+            if key in calls:
+                raise ModelError(f"the function {key[1]!r} calls itself", node=text(node.name) or None)
+            if len(calls) >= _DEEPEST:
+                raise ModelError(f"functions call each other more than {_DEEPEST} deep")
+            if key not in sizes:
+                sizes[key] = self._size(self.functions[key].node, (*calls, key), sizes)
+            total += sizes[key]
+        return total
+
+    def graph(self, graph: onnx.GraphProto) -> None:
+        """Inline the calls in a graph and in the bodies below it."""
+        inlined: list[onnx.NodeProto] = []
+        for index, node in enumerate(graph.node):
+            inlined += self._node(node, graph, text(node.name) or f"{text(node.op_type)}_{index}")
+        del graph.node[:]
+        graph.node.extend(inlined)
+
+    def _node(self, node: onnx.NodeProto, graph: onnx.GraphProto, path: str) -> Iterator[onnx.NodeProto]:
+        function = self.functions.get(_callee(node))
+        if function is not None:
+            yield from self._call(node, function, graph, path)
+            return
+        for attribute in node.attribute:
+            for body in bodies(attribute):
+                self.graph(body)
+        yield node
+
+    def _call(
+        self, call: onnx.NodeProto, function: onnx.FunctionProto, graph: onnx.GraphProto, path: str
+    ) -> Iterator[onnx.NodeProto]:
+        names = dict(_zip(function.input, call.input))
+        results = _zip(function.output, call.output)
+        names.update((formal, actual or self._fresh(formal, path)) for formal, actual in results)
+        outputs = [text(output) for node in function.node for output in node.output]
+        own = {name: self._fresh(name, path) for name in dict.fromkeys(outputs) if name and name not in names}
+        names.update(own)
+        attributes = {text(attribute.name): attribute for attribute in function.attribute_proto}
+        attributes.update((text(attribute.name), attribute) for attribute in call.attribute)
+        for info in function.value_info:
+            if text(info.name) in own:
+                graph.value_info.add().CopyFrom(info)
+                graph.value_info[-1].name = own[text(info.name)]
+        for index, original in enumerate(function.node):
+            node = onnx.NodeProto()
+            node.CopyFrom(original)
+            node.name = f"{path}/{text(original.name) or f'{text(original.op_type)}_{index}'}"
+            if not node.metadata_props:
+                node.metadata_props.extend(call.metadata_props)
+            self._bind(node, names, attributes, path)
+            yield from self._node(node, graph, node.name)
+
+    def _bind(
+        self,
+        node: onnx.NodeProto,
+        names: Mapping[str, str],
+        attributes: Mapping[str, onnx.AttributeProto],
+        path: str,
+    ) -> None:
+        """Put the call's values and attributes in the place of the function's parameters."""
+        node.input[:] = [names.get(text(name), text(name)) for name in node.input]
+        node.output[:] = [names.get(text(name), text(name)) for name in node.output]
+        bound: list[onnx.AttributeProto] = []
+        for attribute in node.attribute:
+            if attribute.ref_attr_name:
+                actual = attributes.get(text(attribute.ref_attr_name))
+                if actual is None:
+                    continue  # an optional attribute that the call leaves out
+                name = text(attribute.name)
+                attribute.CopyFrom(actual)
+                attribute.name = name
+            for body in bodies(attribute):
+                self._bind_body(body, names, attributes, path)
+            bound.append(attribute)
+        if len(bound) < len(node.attribute):
+            kept = [onnx.AttributeProto.FromString(attribute.SerializeToString()) for attribute in bound]
+            del node.attribute[:]
+            node.attribute.extend(kept)
+
+    def _bind_body(
+        self,
+        body: onnx.GraphProto,
+        names: Mapping[str, str],
+        attributes: Mapping[str, onnx.AttributeProto],
+        path: str,
+    ) -> None:
+        # Renamed as well: a name of the body could hide a value of the graph that is passed in.
+        own = {name: self._fresh(name, path) for name in dict.fromkeys(_defined(body)) if name}
+        inner = {**names, **own}
+        for info in (*body.input, *body.output, *body.value_info):
+            info.name = inner.get(text(info.name), text(info.name))
+        for tensor in body.initializer:
+            tensor.name = inner.get(text(tensor.name), text(tensor.name))
+        for sparse in body.sparse_initializer:
+            sparse.values.name = inner.get(text(sparse.values.name), text(sparse.values.name))
+        for node in body.node:
+            self._bind(node, inner, attributes, path)
+
+    def _fresh(self, name: str, path: str) -> str:
+        """A value name that nothing else in the model has."""
+        fresh = base = f"{path}/{name}"
+        count = 1
+        while fresh in self._taken:
+            count += 1
+            fresh = f"{base}#{count}"
+        self._taken.add(fresh)
+        return fresh
+
+
+def _domain(domain: str) -> str:
+    return "" if domain == "ai.onnx" else text(domain)
+
+
+def _key(domain: str, name: str, overload: str) -> _Key:
+    return _domain(domain), text(name), text(overload)
+
+
+def _callee(node: onnx.NodeProto) -> _Key:
+    return _key(node.domain, node.op_type, node.overload)
+
+
+def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The parameters with what is passed for them, empty where nothing is."""
+    given = iter(actuals)
+    for formal in formals:
+        yield text(formal), text(next(given, ""))
+
+
+def _walk(nodes: _Nodes) -> Iterator[onnx.NodeProto]:
+    """The nodes and those of all bodies below them."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for body in bodies(attribute):
+                yield from _walk(body.node)
+
+
+def _defined(graph: onnx.GraphProto) -> Iterator[str]:
+    """The names of the values that a graph itself defines."""
+    for info in graph.input:
+        yield text(info.name)
+    for tensor in graph.initializer:
+        yield text(tensor.name)
+    for sparse in graph.sparse_initializer:
+        yield text(sparse.values.name)
+    for node in graph.node:
+        for output in node.output:
+            yield text(output)
+
+
+def _names(graph: onnx.GraphProto) -> Iterator[str]:
+    """The names of the values defined in a graph and in all bodies below it."""
+    yield from _defined(graph)
+    for node in graph.node:
+        for attribute in node.attribute:
+            for body in bodies(attribute):
+                yield from _names(body)

@@ -1,0 +1,93 @@
+"""From a file to a :class:`Model`: read, inline, infer types, build the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+
+from trtlint.model.graph import Graph, text
+from trtlint.model.infer import InferenceError, infer
+from trtlint.model.inline import inline
+from trtlint.model.reader import decode, read
+from trtlint.model.tensors import TensorStore
+from trtlint.model.values import Constants
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """An ONNX model, its weights left in the file.
+
+    Attributes:
+        path: the file, as it was named.
+        graph: the graph, functions inlined, types inferred as far as they can be.
+        constants: what is known of values before any input is fed.
+        opsets: opset version by domain; the default domain is ``""``.
+        ir_version: IR version of the file.
+        producer: producer name and version, joined with a blank.
+        metadata: ``metadata_props`` of the model.
+        tensors: reads the values of stored tensors from the file.
+    """
+
+    path: Path
+    graph: Graph
+    constants: Constants
+    opsets: Mapping[str, int]
+    ir_version: int
+    producer: str
+    metadata: Mapping[str, str]
+    tensors: TensorStore
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has limited the reading so far without stopping it."""
+        return tuple(self.tensors.notes)
+
+    @property
+    def opset(self) -> int | None:
+        """Opset of the default domain, None where the model imports none."""
+        return self.opsets.get("")
+
+
+def load(path: Path) -> Model:
+    """Read a model without its weights.
+
+    Raises:
+        ModelError: the file is not a model that can be linted.
+    """
+    raw = read(path)
+    data = raw.data
+    if raw.has_functions:
+        proto = decode(data)
+        raw.notes.extend(inline(proto))
+        data = proto.SerializeToString()
+    try:
+        data = infer(data)
+    except InferenceError as error:
+        raw.tensors.note(f"shape inference failed, only declared types are known: {error}")
+    proto = decode(data)
+    graph = Graph(proto.graph)
+    _check_external(graph, raw.tensors)
+    opsets = {("" if o.domain == "ai.onnx" else text(o.domain)): o.version for o in proto.opset_import}
+    if opsets.get("", 0) > onnx.defs.onnx_opset_version():
+        known = f"onnx {onnx.__version__} knows up to {onnx.defs.onnx_opset_version()}"
+        raw.tensors.note(f"opset {opsets['']} is new ({known}): types may be unknown")
+    return Model(
+        path=path,
+        graph=graph,
+        constants=Constants(graph, raw.tensors),
+        opsets=opsets,
+        ir_version=proto.ir_version,
+        producer=f"{text(proto.producer_name)} {text(proto.producer_version)}".strip(),
+        metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
+        tensors=raw.tensors,
+    )
+
+
+def _check_external(graph: Graph, tensors: TensorStore) -> None:
+    for values in graph.values.values():
+        for value in values:
+            if value.initializer is not None:
+                tensors.check(value.initializer)

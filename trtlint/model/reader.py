@@ -1,0 +1,265 @@
+"""ONNX files read without their weights.
+
+The file is mapped, its protobuf wire format walked from message to message, and every tensor whose
+elements take more than a kilobyte is replaced by a note of where in the file it lies.  What remains
+is decoded as usual, so the cost depends on the number of nodes, not on the bytes of the weights, and
+files beyond protobuf's limit of 2 GB are read like any other.
+
+Field numbers are those of https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from trtlint.model import sniff
+from trtlint.model.errors import ModelError
+from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
+from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record
+
+__all__ = ["RawModel", "TensorStore", "read"]
+
+KEPT = 1024
+"""Payloads of at most so many bytes stay: scalars, axes, shapes, small vectors."""
+_UNWALKED = 4096
+"""Messages of at most so many bytes are copied as they are; larger ones may hold a large tensor."""
+_DROPPED = 65536
+"""Texts and blobs of more bytes are left out: generated documentation, engines packed in attributes."""
+_MOST_FIELDS = 4_000_000
+"""More parts than any real graph has; the memory that a decoded part takes is hundreds of bytes."""
+_MOST_BYTES = 1 << 30
+_DEEPEST = 96
+"""protobuf itself gives up at 100 nested messages."""
+
+_MODEL, _GRAPH, _NODE, _ATTRIBUTE, _TENSOR, _SPARSE, _FUNCTION = range(7)
+_NAMES = ("model", "graph", "node", "attribute", "tensor", "sparse tensor", "function")
+
+_PARTS: tuple[Mapping[int, int], ...] = (
+    {7: _GRAPH, 25: _FUNCTION},
+    {1: _NODE, 5: _TENSOR, 15: _SPARSE},
+    {5: _ATTRIBUTE},
+    {5: _TENSOR, 6: _GRAPH, 10: _TENSOR, 11: _GRAPH, 22: _SPARSE, 23: _SPARSE},
+    {},
+    {1: _TENSOR, 2: _TENSOR},
+    {7: _NODE, 11: _ATTRIBUTE},
+)
+"""By kind of message: the fields that may hold large tensors, and what they are."""
+_BULKY: tuple[frozenset[int], ...] = (
+    frozenset({6}),  # doc_string
+    frozenset({10}),  # doc_string
+    frozenset({6}),  # doc_string
+    frozenset({4, 9, 13}),  # s, strings, doc_string
+    frozenset({12}),  # doc_string
+    frozenset(),
+    frozenset({8}),  # doc_string
+)
+"""By kind of message: the fields that are left out where they are long."""
+
+_TRAINING_INFO, _GRAPH_FIELD, _FUNCTIONS, _IR_VERSION, _OPSETS = 20, 7, 25, 1, 8
+_HAS_OPSETS = 3
+"""The IR version from which a model must say its operator sets."""
+
+
+@dataclass(frozen=True)
+class RawModel:
+    """A model as the file has it, large tensors left out.
+
+    Attributes:
+        data: the model as serialized protobuf; a tensor that was left out is marked as external,
+            at the location :data:`~trtlint.model.tensors.LEFT`.
+        tensors: reads the values of any tensor of the model.
+        notes: what limited the reading; ``tensors`` adds to it.
+        has_functions: whether the model defines functions.
+    """
+
+    data: bytes
+    tensors: TensorStore
+    notes: list[str] = field(default_factory=list)
+    has_functions: bool = False
+
+    @cached_property
+    def proto(self) -> onnx.ModelProto:
+        """The decoded model."""
+        return decode(self.data)
+
+
+def read(path: Path) -> RawModel:
+    """Read the structure of an ONNX file.
+
+    Raises:
+        ModelError: the file cannot be read, or is no ONNX model.
+    """
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise ModelError("this is a directory")
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelError("this is not a regular file")
+        if status.st_size == 0:
+            raise ModelError("the file is empty")
+        with path.open("rb") as file:
+            data = _map(file.fileno())
+            head = bytes(data[:4096])
+            try:
+                return _read(path, status, data, head)
+            finally:
+                if isinstance(data, mmap.mmap):
+                    data.close()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path, an empty map
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ModelError(f"cannot be read: {reason}") from error
+
+
+def _read(path: Path, status: os.stat_result, data: Buffer, head: bytes) -> RawModel:
+    foreign = sniff.foreign(head)
+    if foreign:
+        raise ModelError(foreign)
+    notes: list[str] = []
+    compactor = _Compactor(data)
+    try:
+        compact = compactor.message(_MODEL, 0, len(data), 0)
+        compactor.require_model()
+    except ModelError as error:
+        text = sniff.text(head)
+        if text:
+            raise ModelError(text) from error
+        raise
+    notes += compactor.notes
+    return RawModel(
+        compact, TensorStore(path, status, notes), notes, has_functions=_FUNCTIONS in compactor.seen
+    )
+
+
+def _map(descriptor: int) -> Buffer:
+    try:
+        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+    except OSError:  # some network file systems cannot map files
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read()
+
+
+def decode(data: bytes) -> onnx.ModelProto:
+    """Decode a model.
+
+    Raises:
+        ModelError: the bytes are no ModelProto.
+    """
+    try:
+        return onnx.ModelProto.FromString(data)
+    except (DecodeError, ValueError) as error:  # the implementations of protobuf differ
+        raise ModelError(f"not an ONNX model: protobuf cannot decode it ({error})") from error
+
+
+class _Compactor:
+    """Copies a model from a file without the payload of large tensors."""
+
+    def __init__(self, data: Buffer) -> None:
+        self.data = data
+        self.notes: list[str] = []
+        self.seen: set[int] = set()
+        self._ir_version = 0
+        self._left = _MOST_FIELDS
+
+    def require_model(self) -> None:
+        """Raise a ModelError unless the top-level fields are those of a model."""
+        if _GRAPH_FIELD not in self.seen:
+            raise ModelError("not an ONNX model: it holds no graph")
+        if _IR_VERSION not in self.seen:
+            raise ModelError("not an ONNX model: it has no ir_version")
+        if _OPSETS not in self.seen and self._ir_version >= _HAS_OPSETS:
+            raise ModelError("not an ONNX model, or cut off: it has no opset_import")
+
+    def message(self, kind: int, start: int, end: int, depth: int) -> bytes:
+        """The message in ``data[start:end]`` without large payloads."""
+        if depth > _DEEPEST:
+            raise ModelError(f"graphs nested too deep, {depth} messages in one another", offset=start)
+        parts, bulky = _PARTS[kind], _BULKY[kind]
+        pieces: list[bytes] = []
+        copied = start
+        count = 0
+        for number, wire, at, begin, stop in fields(self.data, start, end):
+            count += 1
+            if count > self._left:
+                raise _too_many(at)
+            if kind == _MODEL:
+                self._top(number, wire, begin, stop)
+            size = stop - begin
+            if size <= KEPT or wire != LENGTH:
+                continue
+            part = parts.get(number)
+            if part == _TENSOR:
+                new = self._tensor(begin, stop)
+                if new is None:
+                    continue
+            elif part is not None:
+                if size <= _UNWALKED:
+                    continue
+                new = self.message(part, begin, stop, depth + 1)
+            elif (number in bulky and size > _DROPPED) or (kind == _MODEL and number == _TRAINING_INFO):
+                new = None
+            else:
+                continue
+            pieces.append(bytes(self.data[copied:at]))
+            copied = stop
+            if new is not None:
+                pieces.append(record(number, new))
+        self._left -= count
+        if sum(map(len, pieces)) + end - copied > _MOST_BYTES:
+            raise ModelError(f"the {_NAMES[kind]} has more than a gigabyte besides tensors", offset=start)
+        pieces.append(bytes(self.data[copied:end]))
+        return b"".join(pieces)
+
+    def _top(self, number: int, wire: int, begin: int, stop: int) -> None:
+        expected = VARINT if number == _IR_VERSION else LENGTH
+        if wire == expected:
+            self.seen.add(number)
+            if number == _IR_VERSION:
+                self._ir_version = self.data[begin] if stop - begin == 1 else _HAS_OPSETS
+
+    def _tensor(self, start: int, end: int) -> bytes | None:
+        """The tensor in ``data[start:end]`` without its payload; None where it is small enough."""
+        pieces: list[bytes] = []
+        copied, payload, external, count = start, 0, False, 0
+        for number, wire, at, begin, stop in fields(self.data, start, end):
+            count += 1
+            if count > self._left:
+                raise _too_many(at)
+            if number in PAYLOAD_FIELDS:
+                payload += stop - begin
+            elif number == DATA_LOCATION_FIELD and wire == VARINT:
+                external = self.data[begin] == onnx.TensorProto.EXTERNAL
+                continue
+            elif not (number in _BULKY[_TENSOR] and stop - begin > _DROPPED):
+                continue
+            pieces.append(bytes(self.data[copied:at]))
+            copied = stop
+        self._left -= count
+        if payload <= KEPT:
+            return None
+        pieces.append(bytes(self.data[copied:end]))
+        if not external:
+            pieces.append(_stub(start, end - start))
+        return b"".join(pieces)
+
+
+def _too_many(offset: int) -> ModelError:
+    return ModelError(f"more than {_MOST_FIELDS:,} parts: not a graph that can be linted", offset=offset)
+
+
+def _stub(offset: int, length: int) -> bytes:
+    """The fields of a TensorProto that say where in the model file its elements lie."""
+    place = {"location": LEFT, "offset": str(offset), "length": str(length)}
+    entries = [onnx.StringStringEntryProto(key=key, value=value) for key, value in place.items()]
+    external = onnx.TensorProto.EXTERNAL
+    return bytes(
+        onnx.TensorProto(data_location=external, external_data=entries).SerializeToString(deterministic=True)
+    )

@@ -1,0 +1,69 @@
+"""What a file is that is no ONNX model, said by its first bytes."""
+
+from __future__ import annotations
+
+_SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
+    (
+        0,
+        b"version https://git-lfs.github.com/spec/",
+        "a Git LFS pointer, not the model; fetch the model with `git lfs pull`",
+    ),
+    (0, b"PK\x03\x04", "a zip archive (a PyTorch checkpoint or an archived model?), not an ONNX model"),
+    (0, b"\x80\x02", "a Python pickle (a PyTorch checkpoint?), not an ONNX model"),
+    (0, b"\x80\x03", "a Python pickle, not an ONNX model"),
+    (0, b"\x80\x04", "a Python pickle, not an ONNX model"),
+    (0, b"\x80\x05", "a Python pickle, not an ONNX model"),
+    (0, b"\x1f\x8b", "gzip-compressed; decompress it first"),
+    (0, b"\x28\xb5\x2f\xfd", "zstd-compressed; decompress it first"),
+    (0, b"BZh", "bzip2-compressed; decompress it first"),
+    (0, b"\xfd7zXZ\x00", "xz-compressed; decompress it first"),
+    (0, b"ftrt", "a TensorRT engine (plan), not the ONNX model it was built from"),
+    (0, b"ptrt", "a TensorRT engine (plan), not the ONNX model it was built from"),
+    (0, b"vtrt", "a TensorRT-RTX engine, not the ONNX model it was built from"),
+    (4, b"ORTM", "an ONNX Runtime flatbuffer (.ort), not an ONNX model"),
+    (4, b"TFL3", "a TensorFlow Lite model, not an ONNX model"),
+    (0, b"\x89HDF\r\n\x1a\n", "an HDF5 file (a Keras model?), not an ONNX model"),
+    (0, b"GGUF", "a GGUF file, not an ONNX model"),
+    (8, b'{"', "a safetensors file, not an ONNX model"),
+    (0, b"\x93NUMPY", "a NumPy array, not an ONNX model"),
+)
+"""Offset, bytes there, and what a file with them is."""
+
+_TEXTS: tuple[tuple[bytes, str], ...] = (
+    (b"{", "JSON text"),
+    (b"<!doctype html", "an HTML page (a failed download?)"),
+    (b"<html", "an HTML page (a failed download?)"),
+    (b"<?xml", "XML text"),
+    (b"ir_version", "protobuf text"),
+    (b"<", "ONNX or XML text"),
+)
+
+_CONTROL = frozenset(range(32)) - frozenset(b"\t\n\r\f") | {127}
+
+
+def foreign(head: bytes) -> str | None:
+    """What the file is, when its first bytes are the signature of another format; else None."""
+    for offset, signature, meaning in _SIGNATURES:
+        if head.startswith(signature, offset):
+            return meaning
+    return None
+
+
+def text(head: bytes) -> str | None:
+    """What kind of text the file is, None when its first bytes are not text.
+
+    A model can begin with bytes that are printable, so this is for files that did not parse.
+    """
+    sample = head[:256]
+    if not sample or not _CONTROL.isdisjoint(sample):
+        return None
+    try:
+        sample.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(sample) - 3:  # the sample may end inside a character
+            return None
+    start = sample.lstrip().lower()
+    for prefix, meaning in _TEXTS:
+        if start.startswith(prefix):
+            return f"{meaning}, not a binary ONNX model"
+    return "text, not a binary ONNX model"

@@ -1,0 +1,275 @@
+"""The values of stored tensors, read from the file when they are asked for."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from trtlint.model.errors import ModelError
+from trtlint.model.graph import text
+from trtlint.model.wire import LENGTH, LONGEST_VARINT, fields
+
+LEFT = "\0"
+"""Location of a tensor that was left in the model file; no file can have this name."""
+
+_RAW_DATA, _FLOAT_DATA, _DOUBLE_DATA, _STRING_DATA = 9, 4, 10, 6
+_INT32_DATA, _INT64_DATA, _UINT64_DATA = 5, 7, 11
+PAYLOAD_FIELDS = frozenset(
+    {_RAW_DATA, _FLOAT_DATA, _DOUBLE_DATA, _STRING_DATA, _INT32_DATA, _INT64_DATA, _UINT64_DATA}
+)
+"""The fields of a TensorProto that hold its elements."""
+DATA_LOCATION_FIELD = 14
+
+_BITS = {
+    number.number: bits
+    for name, bits in {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}.items()
+    if (number := onnx.TensorProto.DataType.DESCRIPTOR.values_by_name.get(name)) is not None
+}
+"""Bits of an element, for types that share bytes."""
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class TensorStore:
+    """Reads tensors of one model file: inline ones, ones left in the file, external data.
+
+    Nothing is kept between calls; an array of a large tensor is a view of the mapped file.
+
+    Attributes:
+        notes: what was found missing or wrong while reading, each once, in the order found.
+    """
+
+    def __init__(self, path: Path, status: os.stat_result, notes: list[str]) -> None:
+        self.path = path
+        self.notes = notes
+        self._stamp = (status.st_size, status.st_mtime_ns)
+        self._files: dict[str, tuple[Path, int] | None] = {}
+
+    def note(self, text: str) -> None:
+        """Add a note that is not there yet."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def array(self, tensor: onnx.TensorProto) -> Array | None:
+        """All values of a tensor, with its shape and element type.
+
+        Types that numpy lacks (bfloat16, float8, int4, ...) come as ``ml_dtypes``.  None where the
+        values cannot be had: the data are missing, outside the model's folder, or do not fit the
+        tensor's shape.
+        """
+        shape = tuple(tensor.dims)
+        try:
+            array = None if any(dim < 0 for dim in shape) else self._read(tensor)
+        except (ValueError, TypeError, KeyError, OverflowError, NotImplementedError, OSError, ModelError):
+            array = None
+        if array is not None and array.size == math.prod(shape):
+            return array.reshape(shape)
+        if tensor.data_location != onnx.TensorProto.EXTERNAL or _is_left(tensor):
+            kind = f"shape {list(shape)} and element type {tensor.data_type}"
+            self.note(
+                f"the values of tensor {text(tensor.name)!r} are unknown: its data do not fit its {kind}"
+            )
+        return None
+
+    def _read(self, tensor: onnx.TensorProto) -> Array | None:
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            return numpy_helper.to_array(tensor) if _plausible(tensor) else None
+        place = _place(tensor)
+        if place is None:
+            return None
+        return self._left(tensor, *place[1:]) if place[0] == LEFT else self._external(tensor, *place)
+
+    def check(self, tensor: onnx.TensorProto) -> None:
+        """Note what will keep :meth:`array` from reading a tensor's external data."""
+        if tensor.data_location == onnx.TensorProto.EXTERNAL and not _is_left(tensor):
+            place = _place(tensor)
+            if place is None:
+                self.note(f"tensor {text(tensor.name)!r} names no readable place of its external data")
+            else:
+                self._resolve(tensor, *place)
+
+    def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
+        """Values of a TensorProto message that the reader left in the model file."""
+        status = self.path.stat()
+        if (status.st_size, status.st_mtime_ns) != self._stamp:
+            self.note("the file changed while it was linted: values of its large tensors are unknown")
+            return None
+        data = _mapped(self.path, offset, length or 0)
+        payload = [
+            (number, begin, end)
+            for number, kind, _, begin, end in fields(data, 0, len(data))
+            if number in PAYLOAD_FIELDS and kind == LENGTH
+        ]
+        if len(payload) == 1:
+            number, begin, end = payload[0]
+            direct = _direct(tensor, number)
+            if direct is not None:
+                return np.frombuffer(data[begin:end], direct)
+            if number == _INT64_DATA:
+                return _varints(data[begin:end]).view(np.int64)
+        # Rare: small types as 32-bit numbers, unpacked numbers, strings, bits that share bytes.
+        return numpy_helper.to_array(onnx.TensorProto.FromString(bytes(data)))
+
+    def _external(
+        self, tensor: onnx.TensorProto, location: str, offset: int, length: int | None
+    ) -> Array | None:
+        path = self._resolve(tensor, location, offset, length)
+        if path is None:
+            return None
+        data = _mapped(path, offset, _size(tensor))
+        direct = _direct(tensor, _RAW_DATA)
+        if direct is not None:
+            return np.frombuffer(data, direct)
+        inline = onnx.TensorProto(dims=tensor.dims, data_type=tensor.data_type, raw_data=bytes(data))
+        return numpy_helper.to_array(inline)
+
+    def _resolve(
+        self, tensor: onnx.TensorProto, location: str, offset: int, length: int | None
+    ) -> Path | None:
+        """The file that holds a tensor's external data, when it lies in the folder and is long enough."""
+        if location not in self._files:
+            self._files[location] = self._find(location)
+        found = self._files[location]
+        if found is None:
+            return None
+        path, available = found
+        size = _size(tensor)
+        if size < 0 or (length is not None and length != size) or offset + size > available:
+            stored = available - offset if length is None else length
+            self.note(
+                f"external data {location!r} do not fit: tensor {text(tensor.name)!r} {list(tensor.dims)} is"
+                f" stored as {stored} bytes at {offset}, the file has {available}"
+            )
+            return None
+        return path
+
+    def _find(self, location: str) -> tuple[Path, int] | None:
+        """The real path and the size of a file with external data."""
+        folder, model = Path(os.path.realpath(self.path.parent)), Path(os.path.realpath(self.path))
+        try:
+            path = Path(os.path.realpath(folder / location))
+            # A download cache may keep the real files elsewhere, the model and its data side by side.
+            beside = folder in path.parents or path.parent == model.parent
+            if Path(location).is_absolute() or not beside:
+                self.note(f"external data {location!r} lie outside the model's folder: not read")
+                return None
+            status = path.stat()
+        except (OSError, ValueError):  # ValueError: a NUL in the name
+            self.note(f"external data {location!r} are missing: values in them are unknown")
+            return None
+        if not stat.S_ISREG(status.st_mode):
+            self.note(f"external data {location!r} are not a file: values in them are unknown")
+            return None
+        return path, status.st_size
+
+
+def _is_left(tensor: onnx.TensorProto) -> bool:
+    return any(entry.key == "location" and entry.value == LEFT for entry in tensor.external_data)
+
+
+def _place(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
+    """Location, offset and length (None: to the end) of external data; None where malformed."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    location = entries.get("location")
+    try:
+        offset = int(entries.get("offset") or 0)
+        length = int(entries["length"]) if entries.get("length") else None
+    except ValueError:
+        return None
+    if not isinstance(location, str) or not location or offset < 0 or (length is not None and length < 0):
+        return None
+    return location, offset, length
+
+
+def _size(tensor: onnx.TensorProto) -> int:
+    """Bytes that the elements take in ``raw_data`` or external data; -1 where that is undefined."""
+    if any(dim < 0 for dim in tensor.dims):
+        return -1
+    count = math.prod(tensor.dims)
+    if tensor.data_type in _BITS:
+        return (count * _BITS[tensor.data_type] + 7) // 8
+    dtype = _dtype(tensor.data_type)
+    return -1 if dtype is None else int(count) * dtype.itemsize
+
+
+def _plausible(tensor: onnx.TensorProto) -> bool:
+    """Whether inline data can fill the shape at all, so that decoding allocates no more than they have.
+
+    A tensor without a payload fills only an empty shape.
+    """
+    count = int(math.prod(tensor.dims))
+    if tensor.HasField("raw_data"):
+        return _size(tensor) in (-1, len(tensor.raw_data))
+    stored = max(
+        len(tensor.int32_data),
+        len(tensor.float_data),
+        len(tensor.int64_data),
+        len(tensor.double_data),
+        len(tensor.uint64_data),
+        len(tensor.string_data),
+    )
+    return count <= stored * (8 // _BITS.get(tensor.data_type, 8))
+
+
+def _dtype(data_type: int) -> np.dtype[Any] | None:
+    try:
+        dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(data_type))
+    except (KeyError, ValueError, TypeError):
+        return None
+    return None if dtype.hasobject or dtype.kind in "US" else dtype
+
+
+def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
+    """The dtype with which the bytes of a payload field are the elements themselves, if there is one."""
+    if tensor.data_type in _BITS:
+        return None
+    stored = {
+        _FLOAT_DATA: (onnx.TensorProto.FLOAT, onnx.TensorProto.COMPLEX64),
+        _DOUBLE_DATA: (onnx.TensorProto.DOUBLE, onnx.TensorProto.COMPLEX128),
+    }
+    if number == _RAW_DATA or tensor.data_type in stored.get(number, ()):
+        dtype = _dtype(tensor.data_type)
+        return None if dtype is None else dtype.newbyteorder("<")
+    return None
+
+
+def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """The variable-length integers in a packed field."""
+    raw = np.frombuffer(data, np.uint8)
+    last = np.flatnonzero(raw < 0x80)
+    if not last.size or last[-1] != raw.size - 1:
+        raise ValueError("a number is cut off")
+    first = np.concatenate(([0], last[:-1] + 1))
+    length = last - first + 1
+    values = np.zeros(last.size, np.uint64)
+    if length.max() > LONGEST_VARINT:
+        raise ValueError("a number is longer than ten bytes")
+    for step in range(int(length.max())):
+        more = length > step
+        part = raw[first[more] + step].astype(np.uint64) & np.uint64(0x7F)
+        values[more] |= part << np.uint64(7 * step)
+    return values
+
+
+def _mapped(path: Path, offset: int, length: int) -> memoryview:
+    """A read-only view of a part of a file; it stays readable as long as it is referenced.
+
+    Raises:
+        OSError, ValueError: the file cannot be mapped, or is shorter.
+    """
+    if length == 0:
+        return memoryview(b"")
+    start = offset - offset % mmap.ALLOCATIONGRANULARITY
+    with path.open("rb") as file:
+        if offset + length > os.fstat(file.fileno()).st_size:
+            raise ValueError("the file is shorter")
+        whole = mmap.mmap(file.fileno(), offset - start + length, access=mmap.ACCESS_READ, offset=start)
+    return memoryview(whole)[offset - start :]

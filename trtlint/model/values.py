@@ -1,0 +1,167 @@
+"""What is known of a value before any input is fed.
+
+Exporters write a "constant" as an initializer, a ``Constant`` node, either of them behind
+``Identity`` (TorchScript merges equal initializers so), or as arithmetic on constants and on the
+shapes of tensors, ``Shape -> Slice -> Cast -> Sqrt -> Div`` for an attention scale
+(https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import onnx
+
+from trtlint.model.folding import MAX_ELEMENTS, Array, fold
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.reader import TensorStore
+
+_RANDOM = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
+
+
+class Constants:
+    """The values of a graph that do not depend on its inputs.
+
+    Everything small is folded in one pass over the nodes, at the first question; payloads that the
+    reader left in the file are read only when asked for, and never kept.
+    """
+
+    def __init__(self, graph: Graph, tensors: TensorStore) -> None:
+        self._graph = graph
+        self._tensors = tensors
+        self._arrays: dict[Value, Array] = {}
+        self._foldable: set[Value] = set()
+        self._data_free: set[Value] = set()
+        self._folded = False
+
+    def array(self, value: Value | None) -> Array | None:
+        """The elements of a value, masked where unknown; None where nothing is known.
+
+        Values of more than 4,096 elements are None too: see :meth:`payload`.
+        """
+        if value is None:
+            return None
+        self._fold()
+        known = self._operand(value)
+        if known is not None:
+            return known
+        tensor = self.stored(value)
+        if tensor is None or math.prod(tensor.dims) > MAX_ELEMENTS:
+            return None
+        payload = self._tensors.array(tensor)
+        return None if payload is None else np.ma.asarray(payload)
+
+    def scalar(self, value: Value | None) -> float | None:
+        """The number a value holds in every element, None where unknown or not one number."""
+        array = self.array(value)
+        if array is None or array.size == 0 or np.ma.is_masked(array) or array.dtype.kind not in "fiub":
+            return None
+        flat = np.asarray(array).reshape(-1)
+        first = flat[0]
+        if flat.size > 1 and not bool(np.all(flat == first)):
+            return None
+        return float(first)
+
+    def foldable(self, value: Value | None) -> bool:
+        """Whether a value depends on constants and static shapes only, whatever its size."""
+        if value is None:
+            return False
+        self._fold()
+        return value in self._foldable
+
+    def data_free(self, value: Value | None) -> bool:
+        """Whether a value depends on constants and shapes only, be the shapes static or not."""
+        if value is None:
+            return False
+        self._fold()
+        return value in self._data_free
+
+    def stored(self, value: Value | None) -> onnx.TensorProto | None:
+        """The tensor in the file that a value is, directly or through ``Identity``."""
+        while value is not None:
+            if value.initializer is not None:
+                return value.initializer
+            node = value.producer
+            if node is None or node.domain:
+                return None
+            if node.op == "Constant":
+                tensor = node.attribute("value")
+                return tensor if isinstance(tensor, onnx.TensorProto) else None
+            if node.op != "Identity":
+                return None
+            value = node.input(0)
+        return None
+
+    def payload(self, value: Value | None) -> np.ndarray[Any, Any] | None:
+        """All elements of a stored tensor, read from the file now; None where there is none."""
+        tensor = self.stored(value)
+        return None if tensor is None else self._tensors.array(tensor)
+
+    def _fold(self) -> None:
+        if self._folded:
+            return
+        self._folded = True
+        for values in self._graph.values.values():
+            for value in values:
+                if value.initializer is not None:
+                    self._foldable.add(value)
+                    self._data_free.add(value)
+        for node in self._graph.nodes:
+            self._fold_node(node)
+
+    def _fold_node(self, node: Node) -> None:
+        output = node.outputs[0]
+        if node.op == "Constant" and not node.domain:
+            self._foldable.update(node.outputs)
+            self._data_free.update(node.outputs)
+            array = _constant_attribute(node)
+            if array is not None:
+                self._arrays[output] = array
+            return
+        present = [value for value in node.inputs if value is not None]
+        if node.op in ("Shape", "Size") and present:
+            self._data_free.add(output)
+            shape = present[0].shape
+            if shape is not None and all(isinstance(dim, int) for dim in shape):
+                self._foldable.add(output)
+        elif (
+            not present
+            or node.op in _RANDOM
+            or any(attribute.HasField("g") for attribute in node.proto.attribute)
+            or not all(value in self._data_free for value in present)
+        ):
+            return
+        else:
+            self._data_free.update(node.outputs)
+            if all(value in self._foldable for value in present):
+                self._foldable.update(node.outputs)
+        folded = fold(node, [None if value is None else self._operand(value) for value in node.inputs])
+        if folded is not None:
+            self._arrays[output] = folded
+
+    def _operand(self, value: Value) -> Array | None:
+        """An operand for folding: already folded, or stored and small enough to lie in the structure."""
+        known = self._arrays.get(value)
+        if known is not None:
+            return known
+        tensor = self.stored(value)
+        if tensor is None or tensor.data_location == onnx.TensorProto.EXTERNAL:
+            return None
+        payload = self._tensors.array(tensor)
+        if payload is None or payload.size > MAX_ELEMENTS:
+            return None
+        self._arrays[value] = np.ma.asarray(payload)
+        return self._arrays[value]
+
+
+def _constant_attribute(node: Node) -> Array | None:
+    """The value of a ``Constant`` node that is written as a number or a list of numbers."""
+    for name, dtype in (("value_float", np.float32), ("value_int", np.int64)):
+        for attribute in (name, f"{name}s"):
+            if attribute in node.attributes:
+                return np.ma.asarray(np.array(node.attribute(attribute), dtype=dtype))
+    return None

@@ -1,0 +1,109 @@
+"""The protobuf wire format, as far as it takes to find one's way in a file without decoding it.
+
+Format: https://protobuf.dev/programming-guides/encoding/
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+
+from trtlint.model.errors import ModelError
+
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+"""Wire types; 3 and 4 delimit groups, which no ONNX message has."""
+
+Buffer = bytes | mmap.mmap | memoryview
+Field = tuple[int, int, int, int, int]
+"""Field number, wire type, offset of the tag, offset of the value, offset behind the value."""
+
+LONGEST_VARINT = 10
+_FIXED = {FIXED32: 4, FIXED64: 8}
+
+
+def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
+    """The variable-length integer at ``pos`` and the offset behind it.
+
+    Raises:
+        ModelError: it is longer than ten bytes, or runs past ``end``.
+    """
+    value, start = 0, pos
+    while pos < end and pos - start < LONGEST_VARINT:
+        byte = data[pos]
+        value |= (byte & 0x7F) << (7 * (pos - start))
+        pos += 1
+        if byte < 0x80:
+            return value, pos
+    reason = "is longer than ten bytes" if pos < end else "is cut off"
+    raise ModelError(f"not an ONNX model: a number {reason}", offset=start)
+
+
+def fields(data: Buffer, start: int, end: int) -> Iterator[Field]:
+    """The fields of the message in ``data[start:end]``, one level deep.
+
+    The value of a LENGTH field excludes its length.
+
+    Raises:
+        ModelError: the bytes are no sequence of fields, at the offset where that shows.
+    """
+    pos = start
+    while pos < end:
+        at = pos
+        tag = data[pos]
+        pos += 1
+        if tag > 0x7F:
+            tag, pos = varint(data, at, end)
+        kind = tag & 7
+        if kind == LENGTH:
+            size = data[pos] if pos < end else 0x80
+            if size > 0x7F:
+                size, pos = varint(data, pos, end)
+            else:
+                pos += 1
+            begin = pos
+            pos += size
+        elif kind == VARINT:
+            begin = pos
+            if pos < end and data[pos] < 0x80:
+                pos += 1
+            else:
+                _, pos = varint(data, pos, end)
+        elif kind in _FIXED:
+            begin = pos
+            pos += _FIXED[kind]
+        else:
+            raise ModelError(f"not an ONNX model: wire type {kind} is not used in ONNX", offset=at)
+        if pos > end:
+            raise _overrun(data, at, pos, end)
+        if tag < 8:
+            raise ModelError("not an ONNX model: field number 0", offset=at)
+        yield tag >> 3, kind, at, begin, pos
+
+
+def _overrun(data: Buffer, at: int, wanted: int, end: int) -> ModelError:
+    if end < len(data):
+        return ModelError(
+            f"corrupt: a field claims {wanted - end} more bytes than the message it lies in has", offset=at
+        )
+    return ModelError(
+        f"truncated: the field at byte {at} needs {wanted - end} bytes more than the file's {end}", offset=end
+    )
+
+
+def header(number: int, length: int) -> bytes:
+    """The tag and length that a LENGTH field of ``length`` bytes begins with."""
+    return _encode(number << 3 | LENGTH) + _encode(length)
+
+
+def record(number: int, payload: bytes) -> bytes:
+    """A LENGTH field with its tag and length."""
+    return header(number, len(payload)) + payload
+
+
+def _encode(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
