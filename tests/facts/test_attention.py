@@ -1,0 +1,154 @@
+"""Attention facts, on real exported models and on small graphs where one thing differs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.graphs import facts_of
+from trtlint.facts import Facts
+from trtlint.facts.attention import Attention
+from trtlint.model.load import load
+
+
+def attentions(facts: Facts) -> list[Attention]:
+    return [fact for fact in facts.of("attention") if isinstance(fact, Attention)]
+
+
+def only(text: str) -> Attention:
+    (block,) = attentions(facts_of(text))
+    return block
+
+
+def block(body: str, inputs: str = "float[1,8,16,64] q, float[1,8,64,16] kt, float[1,8,16,64] v") -> str:
+    return f"""
+    < ir_version: 8, opset_import: ["" : 17] >
+    g ({inputs}) => (float[1,8,16,64] o)
+    < float half = {{0.5}}, float one = {{1}}, float four = {{4}}, float low = {{-10000}} >
+    {{ {body} }}
+    """
+
+
+PLAIN = "s = MatMul (q, kt) p = Softmax <axis = -1> (s) o = MatMul (p, v)"
+
+
+def test_labels_of_every_exported_model(exported: Path) -> None:
+    wrong = {}
+    for line in (exported / "labels.jsonl").read_text().splitlines():
+        label = json.loads(line)
+        blocks = attentions(Facts(load(exported / f"{label['model']}.onnx")))
+        placements = Counter(b.scale.placement for b in blocks if b.form in ("matmul", "einsum"))
+        operators = sum(b.form == "operator" for b in blocks)
+        # The labels do not look through Q/DQ pairs, which these three have on every operand.
+        quantized = label["model"].startswith("timm_vit_unfused_qdq")
+        if (dict(placements) != label["attention_scale"] and not quantized) or (
+            operators != label["attention_ops"]
+        ):
+            wrong[label["model"]] = (dict(placements), operators, label)
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("body", "placement", "product"),
+    [
+        (PLAIN, "none", 1.0),
+        (f"q1 = Mul (half, q) {PLAIN.replace('(q,', '(q1,')}", "query", 0.5),
+        (f"q1 = Div (q, four) {PLAIN.replace('(q,', '(q1,')}", "query", 0.25),
+        (f"k1 = Mul (kt, half) {PLAIN.replace('kt)', 'k1)')}", "key", 0.5),
+        (
+            "q1 = Mul (q, half) k1 = Mul (kt, half) s = MatMul (q1, k1) "
+            "p = Softmax <axis = -1> (s) o = MatMul (p, v)",
+            "both",
+            0.25,
+        ),
+        ("s = MatMul (q, kt) t = Mul (s, half) p = Softmax <axis = -1> (t) o = MatMul (p, v)", "scores", 0.5),
+        (f"q1 = Mul (q, one) {PLAIN.replace('(q,', '(q1,')}", "none", 1.0),
+    ],
+)
+def test_placement_of_the_scale(body: str, placement: str, product: float) -> None:
+    scale = only(block(body)).scale
+    assert (scale.placement, scale.product) == (placement, product)
+
+
+def test_head_size_and_heads_come_from_the_types() -> None:
+    found = only(block(PLAIN))
+    assert (found.heads, found.head_size, found.rank, found.dtype) == (8, 64, 4, "f32")
+
+
+def test_additive_mask_with_its_fill() -> None:
+    body = (
+        "s = MatMul (q, kt) n = Sub (one, mask) f = Mul (n, low) t = Add (s, f) "
+        "p = Softmax <axis = -1> (t) o = MatMul (p, v)"
+    )
+    inputs = "float[1,8,16,64] q, float[1,8,64,16] kt, float[1,8,16,64] v, float[1,1,1,16] mask"
+    assert only(block(body, inputs)).mask.kind == "additive"
+    assert only(block(body, inputs)).mask.fill == -10000
+
+
+def test_selecting_mask() -> None:
+    body = "s = MatMul (q, kt) t = Where (mask, s, low) p = Softmax <axis = -1> (t) o = MatMul (p, v)"
+    inputs = "float[1,8,16,64] q, float[1,8,64,16] kt, float[1,8,16,64] v, bool[1,1,1,16] mask"
+    assert only(block(body, inputs)).mask.kind == "where"
+    assert only(block(body, inputs)).mask.fill == -10000
+
+
+def test_scores_read_elsewhere_are_shared() -> None:
+    text = block(PLAIN).replace("(float[1,8,16,64] o)", "(float[1,8,16,64] o, float[1,8,16,16] s)")
+    assert only(text).scores_shared
+    assert not only(text).probabilities_shared
+    assert not only(block(PLAIN)).scores_shared
+
+
+def test_probabilities_read_elsewhere_are_shared() -> None:
+    text = block(PLAIN).replace("(float[1,8,16,64] o)", "(float[1,8,16,64] o, float[1,8,16,16] p)")
+    assert only(text).probabilities_shared
+
+
+def test_a_product_with_a_weight_is_no_attention() -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[1,2] x) => (float[1,2] y)
+    < float[2,2] w = {1, 2, 3, 4}, float[2,2] u = {1, 2, 3, 4} >
+    { l = MatMul (x, w) p = Softmax <axis = -1> (l) y = MatMul (p, u) }
+    """
+    assert attentions(facts_of(text)) == []
+
+
+def test_a_softmax_that_weighs_nothing_is_no_attention() -> None:
+    body = "s = MatMul (q, kt) p = Softmax <axis = -1> (s) o = Relu (p)"
+    assert attentions(facts_of(block(body).replace("float[1,8,16,64] o)", "float[1,8,16,16] o)"))) == []
+
+
+@pytest.mark.parametrize(
+    ("equation", "layout"),
+    [("bct,bcs->bts", "channels-first"), ("btc,bsc->bts", "tokens-first")],
+)
+def test_layout_of_einsum_attention(equation: str, layout: str) -> None:
+    last = "bts,bcs->bct" if layout == "channels-first" else "bts,bsc->btc"
+    shape = "[2,64,16]" if layout == "channels-first" else "[2,16,64]"
+    text = f"""
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float{shape} q, float{shape} k, float{shape} v) => (float{shape} o)
+    {{
+      s = Einsum <equation = "{equation}"> (q, k)
+      p = Softmax <axis = -1> (s)
+      o = Einsum <equation = "{last}"> (p, v)
+    }}
+    """
+    found = only(text)
+    assert (found.form, found.layout, found.head_size) == ("einsum", layout, 64)
+
+
+def test_families_whose_attention_is_cut_from_one_tensor(exported: Path) -> None:
+    kinds = {}
+    for path in sorted(exported.glob("*__ts__op17__fp32.onnx")):
+        blocks = attentions(Facts(load(path)))
+        if blocks and blocks[0].qkv.kind != "separate":
+            kinds[path.name.split("__")[0]] = (blocks[0].qkv.kind, blocks[0].qkv.axis, blocks[0].layout)
+    assert kinds["attn_qkv_split"] == ("split", -1, "tokens-first")
+    assert kinds["attn_qkv_index"] == ("gather", -5, "tokens-first")
+    assert kinds["guided_diffusion_chunk"] == ("chunk", -2, "channels-first")
+    assert kinds["guided_diffusion_legacy"] == ("split", -2, "channels-first")

@@ -1,0 +1,55 @@
+"""Which inputs of an operator must have the same element type."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+
+from onnx import defs
+
+_FLOATS = frozenset({"tensor(float)", "tensor(float16)", "tensor(bfloat16)", "tensor(double)"})
+
+TENSORRT_GROUPS: Mapping[str, tuple[int, ...]] = {"GridSample": (0, 1), "Attention": (0, 1, 2, 3)}
+"""Inputs that ONNX lets differ and TensorRT does not.
+
+Measured on TensorRT-RTX 1.7.1: the parser refuses a GridSample whose grid has another type
+(``IGridSampleLayer `input` and `grid` must be of same type``), and the builder an Attention whose
+mask or V has another type than Q (``Input 0's element type (half) differs from input 1's``).
+"""
+
+_CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
+    "BatchNormalization": (1, 2, 3, 4),
+    "Clip": (1, 2),
+    "Pad": (2,),
+}
+"""Inputs that the parser reads as numbers of the layer where they are constants, whatever their type.
+Measured on TensorRT-RTX 1.7.1; all other operators that were tried were refused."""
+
+
+@cache
+def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
+    """Groups of input ports that must agree; the last port of a variadic group is repeated as -1.
+
+    From the type constraints of the operator's schema: formal inputs that share a type variable
+    which stands for more than one float type.
+    """
+    groups: dict[str, list[int]] = defaultdict(list)
+    try:
+        schema = defs.get_schema(op, opset, "")
+    except defs.SchemaError:
+        return ()
+    allowed = {c.type_param_str: _FLOATS.intersection(c.allowed_type_strs) for c in schema.type_constraints}
+    for port, formal in enumerate(schema.inputs):
+        if len(allowed.get(formal.type_str, ())) > 1:
+            groups[formal.type_str].append(port)
+            if formal.option == defs.OpSchema.FormalParameterOption.Variadic and formal.is_homogeneous:
+                groups[formal.type_str].append(-1)
+    extra = TENSORRT_GROUPS.get(op)
+    found = tuple(tuple(group) for group in groups.values() if len(group) > 1)
+    return (*found, extra) if extra else found
+
+
+def cast_by_parser(op: str, port: int) -> bool:
+    """Whether the parser casts a constant at this input to the type of the data."""
+    return port in _CAST_BY_PARSER.get(op, ())

@@ -1,0 +1,47 @@
+"""What every fact has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from trtlint.model.graph import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A node of the block that a fact is about, and the part it plays there.
+
+    ``detail`` is what the node does, in a few words (``q × 0.3536``); ``label`` is what a caret
+    under it would say (``√scale on Q``).  Which steps get carets is the rule's choice, by role.
+    """
+
+    node: Node
+    role: str
+    detail: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something true of a model, anchored at a node.
+
+    A module ``trtlint/facts/<kind>.py`` states the facts of one kind: it defines a frozen subclass
+    whose fields are documented in its docstring, and ``find(model)`` that yields them in graph
+    order.  A field that cannot be known from the file is None, and None is unknown, never false.
+    """
+
+    kind: ClassVar[str] = ""
+    roles: ClassVar[Mapping[str, str]] = {}
+    """The roles that steps of this kind can have, each with its meaning."""
+
+    node: Node | None
+    """The node that a report names; None for a fact about the whole model or a graph input."""
+    chain: tuple[Step, ...]
+    """The block in data-flow order."""
+
+    @property
+    def place(self) -> str:
+        """The name of the place in the model: the node's path, empty for the whole model."""
+        return self.node.path if self.node else ""
