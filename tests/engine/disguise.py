@@ -1,0 +1,102 @@
+"""The same model in another file: other names, another order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import onnx
+
+
+def renamed(model: onnx.ModelProto, seed: int) -> onnx.ModelProto:
+    """A copy in which every node and value has another name; the model's metadata is kept."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    names = sorted({name for graph in graphs(copy.graph) for name in _names(graph) if name})
+    others = [f"v{number}" for number in range(len(names))]
+    random.Random(seed).shuffle(others)
+    new = {"": "", **dict(zip(names, others, strict=True))}
+    number = 0
+    for graph in graphs(copy.graph):
+        for node in graph.node:
+            number += 1
+            node.name = f"n{(number * 7919 + seed) % 1_000_003}"
+            node.input[:] = [new[name] for name in node.input]
+            node.output[:] = [new[name] for name in node.output]
+        for named in (*graph.initializer, *graph.input, *graph.output, *graph.value_info):
+            named.name = new.get(named.name, named.name)
+        for sparse in graph.sparse_initializer:
+            sparse.values.name = new[sparse.values.name]
+    return copy
+
+
+def reordered(model: onnx.ModelProto, seed: int) -> onnx.ModelProto:
+    """A copy whose nodes stand in another topological order, and whose initializers are shuffled."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    chance = random.Random(seed)
+    for graph in graphs(copy.graph):
+        _shuffle(graph, chance)
+    return copy
+
+
+def graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """A graph and the bodies of its nodes."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+                yield from graphs(body)
+
+
+def _names(graph: onnx.GraphProto) -> Iterator[str]:
+    for node in graph.node:
+        yield from node.input
+        yield from node.output
+    for named in (*graph.initializer, *graph.input, *graph.output):
+        yield named.name
+    for sparse in graph.sparse_initializer:
+        yield sparse.values.name
+
+
+def _reads(node: onnx.NodeProto) -> Iterator[str]:
+    """What a node reads, its bodies included."""
+    yield from node.input
+    for attribute in node.attribute:
+        for body in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+            for inner in graphs(body):
+                for other in inner.node:
+                    yield from other.input
+                for output in inner.output:
+                    yield output.name
+
+
+def _shuffle(graph: onnx.GraphProto, chance: random.Random) -> None:
+    made = {name for node in graph.node for name in node.output}
+    waiting = list(graph.node)
+    done: set[str] = set()
+    order = []
+    needs = {id(node): {name for name in _reads(node) if name in made} - set(node.output) for node in waiting}
+    while waiting:
+        ready = [node for node in waiting if needs[id(node)] <= done]
+        chance.shuffle(ready)
+        taken = ready[: chance.randint(1, len(ready))]
+        order += taken
+        done.update(name for node in taken for name in node.output)
+        chosen = {id(node) for node in taken}
+        waiting = [node for node in waiting if id(node) not in chosen]
+    copies = []
+    for node in order:
+        copy = onnx.NodeProto()
+        copy.CopyFrom(node)
+        copies.append(copy)
+    tensors = list(graph.initializer)
+    chance.shuffle(tensors)
+    kept = []
+    for tensor in tensors:
+        other = onnx.TensorProto()
+        other.CopyFrom(tensor)
+        kept.append(other)
+    del graph.node[:], graph.initializer[:]
+    graph.node.extend(copies)
+    graph.initializer.extend(kept)

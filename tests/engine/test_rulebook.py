@@ -1,0 +1,204 @@
+"""Rule files: what is accepted, and that every mistake is an error with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.rules import make_rule, rule_text, write_rule
+from trtlint.engine.rulebook import RuleError, builtin_rules, load_rule, load_rules, rule_files
+
+
+def test_a_rule_is_read(tmp_path: Path) -> None:
+    rule = make_rule(
+        tmp_path,
+        "# why\n",
+        applies='{tensorrt: ">=10.7,<10.8"}',
+        where='op == "Relu"',
+        mark="[node]",
+        severity_when='[{where: domain != "", severity: note}]',
+    )
+    assert (rule.id, rule.name, rule.severity, rule.find) == ("TST001", "a-rule", "warning", "node")
+    assert rule.applies == {"tensorrt": ">=10.7,<10.8"}
+    assert rule.mark == {"node": None}
+    assert [severity for _, severity in rule.severity_when] == ["note"]
+    assert rule.body == "# why\n"
+    assert rule.path.read_text().split("\n")[rule.body_line - 1] == "# why"
+
+
+def test_without_applies_every_version_of_both_products_is_meant(tmp_path: Path) -> None:
+    assert make_rule(tmp_path).applies == {"tensorrt": "", "tensorrt-rtx": ""}
+
+
+def test_a_star_is_every_version_and_a_product_left_out_is_none(tmp_path: Path) -> None:
+    assert make_rule(tmp_path, applies='{tensorrt-rtx: "*"}').applies == {"tensorrt-rtx": ""}
+
+
+@pytest.mark.parametrize(
+    ("front", "key", "message"),
+    [
+        ({"severty": "note"}, "severty", "unknown key 'severty' (did you mean 'severity'?)"),
+        ({"severity": "eror"}, "severity", "unknown 'eror' (did you mean 'error'?)"),
+        ({"evidence": "hearsay"}, "evidence", "unknown 'hearsay'"),
+        ({"find": "atention"}, "find", "unknown 'atention' (did you mean 'attention'?)"),
+        ({"id": "tst001"}, "id", "'tst001' is not two to five capitals and three digits"),
+        ({"id": "TST01"}, "id", "'TST01' is not"),
+        ({"name": "A_Rule"}, "name", "is not words in lower case"),
+        ({"since": "soon"}, "since", "'soon' is not a release number"),
+        ({"applies": "{tensort: '*'}"}, "applies", "unknown key 'tensort' (did you mean 'tensorrt'?)"),
+        ({"applies": "{tensorrt: 10.7}"}, "applies", "'10.7' is no PEP 440 version specifier"),
+        ({"applies": "{}"}, "applies", "name a product"),
+        ({"where": 'opp == "Relu"'}, "where", "unknown name 'opp'"),
+        ({"where": 'op == "Relu" and'}, "where", "where: "),
+        ({"where": "target.fp61"}, "where", "fp61"),
+        ({"where": "model.opste == 17"}, "where", "opste"),
+        ({"where": "op"}, "where", "a condition is needed"),
+        ({"where": '__import__("os")'}, "where", "where: "),
+        ({"message": "a {opp}"}, "message", "unknown name 'opp'"),
+        ({"message": "a {op"}, "message", "the brace '{' has no partner"),
+        ({"mark": "[culprit]"}, "mark", "unknown 'culprit' (known: node)"),
+        ({"mark": "{culprit: here}"}, "mark", "unknown key 'culprit'"),
+        ({"severity_when": "[{where: op == domain}]"}, "severity_when", "the key 'severity' is missing"),
+        ({"severity_when": "[{severity: note}]"}, "severity_when", "the key 'where' is missing"),
+        ({"advice": "[{fix: merge-scale}]"}, "advice", "the key 'do' is missing"),
+        ({"advice": "[{do: x, tensorrt: newest}]"}, "advice", "no PEP 440 version specifier"),
+        ({"advice": "[{do: x, where: opp == op}]"}, "advice", "unknown name 'opp'"),
+        ({"advice": "[{do: x, fix: Fix_It}]"}, "advice", "'Fix_It' is not words joined"),
+        ({"advice": "do it"}, "advice", "advice must be a list"),
+        ({"references": "[http://example.com/x]"}, "references", "is not a https URL"),
+        ({"references": "https://example.com/x"}, "references", "references must be a list"),
+        ({"match": "y = Relu(x)"}, "match", "'match' goes with 'find: pattern' only"),
+        ({"find": "pattern"}, "find", "'find: pattern' needs 'match'"),
+        ({"find": "pattern", "match": "y = Relu(", "message": "x"}, "match", "match: "),
+        (
+            {"find": "pattern", "match": "y = Relu(target)", "message": "x"},
+            "match",
+            "cannot be the name of a value",
+        ),
+        ({"message": "''"}, "message", "message is empty"),
+        ({"message": "[a]"}, "message", "message must be text"),
+    ],
+)
+def test_a_mistake_is_an_error_in_its_line(
+    tmp_path: Path, front: dict[str, str], key: str, message: str
+) -> None:
+    path = write_rule(tmp_path, **front)
+    with pytest.raises(RuleError) as caught:
+        load_rule(path)
+    assert message in caught.value.message
+    assert path.read_text().split("\n")[caught.value.line - 1].startswith(f"{key}:")
+    assert str(caught.value).startswith(f"{path}:{caught.value.line}: ")
+
+
+@pytest.mark.parametrize(
+    "key", ["id", "severity", "since", "evidence", "find", "message", "advice", "references"]
+)
+def test_a_missing_key_is_an_error(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "TST001-a-rule.md"
+    path.write_text(rule_text(**{key: None}))
+    with pytest.raises(RuleError, match=f"the key '{key}' is missing"):
+        load_rule(path)
+
+
+def test_an_error_in_a_block_has_the_line_of_the_block(tmp_path: Path) -> None:
+    path = write_rule(tmp_path, find="pattern", match="|\n  y = Relu(x)\n  z = Sigmoid(\n", message="x")
+    with pytest.raises(RuleError) as caught:
+        load_rule(path)
+    assert "Sigmoid(" in path.read_text().split("\n")[caught.value.line - 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", 1, "does not begin with a line '---'"),
+        ("# A page\n", 1, "does not begin with a line '---'"),
+        ("---\nid: TST001\n", 3, "not closed"),
+        ("---\n---\n", 1, "empty"),
+        ("---\nid: TST001\nid: TST002\n---\n", 3, "given twice"),
+        ("---\nid: &a TST001\n---\n", 2, "anchors"),
+        ("---\nid: !!python/object:os.system x\n---\n", 2, "tags"),
+        ("---\nid: 'TST\n---\n", 3, "quoted scalar"),
+        ("---\n- id\n---\n", 2, "must be a mapping"),
+        ("---\nid: " + "[" * 100_000 + "\n---\n", 2, "nested too deeply"),
+    ],
+)
+def test_front_matter_that_is_not_what_rule_files_use(
+    tmp_path: Path, text: str, line: int, message: str
+) -> None:
+    path = tmp_path / "TST001-a-rule.md"
+    path.write_text(text)
+    with pytest.raises(RuleError, match=message) as caught:
+        load_rule(path)
+    assert caught.value.line == line
+
+
+def test_the_file_name_must_be_id_and_name(tmp_path: Path) -> None:
+    path = tmp_path / "rule.md"
+    path.write_text(rule_text())
+    with pytest.raises(RuleError, match=r"the file must be called TST001-a-rule\.md"):
+        load_rule(path)
+
+
+def test_a_file_that_is_too_long(tmp_path: Path) -> None:
+    with pytest.raises(RuleError, match="longer than 262144 bytes"):
+        load_rule(write_rule(tmp_path, "x" * 262_145))
+
+
+def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
+    path = write_rule(tmp_path, "# good\n")
+    path.write_bytes(path.read_bytes() + b"bad: \xff\n")
+    with pytest.raises(RuleError, match="not UTF-8") as caught:
+        load_rule(path)
+    assert caught.value.line == len(path.read_bytes().split(b"\n")) - 1
+
+
+def test_lines_of_a_file_from_windows(tmp_path: Path) -> None:
+    path = tmp_path / "TST001-a-rule.md"
+    path.write_bytes(rule_text(severity="eror").replace("\n", "\r\n").encode())
+    with pytest.raises(RuleError) as caught:
+        load_rule(path)
+    assert path.read_bytes().split(b"\n")[caught.value.line - 1].startswith(b"severity")
+
+
+def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(RuleError, match="no such file or folder"):
+        load_rules([tmp_path / "rules"])
+
+
+def test_rules_are_found_in_folders_and_sorted_by_id(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    write_rule(tmp_path / "deep", id="TST001")
+    write_rule(tmp_path, id="TST002", name="another")
+    (tmp_path / "README.md").write_text("no rule")
+    book = load_rules([tmp_path])
+    assert [rule.id for rule in book] == ["TST001", "TST002"]
+
+
+def test_a_file_met_twice_is_one_rule(tmp_path: Path) -> None:
+    path = write_rule(tmp_path)
+    assert len(load_rules([tmp_path, path])) == 1
+
+
+@pytest.mark.parametrize("other", [{"name": "another"}, {"id": "TST002"}])
+def test_ids_and_names_are_taken_once(tmp_path: Path, other: dict[str, str]) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    write_rule(tmp_path / "a")
+    write_rule(tmp_path / "b", **other)
+    with pytest.raises(RuleError, match="is taken by"):
+        load_rules([tmp_path])
+
+
+def test_a_rule_is_looked_up_by_id_or_name(tmp_path: Path) -> None:
+    write_rule(tmp_path)
+    book = load_rules([tmp_path])
+    assert book.rule("tst001") is book.rule("a-rule")
+    with pytest.raises(LookupError, match="did you mean 'TST001'"):
+        book.rule("TST010")
+
+
+def test_the_rules_that_come_with_trtlint_load() -> None:
+    book = load_rules([builtin_rules()])
+    assert len(book) == len(rule_files(builtin_rules()))
+    assert {"ACC105", "ACC106"} <= {rule.id for rule in book}

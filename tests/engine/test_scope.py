@@ -1,0 +1,62 @@
+"""What a condition demands, and that looking only there misses nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.rules import make_rule
+from tests.graphs import facts_of
+from trtlint.engine.expression import compile_expression
+from trtlint.engine.scope import operands, required, scope_of_kind
+from trtlint.engine.subjects import candidates, subjects
+
+GRAPH = (
+    '< ir_version: 8, opset_import: ["" : 17] > '
+    "g (float[2] x) => (float[2] y) { a = Relu(x) b = Tanh(a) c = Relu(b) y = Sigmoid(c) }"
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "demand"),
+    [
+        ('op == "Relu"', ("op", {"Relu"})),
+        ('op in ("Relu", "Tanh")', ("op", {"Relu", "Tanh"})),
+        ('len(inputs) == 1 and op == "Relu"', ("op", {"Relu"})),
+        ('op == "Relu" or op == "Tanh"', None),
+        ('not op == "Relu"', None),
+        ('op != "Relu"', None),
+        ('op in "Relu"', None),
+        ("op == domain", None),
+        ("len(inputs) == 1", None),
+    ],
+)
+def test_required(where: str, demand: tuple[str, set[str]] | None, tmp_path: Path) -> None:
+    found = required(compile_expression(where, scope_of_kind("node"), condition=True))
+    assert found == (None if demand is None else (demand[0], frozenset(demand[1])))
+    facts = facts_of(GRAPH)
+    rule = make_rule(tmp_path, where=where)
+    every = [
+        subject
+        for subject in subjects(rule, facts)
+        if rule.where and rule.where.truth(subject.values) is True
+    ]
+    assert set(every) <= set(candidates(rule, facts))
+
+
+def test_candidates_keep_the_order_of_the_graph(tmp_path: Path) -> None:
+    rule = make_rule(tmp_path, where='op in ("Tanh", "Relu")')
+    found = [subject.node.op for subject in candidates(rule, facts_of(GRAPH)) if subject.node]
+    assert found == ["Relu", "Tanh", "Relu"]
+
+
+def test_operands() -> None:
+    scope = scope_of_kind("node")
+    text = 'op == "Relu"\n  and (domain == "" or\n domain == "x") and len(inputs) == 1'
+    assert operands(compile_expression(text, scope)) == [
+        'op == "Relu"',
+        'domain == "" or domain == "x"',
+        "len(inputs) == 1",
+    ]
+    assert operands(compile_expression('op == "a" or op == "b"', scope)) == ['op == "a" or op == "b"']

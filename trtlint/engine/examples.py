@@ -1,0 +1,251 @@
+"""The examples in rule files, which are their tests.
+
+Below the headings ``## Fires`` and ``## Stays silent``, each fenced block ``onnx`` is a small model
+in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md).  Words behind ``onnx``
+say what it is built for, as on the command line: ``onnx --trt 10.7 --fp16``.  An example without
+them is evaluated for the newest known release that the rule applies to.  The word ``unchecked``
+stands before a model that the ONNX checker would refuse.  Beyond ONNX's text form, lines that begin
+with ``#`` are comments, a tensor without elements, ``float[64,3,7,7] w = {}``, is filled with zeros,
+and elements of ``float16`` and ``bfloat16`` are written as numbers.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import onnx
+import onnx.checker
+import onnx.numpy_helper
+import onnx.parser
+
+from trtlint.engine.evaluate import evaluate
+from trtlint.engine.rulebook import Rule, RuleError
+from trtlint.engine.versions import matching
+from trtlint.facts import Facts
+from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.model.errors import ModelError
+from trtlint.model.load import load
+from trtlint.target import Flag, Target, TargetError
+
+Outcome = Literal["fires", "conditional", "silent", "unreadable", "missing"]
+"""What an example gives: a finding, one that depends on the target, none; or there is no such
+example, or it is no model."""
+
+_SECTIONS: dict[str, Literal["fires", "silent"]] = {"fires": "fires", "stays silent": "silent"}
+_DATA = ("raw_data", "float_data", "int32_data", "int64_data", "uint64_data", "double_data", "string_data")
+_HALF = re.compile(r"\b(float16|bfloat16)(\s*\[[^\]]*\])?(\s*\w*\s*=?\s*)\{([^{}]*)\}")
+_PLACE = re.compile(r"line: (\d+) column")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One example of a rule file.
+
+    Attributes:
+        line: line of the file (from 1) where its fence begins.
+        expected: what it must give.
+        target: what it is built for.
+        text: the model.
+        checked: whether the ONNX checker must accept it.
+    """
+
+    line: int
+    expected: Literal["fires", "silent"]
+    target: Target
+    text: str
+    checked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of an example, or of the demand that there be one.
+
+    Attributes:
+        rule: id of the rule.
+        path: the rule file.
+        line: line of the example, or where one is missing.
+        expected: what it must give.
+        got: what it gives.
+        detail: why it cannot be read, or what is missing.
+    """
+
+    rule: str
+    path: Path
+    line: int
+    expected: Outcome
+    got: Outcome
+    detail: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the example gives what it must."""
+        return self.expected == self.got
+
+    def __str__(self) -> str:
+        detail = f": {self.detail}" if self.detail else ""
+        if self.got == "missing":
+            return f"{self.path}:{self.line}: {self.rule}{detail}"
+        return f"{self.path}:{self.line}: {self.rule}: expected {self.expected}, got {self.got}{detail}"
+
+
+def run_examples(rules: Iterable[Rule]) -> Iterator[Result]:
+    """Run every example of some rules, each rule against its own examples only.
+
+    A rule without an example that fires, one that stays silent, or a public reference gives a
+    result that is not ok.
+
+    Raises:
+        RuleError: an example stands in no section, is not closed, or names a target that does not
+            exist.
+    """
+    with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
+        for rule in rules:
+            found = examples(rule)
+            for expected in ("fires", "silent"):
+                if not any(example.expected == expected for example in found):
+                    words = "fires" if expected == "fires" else "stays silent"
+                    yield _missing(rule, expected, f"no example that {words}")
+            if not rule.references:
+                yield _missing(rule, "fires", "no public reference")
+            for example in found:
+                yield _run(rule, example, Path(folder))
+
+
+def _missing(rule: Rule, expected: Outcome, detail: str) -> Result:
+    return Result(rule.id, rule.path, 1, expected, "missing", detail)
+
+
+def _run(rule: Rule, example: Example, folder: Path) -> Result:
+    got, detail = _outcome(rule, example, folder)
+    return Result(rule.id, rule.path, example.line, example.expected, got, detail)
+
+
+def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
+    file = folder / f"{rule.id}-{example.line}.onnx"
+    try:
+        proto = onnx.parser.parse_model(_HALF.sub(_bit_patterns, example.text))
+        _fill(proto.graph)
+        if example.checked:
+            onnx.checker.check_model(proto)
+        file.write_bytes(proto.SerializeToString())
+        facts = Facts(load(file))
+    except onnx.parser.ParseError as error:
+        return "unreadable", _parse_error(error, example.line)
+    except (onnx.checker.ValidationError, ModelError) as error:
+        return "unreadable", " ".join(str(error).split())
+    report = evaluate((rule,), facts, example.target)
+    if report.findings:
+        return "fires", f"at {report.findings[0].sites[0].node or 'the whole model'}"
+    if report.conditional:
+        return "conditional", f"depends on {' '.join(report.conditional[0].depends)}"
+    return "silent", ""
+
+
+def _bit_patterns(tensor: re.Match[str]) -> str:
+    """A tensor of 16-bit floats with its elements as bit patterns, the way the parser reads them."""
+    name, shape, between, elements = tensor.groups()
+    try:
+        numbers = np.array([float(text) for text in elements.split(",") if text.strip()], np.float32)
+    except ValueError:
+        return tensor[0]  # the parser will say what is wrong
+    if name == "float16":
+        patterns = numbers.astype(np.float16).view(np.uint16)
+    else:
+        # The upper half of the bits, rounded to nearest.
+        patterns = ((numbers.view(np.uint32) + np.uint32(0x8000)) >> 16).astype(np.uint16)
+    return f"{name}{shape or ''}{between}{{{', '.join(map(str, patterns.tolist()))}}}"
+
+
+def _fill(graph: onnx.GraphProto) -> None:
+    """Give initializers that were written without elements zeros."""
+    for tensor in graph.initializer:
+        if not any(getattr(tensor, field) for field in _DATA):
+            shape = tuple(tensor.dims)
+            zeros = np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
+            tensor.CopyFrom(onnx.numpy_helper.from_array(zeros, tensor.name))
+
+
+def _parse_error(error: Exception, line: int) -> str:
+    """What the parser of ONNX says, with the line of the rule file."""
+    text = error.args[0] if error.args else ""
+    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    place = _PLACE.search(text)
+    reason = text.strip().splitlines()[-1] if text.strip() else "not a model"
+    return f"line {line + int(place[1])}: {reason}" if place else reason
+
+
+def examples(rule: Rule) -> list[Example]:
+    """The examples in a rule's body, in its order.
+
+    Raises:
+        RuleError: see :func:`run_examples`.
+    """
+    found = []
+    section = ""
+    fence: tuple[int, str] | None = None
+    text: list[str] = []
+    for number, line in enumerate(rule.body.split("\n"), rule.body_line):
+        if line.startswith("```"):
+            if fence is None:
+                fence, text = (number, line[3:].strip()), []
+                continue
+            if fence[1].split(" ")[0] == "onnx":
+                found.append(_example(rule, section, *fence, "\n".join(text)))
+            fence = None
+        elif fence is not None:
+            # The parser knows no comments; an empty line keeps its line numbers right.
+            text.append("" if line.lstrip().startswith("#") else line)
+        elif line.startswith("## "):
+            section = line[3:].strip().lower()
+    if fence is not None:
+        raise RuleError(rule.path, fence[0], "the code block is not closed")
+    return found
+
+
+def _example(rule: Rule, section: str, line: int, info: str, text: str) -> Example:
+    if section not in _SECTIONS:
+        raise RuleError(rule.path, line, "an example must stand below '## Fires' or '## Stays silent'")
+    try:
+        words = shlex.split(info)[1:]
+        target = _target(rule, [word for word in words if word != "unchecked"])
+    except ValueError as error:  # of shlex and, as TargetError, of Target
+        raise RuleError(rule.path, line, f"example: {error}") from None
+    return Example(line, _SECTIONS[section], target, text, "unchecked" not in words)
+
+
+def _target(rule: Rule, words: list[str]) -> Target:
+    """The target that options as on the command line describe."""
+    product: Product = "tensorrt" if "tensorrt" in rule.applies else "tensorrt-rtx"
+    version: str | None = None
+    gpu: str | None = None
+    flags: dict[bool, set[Flag]] = {True: set(), False: set()}
+    rest = iter(words)
+    for word in rest:
+        if word in ("--trt", "--rtx"):
+            product, version = "tensorrt" if word == "--trt" else "tensorrt-rtx", next(rest, "")
+        elif word == "--gpu":
+            gpu = next(rest, "")
+        else:
+            on = not word.startswith("--no-")
+            name = word[2 if on else 5 :]
+            flag = next((flag for flag in get_args(Flag) if flag == name and word.startswith("--")), None)
+            if flag is None:
+                raise TargetError(f"unknown option {word!r}")
+            flags[on].add(flag)
+    if version is None:
+        version = _newest(rule, product)
+    return Target(product, version, None, gpu, frozenset(flags[True]), frozenset(flags[False]))
+
+
+def _newest(rule: Rule, product: Product) -> str:
+    versions = matching(product, rule.applies[product])
+    if not versions:
+        raise TargetError(f"the rule applies to no known release of {PRODUCTS[product]}; give --trt or --rtx")
+    return str(versions[-1])

@@ -1,0 +1,109 @@
+"""Why a rule did not fire at a node."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from trtlint.engine.evaluate import condition, version_truth
+from trtlint.engine.expression import compile_expression
+from trtlint.engine.rulebook import PATTERN, Rule
+from trtlint.engine.scope import operands, scope_of
+from trtlint.engine.subjects import Subject, subjects
+from trtlint.engine.template import in_words
+from trtlint.engine.truth import Unknown
+from trtlint.engine.versions import in_words as versions_in_words
+from trtlint.facts import Facts
+from trtlint.knowledge.releases import PRODUCTS
+from trtlint.model.graph import Node
+from trtlint.target import Target
+
+_NEAREST = 3
+
+
+def explain_miss(rule: Rule, facts: Facts, target: Target, node_path: str) -> list[str]:
+    """Sentences that say why a rule did not fire at a node, or that it did.
+
+    Args:
+        rule: the rule in question.
+        facts: the facts of the model.
+        target: what the engine is built for.
+        node_path: the node's path, as findings print it.
+    """
+    node = next((node for node in facts.model.graph.nodes if node.path == node_path), None)
+    if node is None:
+        return [_no_node(facts, node_path)]
+    everything = list(subjects(rule, facts))
+    here = [subject for subject in everything if _contains(subject, node)]
+    lines = list(_version(rule, target))
+    if not here:
+        lines += _no_subject(rule, node, everything)
+    for subject in here:
+        lines += _subject(rule, subject, target)
+    return lines
+
+
+def _no_node(facts: Facts, path: str) -> str:
+    close = get_close_matches(path, [node.path for node in facts.model.graph.nodes], _NEAREST, 0.4)
+    near = f"; the nearest names are {', '.join(close)}" if close else ""
+    return f"the model has no node {path}{near}"
+
+
+def _contains(subject: Subject, node: Node) -> bool:
+    return subject.node is node or any(step.node is node for step in subject.chain)
+
+
+def _version(rule: Rule, target: Target) -> Iterator[str]:
+    if version_truth(rule, target) is True:
+        return
+    specifier = rule.applies.get(target.product)
+    if specifier is None:
+        yield f"{rule.id} is not about {PRODUCTS[target.product]}"
+    elif target.version is not None:
+        yield f"{rule.id} is for {versions_in_words(target.product, specifier)}; the target is {target.words}"
+
+
+def _no_subject(rule: Rule, node: Node, everything: list[Subject]) -> Iterator[str]:
+    what = "match of the pattern" if rule.find == PATTERN else f"fact of kind {rule.find}"
+    placed = [subject for subject in everything if subject.node is not None]
+    if not everything:
+        yield f"the model has no {what} at all"
+    elif not placed:
+        yield f"each {what} is about the whole model, not about a node"
+    else:
+        placed.sort(key=lambda subject: abs(subject.node.index - node.index) if subject.node else 0)
+        places = ", ".join(dict.fromkeys(subject.place for subject in placed[:_NEAREST]))
+        yield f"no {what} contains {node.path} ({node.op}); the nearest are at {places}"
+
+
+def _subject(rule: Rule, subject: Subject, target: Target) -> Iterator[str]:
+    names = subject.names(target)
+    truth = condition(rule, names, target, version_truth(rule, target))
+    place = subject.place or "the whole model"
+    if truth is True:
+        yield f"{rule.id} fires here, at {place}"
+        return
+    if isinstance(truth, Unknown) and truth.needs:
+        yield f"{rule.id} fires here, at {place}, if {' '.join(sorted(truth.needs))} makes it apply"
+    for part in operands(rule.where) if rule.where is not None else []:
+        found = compile_expression(part, scope_of(rule), condition=True).truth(names)
+        if found is not True:
+            values = "; ".join(_values(part, rule, names))
+            verdict = "unknown" if isinstance(found, Unknown) else "false"
+            yield f"at {place}: {part} is {verdict}{': ' if values else ''}{values}"
+
+
+def _values(part: str, rule: Rule, names: Mapping[str, object]) -> Iterator[str]:
+    """What a condition reads - fields, elements, results of functions - with its value."""
+    for text in dict.fromkeys(_reads(ast.parse(f"({part})", mode="eval").body)):
+        value = compile_expression(text, scope_of(rule)).value(names)
+        yield f"{text} is {'unknown' if value is None else in_words(value)}"
+
+
+def _reads(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
+        yield ast.unparse(node)
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _reads(child)

@@ -1,0 +1,135 @@
+"""What an expression may expect of a name, read off the annotations of the facts.
+
+The types of a rule's language are few: truth values, numbers, text, tuples, mappings, and records
+with named fields.  None is not a type: every name may be unknown.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+
+from trtlint.model.graph import Node, Value
+
+KindName = Literal["truth", "number", "text", "tuple", "mapping", "record", "anything"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One type of the rule language.
+
+    Attributes:
+        name: which type it is.
+        choices: the only values it can have, None where it is open.
+        cls: the class of a record.
+        items: the types of a tuple's elements or a mapping's values.
+    """
+
+    name: KindName
+    choices: frozenset[bool | int | float | str] | None = None
+    cls: type | None = None
+    items: tuple[Kind, ...] = ()
+
+    def __str__(self) -> str:
+        if self.name == "record" and self.cls is not None:
+            return f"a {self.cls.__name__}"
+        return {"truth": "true or false", "anything": "of no declared type"}.get(self.name, f"a {self.name}")
+
+
+Kinds = tuple[Kind, ...]
+"""The types a name can have; a name that is always None has none."""
+
+TRUTH: Kinds = (Kind("truth"),)
+NUMBER: Kinds = (Kind("number"),)
+TEXT: Kinds = (Kind("text"),)
+ANYTHING: Kinds = (Kind("anything"),)
+
+_BASE: Mapping[Any, Kinds] = {
+    bool: TRUTH,
+    int: NUMBER,
+    float: NUMBER,
+    str: TEXT,
+    type(None): (),
+    None: (),
+    Any: ANYTHING,
+    object: ANYTHING,
+}
+
+# The graph's own classes set these in __init__, where annotations cannot be read from outside.
+_ATTRIBUTES: Mapping[type, Mapping[str, Kinds]] = {
+    Value: {"name": TEXT, "is_input": TRUTH, "is_output": TRUTH},
+    Node: {"path": TEXT, "op": TEXT, "domain": TEXT, "scope": TEXT},
+}
+
+
+def kinds_of(annotation: Any) -> Kinds:
+    """The types that an annotation allows, None left out."""
+    return tuple(dict.fromkeys(_kinds(annotation)))
+
+
+def constant(value: bool | int | float | str) -> Kinds:
+    """The type of a literal: it can have no other value."""
+    (kind,) = _BASE[type(value)]
+    return (Kind(kind.name, frozenset({value})),)
+
+
+def _kinds(annotation: Any) -> Iterator[Kind]:
+    try:
+        known = _BASE.get(annotation)
+    except TypeError:  # an annotation that cannot be hashed
+        known = ANYTHING
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if known is not None:
+        yield from known
+    elif origin in (Union, types.UnionType):
+        for argument in arguments:
+            yield from _kinds(argument)
+    elif origin in (Annotated, ClassVar):
+        yield from _kinds(arguments[0])
+    elif origin is Literal:
+        for kind in (*TRUTH, *TEXT, *NUMBER):
+            choices = frozenset(a for a in arguments if _BASE.get(type(a)) == (kind,))
+            if choices:
+                yield Kind(kind.name, choices)
+    elif isinstance(origin, type) and issubclass(origin, Mapping):
+        yield Kind("mapping", items=kinds_of(arguments[-1]))
+    elif isinstance(origin, type) and issubclass(origin, Collection | Iterable):
+        items = (kind for argument in arguments if argument is not Ellipsis for kind in _kinds(argument))
+        yield Kind("tuple", items=tuple(dict.fromkeys(items)))
+    elif isinstance(annotation, type):
+        yield from (Kind("record", cls=annotation) if _has_members(annotation) else ANYTHING[0],)
+    else:
+        yield from ANYTHING
+
+
+def _has_members(cls: type) -> bool:
+    return is_dataclass(cls) or cls in _ATTRIBUTES
+
+
+@cache
+def members(cls: type) -> Mapping[str, Kinds]:
+    """The fields of a record that an expression may read: dataclass fields and properties.
+
+    Raises:
+        TypeError: an annotation of the class cannot be resolved.
+    """
+    found: dict[str, Kinds] = dict(_ATTRIBUTES.get(cls, {}))
+    if is_dataclass(cls):
+        try:
+            hints = get_type_hints(cls)
+        except NameError as error:
+            raise TypeError(f"an annotation of {cls.__qualname__} cannot be resolved: {error}") from error
+        found |= {field.name: kinds_of(hints[field.name]) for field in fields(cls)}
+    for name in dir(cls):
+        member = inspect.getattr_static(cls, name)
+        if isinstance(member, property) and member.fget is not None:
+            try:
+                hints = get_type_hints(member.fget)
+            except NameError:  # a property for Python code only, its types imported for checking
+                continue
+            found[name] = kinds_of(hints.get("return", Any))
+    return {name: kinds for name, kinds in found.items() if not name.startswith("_")}

@@ -1,0 +1,113 @@
+"""What the rule engine says: findings, as plain data that any report can render.
+
+Nothing here refers back to a graph or a rule, so a finding can be pickled, cached or sent to
+another process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from trtlint.model.origin import Source
+
+Severity = Literal["error", "warning", "note"]
+Confidence = Literal["confirmed", "high", "medium", "low"]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+"""From the gravest to the mildest."""
+CONFIDENCES: tuple[Confidence, ...] = ("confirmed", "high", "medium", "low")
+"""From the surest to the least sure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the drawing of a site: a node, what flows out of it, and why it matters.
+
+    ``type`` is the type of the node's first output, such as ``f32[1,8,197,64]`` (empty when
+    unknown); ``detail`` says what the node does in the block (``q x 0.3536``); a row with a
+    ``label`` is a culprit, underlined with carets.
+    """
+
+    node: str
+    op: str
+    type: str = ""
+    detail: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One place where a finding holds."""
+
+    node: str
+    """The node's path: subgraph scopes and node name joined with ``/``."""
+    op: str
+    module: str | None
+    """Module path from the exporter's metadata, such as ``blocks.0.attn``; None if unknown."""
+    source: Source | None
+    rows: tuple[Row, ...]
+    fingerprint: str
+    """16 hex digits that survive a re-export which renames nodes and values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One risk, at one or more sites."""
+
+    rule: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    evidence_level: str
+    """What the rule rests on: documented, maintainer-confirmed, measured, ..."""
+    message: str
+    sites: tuple[Site, ...]
+    applies: str
+    """In words, the versions, GPUs and precisions that the finding holds for."""
+    advice: tuple[str, ...]
+    """What to do on this target; ``8.6 to 10.x: ...`` where the target leaves it open."""
+    references: tuple[str, ...]
+    fingerprint: str
+    depends: tuple[str, ...] = ()
+    """The options that would settle a conditional finding, such as ``--fp16``."""
+    evidence: tuple[str, ...] = ()
+    """Witnesses in words: the node with its type, a log line, an engine layer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that kept a file, or a part of it, from being linted."""
+
+    path: str
+    message: str
+    offset: int | None = None
+    """Byte offset in the file, where known."""
+    node: str | None = None
+
+    def __str__(self) -> str:
+        place = "" if self.offset is None else f" at byte {self.offset}"
+        node = "" if self.node is None else f" at node {self.node}"
+        return f"{self.path}: {self.message}{place}{node}"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReport:
+    """The findings of one model for one target."""
+
+    path: str
+    target: str
+    """The target in words, such as ``TensorRT 10.7, SM 8.9, FP16``."""
+    findings: tuple[Finding, ...] = ()
+    conditional: tuple[Finding, ...] = ()
+    """Findings that hold only if something not given about the target is true."""
+    errors: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What limited the lint without stopping it, such as a missing external data file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one run: a report a model and target, in the order asked for."""
+
+    models: tuple[ModelReport, ...] = field(default=())

@@ -1,0 +1,164 @@
+"""The front matter of a Markdown file: a small YAML tree that knows its lines.
+
+Only what rule files need: mappings, sequences and text.  Every scalar stays the text that was
+written, so that a version ``0.10`` is not read as the number 0.1, and nothing is ever constructed
+from a tag.  Anchors, aliases and tags are refused, and nesting is bounded, so a file from a
+stranger costs no more than its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import yaml
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DEEPEST = 12
+
+
+class FrontMatterError(ValueError):
+    """What is wrong with the front matter, and in which line of the file (from 1)."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A value of the front matter and the line of the file where its text begins.
+
+    Attributes:
+        value: text, a list of items, or a mapping of keys to items.
+        line: line in the file, from 1; for a block scalar (``|``) the line after the indicator.
+    """
+
+    value: str | list[Item] | dict[str, Item]
+    line: int
+
+    def text(self, what: str) -> str:
+        """The text of a scalar that is not empty.
+
+        Raises:
+            FrontMatterError: it is a list, a mapping, or empty.
+        """
+        if not isinstance(self.value, str):
+            raise FrontMatterError(f"{what} must be text", self.line)
+        if not self.value.strip():
+            raise FrontMatterError(f"{what} is empty", self.line)
+        return self.value
+
+    def choice(self, what: str, choices: Iterable[str]) -> str:
+        """The text of a scalar that is one of a few words.
+
+        Raises:
+            FrontMatterError: it is something else; the message names the nearest word.
+        """
+        text, words = self.text(what), tuple(choices)
+        if text not in words:
+            raise FrontMatterError(f"{what}: unknown {text!r}{nearest(text, words)}", self.line)
+        return text
+
+    def items(self, what: str) -> list[Item]:
+        """The items of a list.
+
+        Raises:
+            FrontMatterError: it is no list.
+        """
+        if not isinstance(self.value, list):
+            raise FrontMatterError(f"{what} must be a list", self.line)
+        return self.value
+
+    def mapping(self, what: str, keys: Iterable[str] | None = None) -> Mapping[str, Item]:
+        """The entries of a mapping, all of whose keys are in ``keys``.
+
+        Raises:
+            FrontMatterError: it is no mapping, or has another key; the message names the nearest.
+        """
+        if not isinstance(self.value, dict):
+            raise FrontMatterError(f"{what} must be a mapping", self.line)
+        if keys is not None:
+            known = tuple(keys)
+            for key, item in self.value.items():
+                if key not in known:
+                    raise FrontMatterError(f"{what}: unknown key {key!r}{nearest(key, known)}", item.line)
+        return self.value
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """`` (did you mean 'x'?)`` where a similar word exists, else the list of them if it is short."""
+    known = sorted(words)
+    if close := get_close_matches(word, known, 1, 0.5):
+        return f" (did you mean {close[0]!r}?)"
+    return f" (known: {', '.join(known)})" if 0 < len(known) <= 12 else ""
+
+
+def split(text: str) -> tuple[Item, str, int]:
+    """Split a file into front matter and body.
+
+    Returns:
+        The mapping between the ``---`` lines, the text behind it, and the line (from 1) where that
+        text begins.
+
+    Raises:
+        FrontMatterError: no front matter, or not the YAML that rule files use.
+    """
+    lines = text.split("\n")
+    if lines[0].rstrip() != "---":
+        raise FrontMatterError("the file does not begin with a line '---'", 1)
+    end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
+    if end is None:
+        raise FrontMatterError("the front matter is not closed by a line '---'", len(lines))
+    # The opening line is kept empty, so that lines of the YAML are lines of the file.
+    return _parse("\n".join(["", *lines[1:end], ""])), "\n".join(lines[end + 1 :]), end + 2
+
+
+def _parse(text: str) -> Item:
+    events = yaml.parse(text, Loader=_LOADER)
+    try:
+        for event in events:
+            if isinstance(event, yaml.NodeEvent):
+                return _item(event, events, 0)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        message = ", ".join(filter(None, (error.context, error.problem)))
+        raise FrontMatterError(message or "not YAML", 1 if mark is None else mark.line + 1) from None
+    except yaml.YAMLError as error:
+        raise FrontMatterError(str(error).splitlines()[0], 1) from None
+    raise FrontMatterError("the front matter is empty", 1)
+
+
+def _item(event: yaml.NodeEvent, events: Iterator[yaml.Event], depth: int) -> Item:
+    line = event.start_mark.line + 1 if event.start_mark else 1
+    if isinstance(event, yaml.AliasEvent) or event.anchor:
+        raise FrontMatterError("YAML anchors and aliases are not used in rule files", line)
+    if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag:
+        raise FrontMatterError(f"YAML tags such as {event.tag!r} are not used in rule files", line)
+    if depth > _DEEPEST:
+        raise FrontMatterError("nested too deeply", line)
+    if isinstance(event, yaml.ScalarEvent):
+        return Item(event.value, line + (event.style in ("|", ">")))
+    if isinstance(event, yaml.SequenceStartEvent):
+        return Item([_item(child, events, depth + 1) for child in _children(events)], line)
+    entries: dict[str, Item] = {}
+    for child in _children(events):
+        key = _item(child, events, depth + 1)
+        if not isinstance(key.value, str):
+            raise FrontMatterError("a key must be text", key.line)
+        if key.value in entries:
+            raise FrontMatterError(f"the key {key.value!r} is given twice", key.line)
+        value = next(events)
+        assert isinstance(value, yaml.NodeEvent)  # YAML's grammar: a key is followed by a value
+        entries[key.value] = _item(value, events, depth + 1)
+    return Item(entries, line)
+
+
+def _children(events: Iterator[yaml.Event]) -> Iterator[yaml.NodeEvent]:
+    """The nodes up to the end of the collection just begun."""
+    for event in events:
+        if not isinstance(event, yaml.NodeEvent):
+            return
+        yield event

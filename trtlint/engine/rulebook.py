@@ -1,0 +1,362 @@
+"""Rule files: one Markdown file a rule, its front matter validated when it is loaded.
+
+A mistake in a rule - an unknown key, a field that the fact does not have, a role that no step
+plays - is an error with file and line.  It is never a rule that silently never fires.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from trtlint import facts
+from trtlint.engine.expression import Expression, ExpressionError, compile_expression
+from trtlint.engine.finding import SEVERITIES, Severity
+from trtlint.engine.frontmatter import FrontMatterError, Item, nearest, split
+from trtlint.engine.pattern import Pattern, PatternError
+from trtlint.engine.scope import scope_of_kind, scope_of_pattern
+from trtlint.engine.template import Template, compile_template
+from trtlint.knowledge.releases import PRODUCTS, Product
+
+PATTERN = "pattern"
+"""The kind of fact that a rule describes itself, with ``match``."""
+
+EVIDENCE: Mapping[str, bool] = {
+    "documented": True,
+    "maintainer-confirmed": True,
+    "measured": True,
+    "user-reported": False,
+    "inferred": False,
+}
+"""What a rule can rest on, and whether that is enough for high confidence."""
+
+_MAX_BYTES = 256 * 1024
+_ID = re.compile(r"[A-Z]{2,5}[0-9]{3}")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_RELEASE = re.compile(r"[0-9]+(\.[0-9]+){1,2}")
+_URL = re.compile(r"https://[^\s/]+\.[^\s/]+(/\S*)?")
+
+_KEYS = (
+    *("id", "name", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
+    *("severity_when", "message", "advice", "references"),
+)
+_REQUIRED = ("id", "name", "severity", "since", "evidence", "find", "message", "advice", "references")
+
+
+class RuleError(ValueError):
+    """A rule file that cannot be used: the file, the line (from 1), and what is wrong there."""
+
+    def __init__(self, path: Path, line: int, message: str) -> None:
+        super().__init__(f"{path}:{line}: {message}")
+        self.path = path
+        self.line = line
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do, and for whom.
+
+    Attributes:
+        applies: version specifier by product; empty holds for every version of every product.
+        where: a further condition, None for none.
+        do: the sentence.
+        fix: name of the rewrite that does it, None where there is none.
+    """
+
+    applies: Mapping[Product, str]
+    where: Expression | None
+    do: Template
+    fix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule, ready to be evaluated.
+
+    Attributes:
+        id: such as ``ACC102``.
+        name: the same in words, ``sdpa-scale-on-both-operands``.
+        severity: unless ``severity_when`` says otherwise.
+        since: the version of trtlint that has had it first.
+        evidence: what it rests on, a key of :data:`EVIDENCE`.
+        applies: PEP 440 specifier of release numbers by product; a product not named is not affected.
+        find: the kind of fact it looks at, or :data:`PATTERN`.
+        pattern: the pattern of a :data:`PATTERN` rule.
+        where: the condition on a fact, None where every fact of the kind counts.
+        mark: the roles whose steps get carets, each with a label, or None for the step's own.
+        severity_when: severities with their conditions; the first that holds wins.
+        message: the first line of the finding.
+        advice: in the order of the file.
+        references: public URLs.
+        path: the file.
+        body: the documentation, Markdown.
+        body_line: line of the file where ``body`` begins.
+    """
+
+    id: str
+    name: str
+    severity: Severity
+    since: str
+    evidence: str
+    applies: Mapping[Product, str]
+    find: str
+    pattern: Pattern | None
+    where: Expression | None
+    mark: Mapping[str, Template | None]
+    severity_when: tuple[tuple[Expression, Severity], ...]
+    message: Template
+    advice: tuple[Advice, ...]
+    references: tuple[str, ...]
+    path: Path
+    body: str
+    body_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rulebook:
+    """Rules sorted by id, which are unique, as are the names."""
+
+    rules: tuple[Rule, ...]
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def rule(self, key: str) -> Rule:
+        """The rule with this id or name, upper and lower case alike.
+
+        Raises:
+            LookupError: there is none; the text names the nearest.
+        """
+        for rule in self.rules:
+            if key.lower() in (rule.id.lower(), rule.name):
+                return rule
+        known = [word for rule in self.rules for word in (rule.id, rule.name)]
+        raise LookupError(f"no rule {key!r}{nearest(key, known)}")
+
+
+def builtin_rules() -> Path:
+    """The folder of the rules that come with trtlint.
+
+    In an installed package it is ``trtlint/rules``; in a checkout, ``rules`` beside the package.
+    """
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "rules"
+    return installed if installed.is_dir() else package.parent / "rules"
+
+
+def rule_files(path: Path) -> list[Path]:
+    """The rule files in a folder, nested ones included, sorted; a file stands for itself.
+
+    ``README.md`` is no rule.
+
+    Raises:
+        RuleError: nothing is there.
+    """
+    if path.is_dir():
+        return sorted(file for file in path.rglob("*.md") if file.name.lower() != "readme.md")
+    if not path.exists():
+        raise RuleError(path, 1, "no such file or folder")
+    return [path]
+
+
+def load_rules(paths: Iterable[Path]) -> Rulebook:
+    """Load all rules of folders or files.
+
+    Raises:
+        RuleError: a file is wrong, or two rules have one id or name.
+    """
+    rules: dict[Path, Rule] = {}
+    taken: dict[str, Rule] = {}
+    for path in paths:
+        for file in rule_files(path):
+            if file.resolve() in rules:
+                continue
+            rule = rules[file.resolve()] = load_rule(file)
+            for word in (rule.id, rule.name):
+                if word in taken:
+                    raise RuleError(file, 1, f"{word!r} is taken by {taken[word].path}")
+                taken[word] = rule
+    return Rulebook(tuple(sorted(rules.values(), key=lambda rule: rule.id)))
+
+
+def load_rule(path: Path) -> Rule:
+    """Load one rule file.
+
+    Raises:
+        RuleError: the file cannot be read or is wrong.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise RuleError(path, 1, f"longer than {_MAX_BYTES} bytes")
+        front, body, body_line = split(data.decode("utf-8-sig").replace("\r\n", "\n"))
+        return _Reader(path, front).rule(body, body_line)
+    except OSError as error:
+        raise RuleError(path, 1, error.strerror or str(error)) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RuleError(path, line, f"not UTF-8 at byte {error.start}") from None
+    except FrontMatterError as error:
+        raise RuleError(path, error.line, error.message) from None
+
+
+class _Reader:
+    """Reads the front matter of one file; every method raises FrontMatterError with the line."""
+
+    def __init__(self, path: Path, front: Item) -> None:
+        self.path = path
+        self.front = front.mapping("front matter", _KEYS)
+        for key in _REQUIRED:
+            if key not in self.front:
+                raise FrontMatterError(f"the key {key!r} is missing", front.line)
+        self.scope: Mapping[str, Any] = {}
+
+    def rule(self, body: str, body_line: int) -> Rule:
+        """The whole rule."""
+        front = self.front
+        id_ = _matching(front["id"], "id", _ID, "two to five capitals and three digits")
+        name = _matching(front["name"], "name", _NAME, "words in lower case joined with '-'")
+        if self.path.name != f"{id_}-{name}.md":
+            raise FrontMatterError(f"the file must be called {id_}-{name}.md", front["id"].line)
+        find, pattern, roles = self._find()
+        where = front.get("where")
+        return Rule(
+            id=id_,
+            name=name,
+            severity=_severity(front["severity"]),
+            since=_matching(front["since"], "since", _RELEASE, "a release number"),
+            evidence=front["evidence"].choice("evidence", EVIDENCE),
+            applies=self._applies(),
+            find=find,
+            pattern=pattern,
+            where=None if where is None else self._condition(where, "where"),
+            mark=self._mark(roles),
+            severity_when=self._severity_when(),
+            message=self._template(front["message"], "message"),
+            advice=tuple(self._advice(item) for item in front["advice"].items("advice")),
+            references=self._references(),
+            path=self.path,
+            body=body,
+            body_line=body_line,
+        )
+
+    def _find(self) -> tuple[str, Pattern | None, Mapping[str, str]]:
+        """The kind, the pattern, the roles that can be marked; sets the scope of expressions."""
+        known = (*facts.kinds(), PATTERN)
+        find = self.front["find"].choice("find", known)
+        match = self.front.get("match")
+        if find == PATTERN:
+            if match is None:
+                raise FrontMatterError("'find: pattern' needs 'match'", self.front["find"].line)
+            try:
+                pattern = Pattern.compile(match.text("match"))
+            except PatternError as error:
+                raise FrontMatterError(f"match: {error.message}", match.line + error.line - 1) from None
+            self.scope = scope_of_pattern(pattern)
+            return find, pattern, {name: name for name in pattern.outputs}
+        if match is not None:
+            raise FrontMatterError("'match' goes with 'find: pattern' only", match.line)
+        self.scope = scope_of_kind(find)
+        return find, None, facts.fact_class(find).roles
+
+    def _condition(self, item: Item, what: str) -> Expression:
+        try:
+            return compile_expression(item.text(what).strip(), self.scope, condition=True)
+        except ExpressionError as error:
+            raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
+
+    def _template(self, item: Item, what: str) -> Template:
+        try:
+            return compile_template(" ".join(item.text(what).split()), self.scope)
+        except ExpressionError as error:
+            raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
+
+    def _applies(self) -> Mapping[Product, str]:
+        item = self.front.get("applies")
+        if item is None:
+            return dict.fromkeys(PRODUCTS, "")
+        ranges = _ranges(item.mapping("applies", PRODUCTS))
+        if not ranges:
+            raise FrontMatterError("applies: name a product, or leave the key out", item.line)
+        return ranges
+
+    def _mark(self, roles: Mapping[str, str]) -> Mapping[str, Template | None]:
+        item = self.front.get("mark")
+        if item is None:
+            return {}
+        if isinstance(item.value, dict):
+            labels = item.mapping("mark", roles)
+            return {
+                role: self._template(label, f"mark {role}") if label.value != "" else None
+                for role, label in labels.items()
+            }
+        return {role.choice("mark", roles): None for role in item.items("mark")}
+
+    def _severity_when(self) -> tuple[tuple[Expression, Severity], ...]:
+        item = self.front.get("severity_when")
+        found = []
+        for entry in [] if item is None else item.items("severity_when"):
+            fields = entry.mapping("severity_when", ("where", "severity"))
+            for key in ("where", "severity"):
+                if key not in fields:
+                    raise FrontMatterError(f"severity_when: the key {key!r} is missing", entry.line)
+            found.append((self._condition(fields["where"], "where"), _severity(fields["severity"])))
+        return tuple(found)
+
+    def _advice(self, item: Item) -> Advice:
+        fields = item.mapping("advice", (*PRODUCTS, "where", "do", "fix"))
+        if "do" not in fields:
+            raise FrontMatterError("advice: the key 'do' is missing", item.line)
+        where, fix = fields.get("where"), fields.get("fix")
+        return Advice(
+            applies=_ranges(fields),
+            where=None if where is None else self._condition(where, "advice where"),
+            do=self._template(fields["do"], "advice do"),
+            fix=None if fix is None else _matching(fix, "fix", _NAME, "words joined with '-'"),
+        )
+
+    def _references(self) -> tuple[str, ...]:
+        items = self.front["references"].items("references")
+        return tuple(_matching(item, "reference", _URL, "a https URL") for item in items)
+
+
+def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
+    """Version specifiers by product, ``*`` and nothing meaning all."""
+    ranges: dict[Product, str] = {}
+    for product in PRODUCTS:
+        item = fields.get(product)
+        if item is None:
+            continue
+        if not isinstance(item.value, str):
+            raise FrontMatterError(f"{product} must be a version specifier such as '>=10.7,<10.8'", item.line)
+        text = item.value.strip()
+        ranges[product] = "" if text == "*" else text
+        try:
+            SpecifierSet(ranges[product])
+        except InvalidSpecifier:
+            raise FrontMatterError(
+                f"{product}: {text!r} is no PEP 440 version specifier", item.line
+            ) from None
+    return ranges
+
+
+def _severity(item: Item) -> Severity:
+    text = item.choice("severity", SEVERITIES)
+    return next(severity for severity in SEVERITIES if severity == text)
+
+
+def _matching(item: Item, what: str, pattern: re.Pattern[str], words: str) -> str:
+    text = item.text(what)
+    if not pattern.fullmatch(text):
+        raise FrontMatterError(f"{what}: {text!r} is not {words}", item.line)
+    return text

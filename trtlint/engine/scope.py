@@ -1,0 +1,83 @@
+"""The names that the expressions of a rule can use, and what a condition is made of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from trtlint.engine.expression import Expression
+from trtlint.engine.pattern import Pattern
+from trtlint.facts import fact_class
+from trtlint.model.graph import Value
+from trtlint.target import Target
+
+if TYPE_CHECKING:
+    from trtlint.engine.rulebook import Rule
+
+_PLACES = frozenset({"node", "chain"})
+"""Fields of every fact that say where it is; expressions are about what it is."""
+
+
+@cache
+def field_names(kind: str) -> tuple[str, ...]:
+    """The fields of a kind of fact that expressions can use."""
+    return tuple(name for name in fact_class(kind).__dataclass_fields__ if name not in _PLACES)
+
+
+@cache
+def scope_of_kind(kind: str) -> Mapping[str, Any]:
+    """The names that expressions about a kind of fact can use, each with its annotation."""
+    hints = get_type_hints(fact_class(kind))
+    return {**{name: hints[name] for name in field_names(kind)}, **_common()}
+
+
+def scope_of_pattern(pattern: Pattern) -> Mapping[str, Any]:
+    """The names that expressions about matches of a pattern can use, each with its type."""
+    return {**dict.fromkeys(pattern.names, Value), **_common()}
+
+
+def scope_of(rule: Rule) -> Mapping[str, Any]:
+    """The names that expressions of a rule can use."""
+    return scope_of_kind(rule.find) if rule.pattern is None else scope_of_pattern(rule.pattern)
+
+
+def _common() -> Mapping[str, Any]:
+    return {"target": Target, "model": fact_class("model")}
+
+
+def operands(expression: Expression) -> list[str]:
+    """The operands of an expression's outermost ``and``, each as it is written."""
+    text = f"({expression.text}\n)"
+    segments = (ast.get_source_segment(text, operand) for operand in _operands(text))
+    return [" ".join(segment.split()) for segment in segments if segment is not None]
+
+
+@cache
+def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
+    """A field and the texts of which it must have one for the expression to be true.
+
+    None if no operand of the outermost ``and`` is as simple as ``op == "Conv"`` or
+    ``op in ("Conv", "Gemm")``.  Where the field itself is None, the expression is not true either,
+    and no option of the command line can make it so.
+    """
+    for operand in _operands(f"({expression.text}\n)"):
+        if not isinstance(operand, ast.Compare) or len(operand.ops) != 1:
+            continue
+        field, link, value = operand.left, operand.ops[0], operand.comparators[0]
+        if isinstance(link, ast.Eq):
+            items = [value]
+        elif isinstance(link, ast.In) and isinstance(value, ast.Tuple):
+            items = value.elts
+        else:
+            continue
+        texts = [i.value for i in items if isinstance(i, ast.Constant) and isinstance(i.value, str)]
+        if isinstance(field, ast.Name) and len(texts) == len(items):
+            return field.id, frozenset(texts)
+    return None
+
+
+def _operands(text: str) -> list[ast.expr]:
+    tree = ast.parse(text, mode="eval").body
+    return tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]

@@ -1,0 +1,70 @@
+"""Texts of a rule with ``{expression}`` in them, such as its message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trtlint.engine.expression import Expression, ExpressionError, compile_expression
+from trtlint.model.graph import Node, Value
+
+_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text whose ``{expressions}`` were validated when the rule was loaded."""
+
+    pieces: tuple[str | Expression, ...]
+
+    def fill(self, names: Mapping[str, object]) -> str:
+        """The text with each expression replaced by its value in words."""
+        return "".join(p if isinstance(p, str) else in_words(p.value(names)) for p in self.pieces)
+
+
+def compile_template(text: str, scope: Mapping[str, Any]) -> Template:
+    """Compile a text with ``{expression}`` in it; ``{{`` and ``}}`` are braces.
+
+    Raises:
+        ExpressionError: an expression is wrong, or a brace has no partner.
+    """
+    pieces: list[str | Expression] = []
+    end = 0
+    for match in _PIECE.finditer(text):
+        pieces.append(text[end : match.start()])
+        end = match.end()
+        found = match[0]
+        if found in ("{{", "}}"):
+            pieces.append(found[0])
+        elif match[1] is None:
+            raise ExpressionError(f"the brace {found!r} has no partner", match.start() + 1)
+        else:
+            try:
+                pieces.append(compile_expression(match[1].strip(), scope))
+            except ExpressionError as error:
+                raise ExpressionError(
+                    f"in {found}: {error.message}", match.start() + 1 + error.column
+                ) from None
+    pieces.append(text[end:])
+    return Template(tuple(piece for piece in pieces if piece != ""))
+
+
+def in_words(value: object) -> str:
+    """A value as a message prints it: numbers to four digits, tensors by type, ``?`` if unknown."""
+    match value:
+        case None:
+            return "?"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.4g}"
+        case Node():
+            return value.path
+        case Value():
+            return value.type_text or value.name
+        case tuple() | list() | frozenset():
+            return ", ".join(map(in_words, sorted(value, key=str) if isinstance(value, frozenset) else value))
+        case _:
+            return str(value)

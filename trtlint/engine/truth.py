@@ -1,0 +1,64 @@
+"""Three-valued logic: a condition is true, false, or unknown.
+
+This is Kleene's strong logic (https://plato.stanford.edu/entries/logic-manyvalued/#KleSys): an
+unknown operand makes a result unknown only where it matters.  An unknown also carries which options
+of the command line could decide it, and for which of the two answers, so that a report may say what
+to add: ``target.fp16 and known_only_at_run_time`` can never become true, whatever is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Unknown:
+    """Neither true nor false as far as we can tell.
+
+    Attributes:
+        needs: options that, once given, could make it true; empty where nothing given could,
+            because the file itself does not tell.
+        refutes: options that could make it false; the same as ``needs`` unless told.
+    """
+
+    needs: frozenset[str]
+    refutes: frozenset[str]
+
+    def __init__(self, needs: frozenset[str] = frozenset(), refutes: frozenset[str] | None = None) -> None:
+        object.__setattr__(self, "needs", frozenset(needs))
+        object.__setattr__(self, "refutes", self.needs if refutes is None else frozenset(refutes))
+
+    def __bool__(self) -> bool:
+        raise TypeError("an unknown is neither true nor false; compare with `is True` or `is False`")
+
+
+Truth = bool | Unknown
+
+
+def negate(truth: Truth) -> Truth:
+    """What is true where ``truth`` is false, and unknown where it is unknown."""
+    if isinstance(truth, Unknown):
+        return Unknown(truth.refutes, truth.needs)
+    return not truth
+
+
+def both(*truths: Truth) -> Truth:
+    """True if all are true (also if there are none), false as soon as one is false."""
+    unknown = []
+    for truth in truths:
+        if truth is False:
+            return False
+        if isinstance(truth, Unknown):
+            unknown.append(truth)
+    if not unknown:
+        return True
+    # All of them must become true; one that cannot makes the whole incapable of it.
+    reachable = all(part.needs for part in unknown)
+    needs: frozenset[str] = frozenset().union(*(part.needs for part in unknown))
+    refutes: frozenset[str] = frozenset().union(*(part.refutes for part in unknown))
+    return Unknown(needs if reachable else frozenset(), refutes)
+
+
+def either(*truths: Truth) -> Truth:
+    """True as soon as one is true, false if all are false (also if there are none)."""
+    return negate(both(*map(negate, truths)))

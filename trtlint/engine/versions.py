@@ -1,0 +1,77 @@
+"""Version ranges in words, as far as releases are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from trtlint.knowledge.releases import PRODUCTS, Product, releases
+
+_BEFORE, _AFTER = Version("0"), Version("99999")
+
+
+@cache
+def known(product: Product) -> tuple[Version, ...]:
+    """The known releases of a product, oldest first."""
+    return tuple(release.number for release in releases(product))
+
+
+@cache
+def matching(product: Product, specifier: str) -> tuple[Version, ...]:
+    """The known releases that a specifier covers, oldest first."""
+    allowed = SpecifierSet(specifier, prereleases=True)
+    return tuple(version for version in known(product) if version in allowed)
+
+
+def covers_all(product: Product, specifier: str) -> bool:
+    """Whether a specifier covers every known release."""
+    return len(matching(product, specifier)) == len(known(product))
+
+
+@cache
+def in_words(product: Product, specifier: str) -> str:
+    """A specifier in words: ``TensorRT 10.7``, ``TensorRT 10.12 to 10.13``, ``TensorRT 8.6 and newer``.
+
+    A minor version stands for all of its releases.  A range that covers no known release is printed
+    as it is written.
+    """
+    name = PRODUCTS[product]
+    if not specifier:
+        return f"every {name}"
+    covered = matching(product, specifier)
+    if not covered:
+        return f"{name} {specifier}"
+    allowed = SpecifierSet(specifier, prereleases=True)
+    everything = known(product)
+    runs: list[list[Version]] = []
+    for version in everything:
+        if version not in covered:
+            continue
+        previous = everything.index(version) - 1
+        if runs and runs[-1][-1] == everything[previous]:
+            runs[-1].append(version)
+        else:
+            runs.append([version])
+    words = [_run(run, everything) for run in runs]
+    if runs[-1][-1] == everything[-1] and _AFTER in allowed:
+        words[-1] = f"{_edge(runs[-1], 0, everything)} and newer"
+    if runs[0][0] == everything[0] and _BEFORE in allowed:
+        words[0] = f"up to {_edge(runs[0], -1, everything)}"
+    return f"{name} {', '.join(words)}"
+
+
+def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
+    first, last = _edge(run, 0, everything), _edge(run, -1, everything)
+    if first != last and run[0].release[:2] == run[-1].release[:2]:
+        first, last = str(run[0]), str(run[-1])
+    return first if first == last else f"{first} to {last}"
+
+
+def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
+    """The first (0) or last (-1) version of a run, as its minor version if the run does not cut that."""
+    version = run[end]
+    minor = [other for other in everything if other.release[:2] == version.release[:2]]
+    return f"{version.major}.{version.minor}" if minor[end] == version else str(version)

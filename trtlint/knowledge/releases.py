@@ -1,0 +1,100 @@
+"""The releases of TensorRT and TensorRT-RTX."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from packaging.version import Version
+
+from trtlint.knowledge import data
+
+Product = Literal["tensorrt", "tensorrt-rtx"]
+Typing = Literal["weak", "choice", "strong"]
+
+PRODUCTS: dict[Product, str] = {"tensorrt": "TensorRT", "tensorrt-rtx": "TensorRT-RTX"}
+"""The products and what reports call them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One release, from the file versions.yaml.
+
+    Attributes:
+        product: TensorRT or TensorRT-RTX.
+        version: the number NVIDIA prints, such as ``10.13.3``.
+        build: the fourth part of the number, as the wheels carry it.
+        released: year and month, ``2025-09``.
+        opset_max: the highest ONNX opset that its parser states.
+        min_sm: the lowest compute capability times ten, such as 75.
+        added_sm: compute capabilities that came with it.
+        removed_sm: compute capabilities that went with it.
+        sources: public pages.
+
+    Everything but the product and the version may be None or empty: no public source was seen.
+    """
+
+    product: Product
+    version: str
+    build: int | None
+    released: str | None
+    opset_max: int | None
+    min_sm: int | None
+    added_sm: tuple[int, ...]
+    removed_sm: tuple[int, ...]
+    sources: tuple[str, ...]
+
+    @property
+    def number(self) -> Version:
+        """The version in a form that compares."""
+        return _number(self.version)
+
+    @property
+    def minor(self) -> str:
+        """The release line, ``10.13``."""
+        return f"{self.number.major}.{self.number.minor}"
+
+    @property
+    def typing(self) -> Typing:
+        """Whether networks take their types from the ONNX file, from the builder, or as asked.
+
+        Strong typing came with 9.x (https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp)
+        and is all there is from 11.0, where the builder's precision flags are gone
+        (https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html);
+        TensorRT-RTX never had anything else
+        (https://docs.nvidia.com/deeplearning/tensorrt-rtx/latest/getting-started/release-notes-1/1.0.html).
+        """
+        if self.product == "tensorrt-rtx" or self.number.major >= 11:
+            return "strong"
+        return "weak" if self.number.major < 9 else "choice"
+
+
+@cache
+def _number(text: str) -> Version:
+    return Version(text)
+
+
+@cache
+def releases(product: Product) -> tuple[Release, ...]:
+    """Every known release of a product, oldest first."""
+    content = data("versions")
+    return tuple(
+        Release(
+            product,
+            row["version"],
+            row.get("build"),
+            row.get("released"),
+            row.get("opset_max"),
+            row.get("min_sm"),
+            tuple(row.get("added_sm", ())),
+            tuple(row.get("removed_sm", ())),
+            tuple(content["pages"][key] for key in row["sources"]),
+        )
+        for row in content[product]
+    )
+
+
+def minors(product: Product) -> tuple[str, ...]:
+    """The release lines of a product, ``8.6`` to the newest, oldest first."""
+    return tuple(dict.fromkeys(release.minor for release in releases(product)))

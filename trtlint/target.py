@@ -1,0 +1,371 @@
+"""What an engine is built for: product, version, GPU and builder flags, as far as they are known.
+
+What was not given is unknown, not false: each property that a rule may ask for is True, False or
+None, and :meth:`Target.needs` names the command-line options that would settle a None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
+
+from packaging.version import InvalidVersion, Version
+
+from trtlint.engine.truth import Truth, Unknown
+from trtlint.knowledge.gpus import Architecture, architecture, architectures, find_gpu, gpu_names
+from trtlint.knowledge.releases import PRODUCTS, Product, Release, Typing, minors, releases
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+Flag = Literal["fp16", "bf16", "int8", "fp8", "best", "strongly-typed", "tf32"]
+"""The builder settings that can be asked for or refused, as command-line options without dashes."""
+
+_FLAG_WORDS: Mapping[Flag, str] = {
+    "fp16": "FP16",
+    "bf16": "BF16",
+    "int8": "INT8",
+    "fp8": "FP8",
+    "best": "best precision",
+    "strongly-typed": "strongly typed",
+    "tf32": "TF32",
+}
+_PRECISIONS: frozenset[Flag] = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
+
+
+class TargetError(ValueError):
+    """A version, GPU or flag that does not exist; the text names the nearest that do."""
+
+
+class Gpu(NamedTuple):
+    """A compute capability times ten (89 is SM 8.9), and the GPU's name if one was given."""
+
+    sm: int
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an engine is built for.
+
+    Attributes:
+        product: ``tensorrt`` or ``tensorrt-rtx``.
+        version: a release number or the beginning of one; ``10.8`` stands for every 10.8.x.
+        sm: compute capability times ten, 89 for SM 8.9; taken from ``gpu`` where that is given.
+        gpu: name of the GPU; ``sm89`` and ``8.9`` are accepted too.
+        asked: builder settings that the user turned on.
+        refused: builder settings that the user turned off.
+
+    Raises:
+        TargetError: a version, GPU or flag that does not exist, or an ``sm`` that is not the GPU's.
+    """
+
+    product: Product = "tensorrt"
+    version: str | None = None
+    sm: int | None = None
+    gpu: str | None = None
+    asked: frozenset[Flag] = frozenset()
+    refused: frozenset[Flag] = frozenset()
+
+    options: ClassVar[Mapping[str, str]] = {
+        "version": "--trt",
+        "release": "--trt",
+        "sm": "--gpu",
+        "gpu": "--gpu",
+        "tf32": "--gpu",
+        "fp16": "--fp16",
+        "bf16": "--bf16",
+        "int8": "--int8",
+        "fp8": "--fp8",
+        "strongly_typed": "--strongly-typed",
+    }
+    """The command-line option that settles an unknown property."""
+
+    def __post_init__(self) -> None:
+        if self.product not in PRODUCTS:
+            raise TargetError(f"unknown product {self.product!r}{_nearest(self.product, PRODUCTS)}")
+        put = object.__setattr__
+        if self.version is not None:
+            put(self, "version", check_version(self.version, self.product))
+        if self.gpu is not None:
+            found = parse_gpu(self.gpu)
+            if self.sm not in (None, found.sm):
+                raise TargetError(f"{self.gpu} is {sm_words(found.sm)}, not {sm_words(self.sm or 0)}")
+            put(self, "sm", found.sm)
+            put(self, "gpu", found.name)
+        elif self.sm is not None:
+            parse_gpu(str(self.sm))
+        put(self, "asked", _flags(self.asked))
+        put(self, "refused", _flags(self.refused))
+        if contradiction := self.asked & self.refused:
+            raise TargetError(f"{min(contradiction)} is both asked for and refused")
+
+    @property
+    def release(self) -> tuple[int, int] | None:
+        """The release line as numbers that compare, (10, 7) for 10.7; None where none was given."""
+        if self.version is None:
+            return None
+        major, minor = self.releases[0].number.release[:2]
+        return major, minor
+
+    @property
+    def fp16(self) -> bool | None:
+        """Whether the builder may run FP32 layers in FP16 because of a flag."""
+        return self._builder_flag("fp16")
+
+    @property
+    def bf16(self) -> bool | None:
+        """Whether the builder may run FP32 layers in BF16 because of a flag."""
+        return self._builder_flag("bf16")
+
+    @property
+    def int8(self) -> bool | None:
+        """Whether the builder may run FP32 layers in INT8 because of a flag."""
+        return self._builder_flag("int8")
+
+    @property
+    def fp8(self) -> bool | None:
+        """Whether the builder may use FP8 because of a flag."""
+        return self._builder_flag("fp8")
+
+    @property
+    def strongly_typed(self) -> bool | None:
+        """Whether the types come from the ONNX file alone, and precision flags do nothing.
+
+        Always so from TensorRT 11.0 and in TensorRT-RTX, never before 9.0. In between it is a
+        choice; asking for a precision flag makes it the other choice, because trtexec drops such
+        flags from a strongly typed build.
+        https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html
+        https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
+        """
+        typing = self._typing
+        if typing in ("weak", "strong"):
+            return typing == "strong"
+        if "strongly-typed" in self.asked:
+            return True
+        if typing == "choice" and ("strongly-typed" in self.refused or self.asked & _PRECISIONS):
+            return False
+        return None
+
+    @property
+    def tf32(self) -> bool | None:
+        """Whether FP32 convolutions and matrix products may round their inputs to TF32.
+
+        On by default in trtexec and the API, needs SM 8.0, and kept as a flag in 11.x.
+        https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html
+        """
+        if "tf32" in self.refused:
+            return False
+        return self._architecture.tf32 if self._architecture else None
+
+    def needs(self, name: str) -> frozenset[str]:
+        """The command-line options that would settle a property that is None; none if nothing can."""
+        if name in ("version", "release"):
+            return frozenset({"--rtx" if self.product == "tensorrt-rtx" else "--trt"})
+        if name == "strongly_typed" and self._typing is None:
+            return frozenset({"--strongly-typed", "--trt"})
+        if name == "bf16" and "best" in self.asked and self.sm is None:
+            return frozenset({"--gpu", "--bf16"})
+        if name == "tf32" and self.sm is not None:
+            return frozenset()
+        return frozenset({self.options[name]}) if name in self.options else frozenset()
+
+    def matches(self, specifier: str, product: Product = "tensorrt") -> Truth:
+        """Whether a PEP 440 range such as ``>=10.7,<10.8`` holds for this version of a product.
+
+        A version that stands for several releases matches if all of them do and fails if none does;
+        otherwise, and where no version was given, a more exact version would settle it.  An empty
+        range and ``*`` hold for every version.
+
+        Raises:
+            TargetError: the range cannot be read.
+        """
+        versions = _specifier(specifier)
+        if product != self.product:
+            return False
+        if not versions:
+            return True
+        answers = {versions.contains(release.number) for release in self.releases}
+        if len(answers) == 1:
+            return answers.pop()
+        return Unknown(self.needs("version"))
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """The known releases that the version stands for; all of the product where none was given."""
+        if self.version is None:
+            return releases(self.product)
+        return _standing_for(self.version, self.product)
+
+    def unsupported(self) -> str | None:
+        """A sentence that says why this version does not run on this GPU, None where it may."""
+        entry = self._architecture
+        if entry is None or self.version is None:
+            return None
+        gpu = sm_words(entry.sm) + (f" ({self.gpu})" if self.gpu else "")
+        product = PRODUCTS[self.product]
+        newest, oldest = self.releases[-1].number, self.releases[0].number
+        first, last = entry.first, entry.last
+        if self.product == "tensorrt-rtx":
+            if entry.rtx is None:
+                return f"{gpu} is in no support matrix of {product}"
+            first, last = entry.rtx, None
+        if first is not None and newest < Version(first):
+            return f"{product} {self.version} does not support {gpu}: support came with {first}"
+        if last is not None and oldest.release[:2] > Version(last).release[:2]:
+            return f"{product} {self.version} does not support {gpu}: support ended with {last}"
+        return None
+
+    @property
+    def words(self) -> str:
+        """The target in words, such as ``TensorRT 10.7, SM 8.9 (L4), FP16``."""
+        parts = [f"{PRODUCTS[self.product]} {self.version or '(any version)'}"]
+        if self.sm is not None:
+            parts.append(sm_words(self.sm) + (f" ({self.gpu})" if self.gpu else ""))
+        parts += [words for flag, words in _FLAG_WORDS.items() if flag in self.asked]
+        parts += [f"no {words}" for flag, words in _FLAG_WORDS.items() if flag in self.refused]
+        return ", ".join(parts)
+
+    @property
+    def _typing(self) -> Typing | None:
+        found = {release.typing for release in self.releases}
+        return found.pop() if len(found) == 1 else None
+
+    @property
+    def _architecture(self) -> Architecture | None:
+        return None if self.sm is None else architecture(self.sm)
+
+    def _builder_flag(self, flag: Flag) -> bool | None:
+        if self.strongly_typed:
+            return False
+        if flag == "bf16" and self._typing == "weak":
+            return False  # the flag came with 9.x, as strong typing did
+        entry = self._architecture
+        if entry is not None and {"bf16": entry.bf16, "fp8": entry.fp8}.get(flag) is False:
+            return False
+        if flag in self.asked:
+            return True
+        if flag in self.refused:
+            return False
+        return self._best(flag) if "best" in self.asked else None
+
+    def _best(self, flag: Flag) -> bool | None:
+        """What ``--best`` turns on: FP16, INT8 except on SM 10.3, and BF16 from SM 8.0; never FP8.
+
+        https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
+        """
+        if flag == "fp16":
+            return True
+        if flag == "int8":
+            return self.sm != 103
+        if flag == "bf16":
+            return None if self.sm is None else self.sm >= 80
+        return None
+
+
+def check_version(text: str, product: Product = "tensorrt") -> str:
+    """A version number in its plain form, ``v10.13.3.9.post1`` as ``10.13.3.9``.
+
+    Raises:
+        TargetError: no such release; the text names the nearest ones.
+    """
+    name = PRODUCTS[product]
+    try:
+        number = Version(text.strip())
+    except InvalidVersion:
+        raise TargetError(f"{text!r} is not a version of {name}; write it as {minors(product)[-1]}") from None
+    parts = number.release
+    version = ".".join(map(str, parts))
+    if len(parts) > 4 or number.is_prerelease or not _standing_for(version, product):
+        known = [release.number.release for release in releases(product)]
+        if any(parts[:2] == other[:2] for other in known):
+            near = [".".join(map(str, other)) for other in known if parts[:2] == other[:2]]
+            raise TargetError(f"{name} {version} is not a known release; nearest: {', '.join(near)}")
+        lines = [tuple(map(int, minor.split("."))) for minor in minors(product)]
+        place = sum(line < parts[:2] for line in lines)
+        near = [".".join(map(str, line)) for line in lines[max(place - 1, 0) : place + 1]]
+        raise TargetError(f"{name} {version} does not exist; nearest: {', '.join(near)}")
+    return version
+
+
+def parse_versions(text: str, product: Product = "tensorrt") -> list[str]:
+    """The versions that ``10.7`` or a range ``10.7..11.4`` names; a range gives its release lines.
+
+    Raises:
+        TargetError: an end does not exist, or the range runs backwards.
+    """
+    first, dots, last = text.partition("..")
+    if not dots:
+        return [check_version(text, product)]
+    start = _standing_for(check_version(first, product), product)[0]
+    end = _standing_for(check_version(last, product), product)[-1]
+    if start.number > end.number:
+        raise TargetError(f"the range {text} runs backwards; write {last}..{first}")
+    found = [r.minor for r in releases(product) if start.number <= r.number <= end.number]
+    return list(dict.fromkeys(found))
+
+
+_SM = re.compile(r"(?:sm|cc|compute)?[\s_-]*(\d{1,2})\.?(\d)[af]?", re.IGNORECASE)
+
+
+def parse_gpu(text: str) -> Gpu:
+    """The GPU that a name (``L4``, ``RTX 4070``) or a compute capability (``sm89``, ``8.9``) means.
+
+    Raises:
+        TargetError: no such GPU; the text names the nearest ones.
+    """
+    if match := _SM.fullmatch(text.strip()):
+        sm = int(match[1]) * 10 + int(match[2])
+        if architecture(sm):
+            return Gpu(sm, None)
+        near = sorted((entry.sm for entry in architectures()), key=lambda other: abs(other - sm))[:2]
+        raise TargetError(f"{sm_words(sm)} does not exist; nearest: {', '.join(map(sm_words, sorted(near)))}")
+    found = find_gpu(text)
+    if found is None:
+        near_names = _nearest(text, gpu_names()) or "; a compute capability is accepted too, such as sm89"
+        raise TargetError(f"unknown GPU {text!r}{near_names}")
+    return Gpu(found[1].sm, found[0])
+
+
+def sm_words(sm: int) -> str:
+    """A compute capability as NVIDIA writes it, 89 as ``SM 8.9``."""
+    return f"SM {sm // 10}.{sm % 10}"
+
+
+def _flags(given: Iterable[str]) -> frozenset[Flag]:
+    """Flags by name; ``stronglyTyped`` and ``strongly_typed`` are ``strongly-typed``."""
+    known = {flag.replace("-", ""): flag for flag in get_args(Flag)}
+    found = set()
+    for name in given:
+        squeezed = name.casefold().replace("-", "").replace("_", "")
+        if squeezed not in known:
+            raise TargetError(f"unknown builder setting {name!r}{_nearest(name, get_args(Flag))}")
+        found.add(known[squeezed])
+    return frozenset(found)
+
+
+def _nearest(text: str, words: Iterable[str]) -> str:
+    by_fold = {word.casefold(): word for word in words}
+    close = get_close_matches(text.casefold(), by_fold, n=3, cutoff=0.5)
+    return f"; nearest: {', '.join(by_fold[word] for word in close)}" if close else ""
+
+
+@cache
+def _standing_for(version: str, product: Product) -> tuple[Release, ...]:
+    """The releases whose number begins with a version; a build number (fourth part) is not compared."""
+    parts = tuple(map(int, version.split(".")))[:3]
+    return tuple(r for r in releases(product) if r.number.release[: len(parts)] == parts)
+
+
+@cache
+def _specifier(text: str) -> SpecifierSet:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        return SpecifierSet("" if text.strip() == "*" else text)
+    except InvalidSpecifier:
+        raise TargetError(f"{text!r} is not a version range; write it as '>=10.7,<10.8'") from None
