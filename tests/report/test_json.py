@@ -1,0 +1,53 @@
+"""The JSON report and its schema."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from tests.report import handmade
+from trtlint.engine.finding import Report
+from trtlint.report.json import SCHEMA, dumps, schema, to_json
+
+REPORTS = [
+    Report(),
+    handmade.one_model(),
+    handmade.several_targets(),
+    handmade.hostile(),
+    Report((handmade.unreadable(), handmade.clean_model())),
+]
+
+
+def test_schema_is_a_schema() -> None:
+    jsonschema.Draft202012Validator.check_schema(schema())
+    assert schema()["title"] == SCHEMA
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_reports_follow_the_schema(report: Report) -> None:
+    jsonschema.validate(json.loads(dumps(report)), schema())
+
+
+def test_schema_refuses_other_documents() -> None:
+    for change in ({"schema": "trtlint.report/2"}, {"extra": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**to_json(handmade.one_model()), **change}, schema())
+
+
+def test_document(snapshot: SnapshotAssertion) -> None:
+    assert dumps(handmade.one_model()) == snapshot
+
+
+def test_order_does_not_depend_on_the_order_of_findings() -> None:
+    (model,) = handmade.one_model().models
+    turned = type(model)(
+        model.path, model.target, model.findings[::-1], model.conditional[::-1], notes=model.notes
+    )
+    assert dumps(Report((turned,))) == dumps(handmade.one_model())
+
+
+def test_document_is_ascii() -> None:
+    assert all(dumps(report).isascii() for report in REPORTS)

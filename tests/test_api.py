@@ -1,0 +1,70 @@
+"""The Python API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+import trtlint
+from tests.engine.rules import make_rule
+from trtlint import api
+from trtlint.target import Target
+
+RELU6 = """\
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[2,3] x) => (float[2,4] o)
+< float[3,4] w = {1,2,3,4,5,6,7,8,9,10,11,12}, float[4] b = {0,0,0,0}, float lo = {0}, float hi = {6} >
+{ y = MatMul(x, w) z = Add(y, b) o = Clip(z, lo, hi) }
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "relu6.onnx"
+    onnx.save(onnx.parser.parse_model(RELU6), path)
+    return path
+
+
+def test_a_file(model: Path) -> None:
+    (report,) = trtlint.lint(model, target=trtlint.Target(version="10.13")).models
+    assert (report.path, report.target) == (str(model), "TensorRT 10.13")
+    assert [finding.rule for finding in report.findings] == ["ACC106"]
+
+
+def test_a_path_as_text_and_no_target(model: Path) -> None:
+    (report,) = trtlint.lint(str(model)).models
+    (finding,) = [finding for finding in report.findings if finding.rule == "ACC106"]
+    assert (finding.applies, finding.confidence) == ("TensorRT 10.12 to 10.13", "low")
+
+
+def test_several_targets(model: Path) -> None:
+    targets = [Target(version=version) for version in ("10.11", "10.12")]
+    found = trtlint.lint(model, targets).models
+    assert [[finding.rule for finding in report.findings] for report in found] == [[], ["ACC106"]]
+
+
+def test_folders_and_files_that_cannot_be_read(model: Path) -> None:
+    (model.parent / "broken.onnx").write_bytes(b"\x00not a model")
+    found = trtlint.lint([model.parent, model.parent / "missing.onnx"], Target(version="10.12")).models
+    assert [(Path(report.path).name, len(report.errors), len(report.findings)) for report in found] == [
+        ("broken.onnx", 1, 0),
+        ("relu6.onnx", 0, 1),
+        ("missing.onnx", 1, 0),
+    ]
+
+
+def test_rules_of_ones_own(model: Path, tmp_path: Path) -> None:
+    rule = make_rule(tmp_path, where='op == "Clip"')
+    (report,) = trtlint.lint(model, rules=[rule]).models
+    assert [finding.message for finding in report.findings] == ["a Clip"]
+
+
+def test_a_bug_is_raised_and_not_hidden(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(api, "evaluate", fail)
+    with pytest.raises(ZeroDivisionError):
+        trtlint.lint(model)

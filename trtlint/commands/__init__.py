@@ -1,0 +1,1 @@
+"""What each command does, once the command line is understood."""

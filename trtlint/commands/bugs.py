@@ -1,0 +1,36 @@
+"""What the user is told when trtlint itself fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from importlib import metadata
+
+DEBUG = "TRTLINT_DEBUG"
+"""Environment variable that asks for tracebacks."""
+
+
+def describe(error: BaseException) -> str:
+    """One line for an unexpected exception; its traceback goes to standard error if asked for."""
+    if os.environ.get(DEBUG, "0") not in ("", "0"):
+        traceback.print_exception(error, file=sys.stderr)
+        hint = ""
+    else:
+        hint = f" ({DEBUG}=1 shows where)"
+    text = " ".join(str(error).split())
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"a bug in trtlint: {what}{hint}; please report it{_tracker()}"
+
+
+def _tracker() -> str:
+    """Where to, as the installed package says it."""
+    try:
+        urls = metadata.metadata("trtlint").get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:
+        return ""
+    for entry in urls:
+        label, _, url = str(entry).partition(", ")
+        if label.lower() in ("issues", "tracker", "bug tracker"):
+            return f" at {url}"
+    return ""

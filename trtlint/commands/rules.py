@@ -1,0 +1,28 @@
+"""``trtlint rules`` and ``trtlint rule``: what is looked for, and why."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from trtlint.commands.setup import rulebook
+from trtlint.exits import Exit
+from trtlint.report.rules import write_rule, write_table
+
+
+def run_rules(folders: Sequence[str]) -> int:
+    """Write the table of rules to standard output and return the exit code."""
+    write_table(rulebook(folders), sys.stdout)
+    return Exit.CLEAN
+
+
+def run_rule(key: str, folders: Sequence[str]) -> int:
+    """Write the explanation of one rule to standard output and return the exit code."""
+    try:
+        rule = rulebook(folders).rule(key)
+    except LookupError as error:
+        raise click.UsageError(str(error.args[0])) from None
+    write_rule(rule, sys.stdout)
+    return Exit.CLEAN

@@ -1,0 +1,53 @@
+"""From options to what the engine takes: targets and rules.  What is wrong is a usage error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from packaging.version import Version
+
+from trtlint.commands.options import TargetOptions
+from trtlint.engine.rulebook import Rulebook, RuleError, builtin_rules, load_rules
+from trtlint.knowledge.releases import Product
+from trtlint.target import Target, TargetError, parse_versions
+
+
+def targets(options: TargetOptions) -> list[Target]:
+    """The builds to lint for: one for each version named, oldest first, one of unknown version if none is.
+
+    Raises:
+        click.UsageError: a version, GPU or setting that does not exist, or a contradiction.
+    """
+    asked = frozenset(flag for flag, on in options.flags if on)
+    refused = frozenset(flag for flag, on in options.flags if not on)
+    try:
+        wanted: list[tuple[Product, str | None]] = []
+        for product, texts in _versions(options):
+            versions = {version for text in texts for version in parse_versions(text, product)}
+            wanted += [(product, version) for version in sorted(versions, key=Version)]
+        if not wanted:
+            wanted.append(("tensorrt", None))
+        return [
+            Target(product=product, version=version, gpu=options.gpu, asked=asked, refused=refused)
+            for product, version in wanted
+        ]
+    except TargetError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _versions(options: TargetOptions) -> list[tuple[Product, tuple[str, ...]]]:
+    return [("tensorrt", options.trt), ("tensorrt-rtx", options.rtx)]
+
+
+def rulebook(folders: Sequence[str]) -> Rulebook:
+    """The rules that come with trtlint and those of the user's folders.
+
+    Raises:
+        click.UsageError: a rule file is wrong; the text begins with file and line.
+    """
+    try:
+        return load_rules([builtin_rules(), *map(Path, folders)])
+    except RuleError as error:
+        raise click.UsageError(str(error)) from None

@@ -1,0 +1,56 @@
+"""The report in one line a finding, for editors and ``grep``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from trtlint.engine.finding import Finding, ModelReport, Report
+from trtlint.report.counts import hidden
+from trtlint.report.escape import clean
+from trtlint.report.targets import labels, merge, seen_for
+
+
+def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:
+    """``path: node: severity[ID] message (+n more sites)``, and a closing line for what is hidden."""
+    unseen: list[Finding] = []
+    for _, group in groupby(report.models, key=lambda model: model.path):
+        models = list(group)
+        yield from file_lines(models, show_conditional=show_conditional)
+        unseen += conditional(models)
+    if not show_conditional:
+        yield from closing(unseen)
+
+
+def file_lines(models: Sequence[ModelReport], *, show_conditional: bool = False) -> Iterator[str]:
+    """The lines of one file, given for each target that it was linted for."""
+    names = labels([model.target for model in models])
+    for problem in dict.fromkeys(problem for model in models for problem in model.errors):
+        yield clean(f"{problem.path}: error: {str(problem).removeprefix(f'{problem.path}: ')}")
+    for note in dict.fromkeys(note for model in models for note in model.notes):
+        yield clean(f"{models[0].path}: note: {note}")
+    found = [model.findings + (model.conditional if show_conditional else ()) for model in models]
+    for item in merge(found):
+        suffix = f" [{seen_for(item.targets, names)}]" if len(models) > 1 else ""
+        yield _line(models[0].path, item.finding) + suffix
+
+
+def conditional(models: Sequence[ModelReport]) -> list[Finding]:
+    """The conditional findings of one file, each once."""
+    return [item.finding for item in merge([model.conditional for model in models])]
+
+
+def closing(unseen: Iterable[Finding]) -> Iterator[str]:
+    """The line about conditional findings that were not shown, if there are any."""
+    line = hidden(unseen)
+    if line:
+        yield line
+
+
+def _line(path: str, finding: Finding) -> str:
+    node = f"{finding.sites[0].node}: " if finding.sites and finding.sites[0].node else ""
+    more = len(finding.sites) - 1
+    suffix = f" (+{more} more {'site' if more == 1 else 'sites'})" if more > 0 else ""
+    if finding.depends:
+        suffix += f" (depends on {', '.join(finding.depends)})"
+    return clean(f"{path}: {node}{finding.severity}[{finding.rule}] {finding.message}{suffix}")

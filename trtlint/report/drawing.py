@@ -1,0 +1,94 @@
+"""The drawing of a site: a chain of nodes as compilers show code, culprits marked with carets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from trtlint.engine.finding import Row
+from trtlint.report.escape import clean
+from trtlint.report.layout import hang, shorten
+from trtlint.report.names import last_component
+
+_ROWS = 8
+"""Rows drawn at most, labelled ones apart, which are always drawn."""
+_GUTTER = "   |"
+_GAP = "  "
+
+
+def draw(rows: Sequence[Row], width: int | None, *, style: str) -> list[Text]:
+    """The lines of a site's drawing, an empty one above and below; none if it has no rows.
+
+    Args:
+        rows: the nodes in data-flow order.
+        width: cells of a line, None for endless lines and names in full.
+        style: the style of carets and labels.
+    """
+    if not rows:
+        return []
+    names = [clean(row.node) for row in rows]
+    kept = _kept(rows)
+    widest = None if width is None else max(16, (width - len(_GUTTER)) * 2 // 5)
+    names = [shorten(name, widest) for name in names]
+    telling = all(row.op.lower() in last_component(row.node).lower() for row in rows)
+    columns = [
+        [name, *([] if telling else [clean(row.op)]), clean(row.type)]
+        for name, row in zip(names, rows, strict=True)
+    ]
+    widths = [max(cell_len(columns[i][c]) for i in kept) for c in range(len(columns[0]))]
+    lines = [_gutter()]
+    previous = -1
+    for i in kept:
+        if i != previous + 1:
+            lines.append(_gutter("..."))
+        previous = i
+        lines += _row(columns[i], widths, clean(rows[i].detail), width)
+        if rows[i].label:
+            lines += _carets(names[i], clean(rows[i].label), width, style)
+    if previous != len(rows) - 1:
+        lines.append(_gutter("..."))
+    lines.append(_gutter())
+    return lines
+
+
+def _kept(rows: Sequence[Row]) -> list[int]:
+    """The indexes of the rows to draw: the labelled ones, then the nearest to them, then the ends."""
+    labelled = [i for i, row in enumerate(rows) if row.label]
+    if len(rows) <= _ROWS:
+        return list(range(len(rows)))
+    anchors = labelled or [0, len(rows) - 1]
+    nearest = sorted(range(len(rows)), key=lambda i: (min(abs(i - a) for a in anchors), i))
+    return sorted(nearest[: max(_ROWS, len(labelled))])
+
+
+def _gutter(text: str = "") -> Text:
+    line = Text(_GUTTER, style="bold blue")
+    if text:
+        line = Text.assemble(line, f"{_GAP}{text}")
+    return line
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], detail: str, width: int | None) -> list[Text]:
+    line = _gutter()
+    for cell, cells_wide in zip(cells, widths, strict=True):
+        line = Text.assemble(line, f"{_GAP}{cell}", " " * (cells_wide - cell_len(cell)))
+    if not detail:
+        line.rstrip()
+        return [line]
+    first = Text.assemble(line, _GAP)
+    rest = Text.assemble(_gutter(), " " * (cell_len(first.plain) - len(_GUTTER)))
+    lines = hang(first, Text(detail, style="dim"), width, rest=rest)
+    for line in lines:
+        line.rstrip()
+    return lines
+
+
+def _carets(name: str, label: str, width: int | None, style: str) -> list[Text]:
+    """The line below a row: carets under the last part of the name, and the label."""
+    last = cell_len(last_component(name))
+    before = cell_len(name) - last
+    first = Text.assemble(_gutter(), " " * (len(_GAP) + before), (f"{'^' * last} ", style))
+    rest = Text.assemble(_gutter(), " " * (cell_len(first.plain) - len(_GUTTER)))
+    return hang(first, Text(label, style=style), width, rest=rest)

@@ -1,0 +1,41 @@
+"""Text from a model file, made safe to print.
+
+Names in an ONNX file are arbitrary bytes of UTF-8: a node may be called ``\\x1b[2J`` or hold a
+right-to-left override.  What goes to a terminal or a log passes through :func:`clean` first.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Unicode categories of characters that move the cursor, reorder text or show nothing."""
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def clean(text: str) -> str:
+    """The text with control, format, bidirectional and unassigned characters as escapes.
+
+    >>> clean("a\\x1b[31mb")
+    'a\\\\x1b[31mb'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escape(char) for char in text)
+
+
+def clean_block(text: str) -> str:
+    """Like :func:`clean`, for text of several lines whose line ends are meant."""
+    return "\n".join(clean(line) for line in text.splitlines())
+
+
+def _escape(char: str) -> str:
+    if unicodedata.category(char) not in _UNSAFE:
+        return char
+    if char in _SHORT:
+        return _SHORT[char]
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

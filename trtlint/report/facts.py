@@ -1,0 +1,149 @@
+"""Facts for people who write rules: every field, nested ones with their path."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from itertools import groupby
+from typing import Any
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node, Value
+from trtlint.model.origin import Origin
+from trtlint.report.escape import clean
+from trtlint.report.names import last_component
+
+_OWN = ("node", "chain")
+"""Fields of every fact, which are written in their own way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A fact and where its node came from."""
+
+    fact: Fact
+    origin: Origin | None
+
+
+def to_json(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Facts as JSON data: kind, place, module, source, fields and chain of each."""
+    return [_entry(entry) for entry in entries]
+
+
+def dumps(entries: Iterable[Entry]) -> str:
+    """Facts as a JSON document in ASCII."""
+    return json.dumps(to_json(entries), indent=2)
+
+
+def lines(entries: Iterable[Entry]) -> Iterator[str]:
+    """Facts as text, one block a fact, grouped by kind."""
+    for number, (kind, group) in enumerate(groupby(entries, key=lambda entry: entry.fact.kind)):
+        listed = list(group)
+        if number:
+            yield ""
+        yield f"{kind} ({len(listed):,})"
+        for entry in listed:
+            yield ""
+            yield from _block(entry)
+
+
+def summary(counts: Mapping[str, int]) -> Iterator[str]:
+    """How many facts there are of each kind."""
+    widest = max(map(len, counts), default=0)
+    for kind, count in Counter(counts).items():
+        yield f"{kind.ljust(widest)}  {count:>7,}"
+
+
+def _block(entry: Entry) -> Iterator[str]:
+    fact, origin = entry.fact, entry.origin
+    op = f" ({clean(fact.node.op)})" if fact.node else ""
+    yield f"  {clean(fact.place) or 'the whole model'}{op}"
+    if origin is not None and origin.module:
+        yield f"    module: {clean(origin.module)}"
+    if origin is not None and origin.source:
+        yield f"    exported from {clean(str(origin.source))}"
+    flat = dict(_flatten(_fields(fact)))
+    widest = max(map(len, flat), default=0)
+    for name, value in flat.items():
+        yield f"    {name.ljust(widest)}  {clean(value)}"
+    if fact.chain:
+        yield f"    chain: {' -> '.join(map(_step, fact.chain))}"
+
+
+def _step(step: Step) -> str:
+    detail = f" ({clean(step.detail)})" if step.detail else ""
+    return f"{step.role}: {clean(last_component(step.node.path))}{detail}"
+
+
+def _fields(fact: Fact) -> dict[str, object]:
+    return {item.name: getattr(fact, item.name) for item in fields(fact) if item.name not in _OWN}
+
+
+def _flatten(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in values.items():
+        if is_dataclass(value) and not isinstance(value, type):
+            inner = {item.name: getattr(value, item.name) for item in fields(value)}
+            yield from _flatten(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", _text(value)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, Value):
+        return f"{value.name} {value.type_text}".strip()
+    if isinstance(value, Node):
+        return value.path
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, tuple | list | set | frozenset):
+        items = sorted(map(_text, value)) if isinstance(value, set | frozenset) else map(_text, value)
+        return f"[{', '.join(items)}]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_text(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) or '""'
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    fact, origin = entry.fact, entry.origin
+    source = None if origin is None else origin.source
+    return {
+        "kind": fact.kind,
+        "place": fact.place,
+        "module": None if origin is None else origin.module,
+        "source": None
+        if source is None
+        else {"path": source.path, "line": source.line, "function": source.function},
+        "fields": _data(_fields(fact)),
+        "chain": [
+            {"node": s.node.path, "op": s.node.op, "role": s.role, "detail": s.detail, "label": s.label}
+            for s in fact.chain
+        ],
+    }
+
+
+def _data(value: object) -> Any:
+    """A field as JSON data; numbers that JSON does not have are text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Value):
+        return {"name": value.name, "type": value.type_text}
+    if isinstance(value, Node):
+        return value.path
+    if isinstance(value, Mapping):
+        return {str(key): _data(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(map(_data, value))
+    if isinstance(value, Iterable):
+        return [_data(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: _data(getattr(value, item.name)) for item in fields(value)}
+    return str(value)

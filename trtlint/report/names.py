@@ -1,0 +1,31 @@
+"""Names of nodes and modules: what tells them apart, and what they have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+
+def last_component(name: str) -> str:
+    """The part of a node path that tells it from its neighbours: ``Mul`` of ``/attn/Mul``."""
+    return name.rstrip("/").rpartition("/")[2] or name
+
+
+_NUMBER = re.compile(r"\d+")
+
+
+def collapse(names: Iterable[str]) -> list[str]:
+    """Names with the numbers in which they differ written as ``*``, in the order of their first.
+
+    >>> collapse(["blocks.0.attn1", "blocks.1.attn1", "head"])
+    ['blocks.*.attn1', 'head']
+    """
+    groups: dict[tuple[str, ...], list[list[str]]] = {}
+    for name in names:
+        groups.setdefault(tuple(_NUMBER.split(name)), []).append(_NUMBER.findall(name))
+    collapsed = []
+    for parts, numbers in groups.items():
+        columns = [set(column) for column in zip(*numbers, strict=True)]
+        kept = [column.pop() if len(column) == 1 else "*" for column in columns]
+        collapsed.append("".join(a + b for a, b in zip(parts, [*kept, ""], strict=True)))
+    return collapsed

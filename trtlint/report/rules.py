@@ -1,0 +1,88 @@
+"""Rules in the terminal: a table of all, and one explained."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TextIO
+
+from rich import box
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+from trtlint.engine.rulebook import Rule
+from trtlint.engine.versions import in_words
+from trtlint.knowledge.releases import PRODUCTS
+from trtlint.report.escape import clean, clean_block
+from trtlint.report.text import SEVERITY_STYLES, console
+
+_ENDLESS = 10_000
+"""Cells of a line where the output is not a terminal."""
+_SENTENCE = re.compile(r"(.+?[.:;])(\s|$)", re.DOTALL)
+
+
+def write_table(rules: Iterable[Rule], file: TextIO) -> None:
+    """One line a rule: id, name, severity, versions, what it rests on, what it finds."""
+    out = console(file, None if file.isatty() else _ENDLESS)
+    table = Table(
+        box=box.SIMPLE_HEAD if file.isatty() else None,
+        pad_edge=False,
+        show_edge=False,
+        header_style="bold",
+        padding=(0, 2 if not file.isatty() else 1, 0, 0),
+    )
+    table.add_column("id", no_wrap=True, style="bold")
+    table.add_column("name", overflow="fold")
+    table.add_column("severity", no_wrap=True)
+    for heading in ("applies to", "evidence", "what"):
+        table.add_column(heading, overflow="fold")
+    for rule in rules:
+        table.add_row(
+            rule.id,
+            rule.name,
+            Text(rule.severity, style=SEVERITY_STYLES[rule.severity]),
+            applies(rule),
+            rule.evidence,
+            clean(what(rule)),
+        )
+    with out.capture() as captured:
+        out.print(table)
+    for line in captured.get().splitlines():
+        print(line.rstrip(), file=file)
+
+
+def write_rule(rule: Rule, file: TextIO) -> None:
+    """A rule's documentation, then its versions and references."""
+    out = console(file)
+    style = SEVERITY_STYLES[rule.severity]
+    out.print(Text.assemble((f"{rule.severity}[{rule.id}] ", style), (rule.name, "bold")), soft_wrap=True)
+    out.print()
+    body = clean_block(rule.body)
+    if file.isatty():
+        out.print(Markdown(body))
+    else:
+        print(body.strip(), file=file)
+    out.print()
+    facts = [("severity", rule.severity), ("applies to", applies(rule)), ("evidence", rule.evidence)]
+    facts += [("since", f"trtlint {rule.since}"), ("file", clean(str(rule.path)))]
+    facts += [("see", clean(url)) for url in rule.references]
+    for key, value in facts:
+        out.print(Text.assemble(("   = ", "bold blue"), (f"{key}: ", "bold"), value), soft_wrap=True)
+
+
+def applies(rule: Rule) -> str:
+    """The versions that a rule affects, in words."""
+    ranges = [(product, rule.applies[product]) for product in PRODUCTS if product in rule.applies]
+    return ", ".join(in_words(product, specifier) for product, specifier in ranges)
+
+
+def what(rule: Rule) -> str:
+    """The first sentence of a rule's documentation."""
+    for paragraph in rule.body.split("\n\n"):
+        lines = [line for line in paragraph.strip().splitlines() if not line.startswith("#")]
+        text = " ".join(" ".join(lines).split())
+        if text:
+            match = _SENTENCE.match(text)
+            return match[1].rstrip(".:;") if match else text
+    return ""

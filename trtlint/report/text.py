@@ -1,0 +1,262 @@
+"""The report in a terminal: findings drawn as compilers draw theirs.
+
+Colours only where the console shows them, wrapping only where the output is a terminal.  A file's
+findings are printed as soon as it is linted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from trtlint.engine.finding import Finding, ModelReport, Problem, Report, Site
+from trtlint.report.counts import by_severity, either, hidden, plural
+from trtlint.report.drawing import draw
+from trtlint.report.escape import clean
+from trtlint.report.layout import hang
+from trtlint.report.names import collapse
+from trtlint.report.targets import Seen, changes, labels, merge, seen_for, span
+
+SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+_FRAME = "bold blue"
+ANY_VERSION = "(any version)"
+"""How a target in words says that no version was given."""
+_PLACES = 3
+"""Patterns of places listed at most in the line below the header."""
+_WITNESSES = 4
+"""Witnesses listed at most."""
+_CLEAN = 10
+"""Files up to which each clean one gets a line of its own."""
+
+
+class _Console(Console):
+    """A console that leaves a closed pipe to its caller, who knows the exit code."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def console(file: TextIO, width: int | None = None) -> Console:
+    """A console for reports: colours if ``file`` is a terminal and the user has not refused them."""
+    return _Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+def render(report: Report, file: TextIO, *, width: int | None = None, show_conditional: bool = False) -> None:
+    """Write a whole report.
+
+    Args:
+        report: what to write.
+        file: where to.
+        width: cells of a line; the terminal's if not given, endless lines where there is none.
+        show_conditional: also the findings that depend on something not known about the target.
+    """
+    groups = [list(group) for _, group in groupby(report.models, key=lambda model: model.path)]
+    text = TextReport(file, files=len(groups), width=width, show_conditional=show_conditional)
+    for models in groups:
+        text.add(models)
+    text.close()
+
+
+class TextReport:
+    """Writes the findings file by file, and a closing line.
+
+    Args:
+        file: where to write.
+        files: how many files there will be.
+        width: cells of a line; the terminal's if not given, endless lines where there is none.
+        show_conditional: also the findings that depend on something not known about the target.
+    """
+
+    def __init__(
+        self, file: TextIO, *, files: int = 1, width: int | None = None, show_conditional: bool = False
+    ) -> None:
+        self._console = console(file, width)
+        self._width = self._console.width if width or file.isatty() else None
+        self._files = files
+        self._show_conditional = show_conditional
+        self._severities: Counter[str] = Counter()
+        self._places = 0
+        self._hidden: list[Finding] = []
+        self._conditional = 0
+        self._clean = 0
+        self._linted = 0
+        self._problems = 0
+        self._targets: dict[str, None] = {}
+        self._rule = ""
+
+    def _print(self, *lines: Text) -> None:
+        for line in lines:
+            self._console.print(line, soft_wrap=True)
+
+    def add(self, models: Sequence[ModelReport]) -> None:
+        """Write the findings of one file, given for each target that it was linted for."""
+        problems = list(dict.fromkeys(problem for model in models for problem in model.errors))
+        for problem in problems:
+            self._problem(problem)
+        self._problems += bool(problems)
+        for note in dict.fromkeys(note for model in models for note in model.notes):
+            line = Text(f"{clean(models[0].path)}: {clean(note)}", style="dim")
+            self._print(*hang(Text("note: ", style="dim"), line, self._width))
+        linted = [model for model in models if not model.errors or model.findings or model.conditional]
+        if not linted:
+            return
+        self._linted += 1
+        self._targets.update(dict.fromkeys(model.target for model in linted))
+        seen = merge([model.findings for model in linted])
+        conditional = merge([model.conditional for model in linted])
+        if not self._show_conditional:
+            self._hidden += [item.finding for item in conditional]
+        else:
+            self._conditional += len(conditional)
+        self._severities.update(item.finding.severity for item in seen)
+        self._places += sum(len(item.finding.sites) for item in seen)
+        shown = [*seen, *(conditional if self._show_conditional else ())]
+        self._findings(shown, linted)
+        if not seen:
+            self._clean += 1
+            if not shown and self._files <= _CLEAN:
+                self._print(_clean_line(linted))
+        if len(linted) > 1:
+            self._changes(linted)
+
+    def close(self) -> None:
+        """Write the closing lines: counts, and what the conditional findings depend on."""
+        if self._linted and (self._files > 1 or self._rule):
+            found = by_severity(self._severities)
+            if self._conditional:
+                found += f", {plural(self._conditional, 'conditional finding')}"
+            models = plural(self._linted, "model")
+            if self._severities and self._clean:
+                models = f"{self._linted - self._clean} of {models}"
+            target = f" for {next(iter(self._targets))}" if len(self._targets) == 1 else ""
+            places = f" at {plural(self._places, 'place')}" if self._places else ""
+            self._print(Text(f"{found}{places} in {models}{target}", style="bold"))
+        if self._problems and self._files > 1:
+            self._print(Text(f"{plural(self._problems, 'file')} could not be linted", style="bold red"))
+        line = hidden(self._hidden)
+        if line:
+            self._print(*hang(Text(), Text(line), self._width))
+        if self._rule:
+            self._print(Text(f"a rule explains itself with: trtlint rule {self._rule}", style="dim"))
+
+    def _problem(self, problem: Problem) -> None:
+        first = Text.assemble(("error: ", SEVERITY_STYLES["error"]))
+        self._print(*hang(first, Text(clean(str(problem))), self._width))
+
+    def _findings(self, shown: Iterable[Seen], models: Sequence[ModelReport]) -> None:
+        names = labels([model.target for model in models])
+        said: dict[str, set[str]] = {}
+        for item in shown:
+            self._finding(item, models, names, said.setdefault(item.finding.rule, set()))
+
+    def _finding(
+        self, item: Seen, models: Sequence[ModelReport], names: Sequence[str], said: set[str]
+    ) -> None:
+        finding = item.finding
+        self._rule = self._rule or finding.rule
+        style = SEVERITY_STYLES[finding.severity]
+        title = Text.assemble((f"{finding.severity}[{finding.rule}] ", style), (finding.name, "bold"), ": ")
+        message = Text(clean(finding.message), style="bold")
+        lines = hang(Text(), title + message, self._width)
+        place = Text.assemble(("  --> ", _FRAME), clean(models[0].path))
+        lines += hang(place, Text(_where(finding.sites)), self._width, rest=Text(" " * 6))
+        if finding.sites:
+            site = finding.sites[0]
+            if site.source is not None:
+                exported = Text(f"      exported from {clean(str(site.source))}")
+                lines += hang(Text(" " * 6), exported[6:], self._width)
+            lines += draw(site.rows, self._width, style=style)
+        self._print(*lines)
+        several = len(models) > 1
+        target = "" if several or ANY_VERSION in models[0].target else models[0].target
+        self._facts(_details(finding, target), said)
+        if several:
+            self._fact("seen for", seen_for(item.targets, names))
+        self._print(Text())
+
+    def _facts(self, details: Iterable[tuple[str, str]], said: set[str]) -> None:
+        """The lines below a drawing; what was said of this rule in this file is not said again."""
+        repeated = []
+        for key, group in groupby(details, key=lambda detail: detail[0]):
+            values = [value for _, value in group]
+            if said.issuperset(values):
+                repeated.append(key)
+                continue
+            said.update(values)
+            for value in values:
+                self._fact(key, value)
+        if repeated:
+            self._fact(", ".join(repeated), "as above")
+
+    def _fact(self, key: str, value: str) -> None:
+        first = Text.assemble(("   = ", _FRAME), (f"{key}: ", "bold"))
+        self._print(*hang(first, Text(clean(value)), self._width))
+
+    def _changes(self, models: Sequence[ModelReport]) -> None:
+        """What appears and disappears between consecutive targets."""
+        steps = changes(models)
+        if not steps:
+            return
+        self._print(Text(f"{clean(models[0].path)}: changes from target to target", style="bold"))
+        widest = max(len(f"{step.before} -> {step.after}") for step in steps)
+        for step in steps:
+            head = f"{step.before} -> {step.after}".ljust(widest)
+            entries = [("-", "green", title) for title in step.gone]
+            entries += [("+", "red", title) for title in step.new]
+            for sign, style, title in entries:
+                self._print(Text.assemble(f"  {head}  ", (f"{sign} {clean(title)}", style)))
+                head = " " * widest
+        self._print(Text())
+
+
+def _clean_line(models: Sequence[ModelReport]) -> Text:
+    target = span([model.target for model in models])
+    return Text.assemble(f"{clean(models[0].path)}: ", ("no findings", "green"), f" for {clean(target)}")
+
+
+def _where(sites: Sequence[Site]) -> str:
+    """The first site, and the others as patterns: ``  blocks.0.attn  (+11 more: blocks.*.attn)``."""
+    if not sites:
+        return ""
+    first, *others = (site.module or site.node for site in sites)
+    if not first:
+        return ""
+    place = f"  {clean(first)}"
+    if not others:
+        return place
+    elsewhere = [name for name in others if name != first]
+    if not elsewhere:
+        return f"{place}  (+{len(others)} more there)"
+    patterns = collapse(dict.fromkeys(elsewhere))
+    listed = ", ".join(patterns[:_PLACES]) + (", ..." if len(patterns) > _PLACES else "")
+    return f"{place}  (+{len(others)} more: {clean(listed)})"
+
+
+def _drawn(witness: str, finding: Finding) -> bool:
+    """Whether a witness is a node that the drawing shows with its type."""
+    return bool(finding.sites) and any(
+        witness.startswith(f"{row.node} (") for row in finding.sites[0].rows if row.label
+    )
+
+
+def _details(finding: Finding, target: str) -> Iterable[tuple[str, str]]:
+    """The lines below the drawing, as key and value."""
+    if finding.depends:
+        yield "depends on", f"{', '.join(map(either, finding.depends))} (not given)"
+    if finding.applies:
+        yield "applies to", finding.applies + (f" (you build for {target})" if target else "")
+    witnesses = [witness for witness in finding.evidence if not _drawn(witness, finding)]
+    for witness in witnesses[:_WITNESSES]:
+        yield "seen in", witness
+    if len(witnesses) > _WITNESSES:
+        yield "seen in", f"{len(witnesses) - _WITNESSES} more places"
+    for advice in finding.advice:
+        yield "help", advice
+    yield "confidence", f"{finding.confidence}, {finding.evidence_level}"
+    for reference in finding.references:
+        yield "see", reference
