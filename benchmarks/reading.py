@@ -1,0 +1,147 @@
+"""What weights cost: a model with 1 GB of inline weights against the same graph with small ones,
+and against tools that read all of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import onnx
+from onnx import TensorProto, helper
+
+from benchmarks.measure import PYTHON, TRTLINT, cost, report
+from trtlint.model.wire import header
+
+BLOCKS, HEADS, LENGTH = 24, 16, 128
+LARGE, SMALL = 960, 64
+"""Widths of the model; the large one has a gigabyte of float32 weights."""
+
+LINT = [*TRTLINT, "--trt", "10.7"]
+LOAD = [*PYTHON, "-c", "import sys, onnx; onnx.load(sys.argv[1])"]
+INSPECT = [*PYTHON, "-m", "polygraphy", "inspect", "model"]
+
+# The kernel counts what a process had before exec as its own, so the command is started from a small one.
+_PEAK = """
+import os, sys
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ,
+                       file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+_, status, usage = os.wait4(child, 0)
+assert os.waitstatus_to_exitcode(status) in (0, 1), status
+print(usage.ru_maxrss)
+"""
+
+Weights = dict[str, list[int]]
+
+
+def transformer(width: int) -> tuple[onnx.GraphProto, Weights]:
+    """A pre-norm transformer at opset 17 without its weights, and the weights' shapes."""
+    nodes: list[onnx.NodeProto] = []
+    weights: Weights = {}
+    shape = [1, LENGTH, width]
+
+    def node(op: str, *inputs: str, **attributes: object) -> str:
+        name = f"{op}_{len(nodes)}"
+        nodes.append(helper.make_node(op, inputs, [name], name=f"/{name}", **attributes))
+        return name
+
+    def weight(*dims: int) -> str:
+        name = f"w{len(weights)}"
+        weights[name] = list(dims)
+        return name
+
+    def ints(*values: int) -> str:
+        return node("Constant", value_ints=list(values))
+
+    def linear(x: str, rows: int, columns: int) -> str:
+        return node("Add", node("MatMul", x, weight(rows, columns)), weight(columns))
+
+    def norm(x: str) -> str:
+        return node("LayerNormalization", x, weight(width), weight(width), axis=-1)
+
+    def head(x: str, perm: list[int]) -> str:
+        split = node("Reshape", linear(x, width, width), ints(1, LENGTH, HEADS, width // HEADS))
+        return node("Transpose", split, perm=perm)
+
+    x = "x"
+    for _ in range(BLOCKS):
+        h = norm(x)
+        scores = node("MatMul", head(h, [0, 2, 1, 3]), head(h, [0, 2, 3, 1]))
+        scaled = node("Mul", scores, node("Constant", value_float=(width // HEADS) ** -0.5))
+        attended = node("MatMul", node("Softmax", scaled, axis=-1), head(h, [0, 2, 1, 3]))
+        merged = node("Reshape", node("Transpose", attended, perm=[0, 2, 1, 3]), ints(*shape))
+        x = node("Add", x, linear(merged, width, width))
+        x = node("Add", x, linear(node("Relu", linear(norm(x), width, 4 * width)), 4 * width, width))
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", x)]
+    return helper.make_graph(nodes, "transformer", ends[:1], ends[1:]), weights
+
+
+def write(path: Path, width: int) -> None:
+    """Write the model weight by weight, so that no more than one is in memory."""
+    graph, weights = transformer(width)
+    model = onnx.ModelProto(ir_version=8, opset_import=[helper.make_opsetid("", 17)])
+    noise = os.urandom(1 << 20)
+
+    def pieces() -> Iterator[tuple[bytes, int]]:
+        """What comes before the elements of each weight, and how many bytes they take."""
+        for name, dims in weights.items():
+            size = 4
+            for dim in dims:
+                size *= dim
+            head = TensorProto(name=name, dims=dims, data_type=TensorProto.FLOAT).SerializeToString()
+            head += header(TensorProto.RAW_DATA_FIELD_NUMBER, size)
+            yield header(onnx.GraphProto.INITIALIZER_FIELD_NUMBER, len(head) + size) + head, size
+
+    nodes = graph.SerializeToString()
+    total = len(nodes) + sum(len(head) + size for head, size in pieces())
+    with path.open("wb") as file:
+        file.write(model.SerializeToString())
+        file.write(header(onnx.ModelProto.GRAPH_FIELD_NUMBER, total) + nodes)
+        for head, size in pieces():
+            file.write(head)
+            for start in range(0, size, len(noise)):
+                file.write(noise[: size - start])
+
+
+def peak(command: Sequence[str]) -> float:
+    """The most memory that a command has at once, in MB."""
+    launcher = [*PYTHON, "-S", "-c", _PEAK, *command]
+    done = subprocess.run(launcher, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return int(done.stdout) / 1024
+
+
+def main() -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        large, small = Path(folder) / "large.onnx", Path(folder) / "small.onnx"
+        write(large, LARGE)
+        write(small, SMALL)
+        sizes = [path.stat().st_size / 1e6 for path in (large, small)]
+        print(f"reading a model of {sizes[0]:,.0f} MB, and the same graph with {sizes[1]:,.1f} MB")
+        ours, tiny = cost([*LINT, str(large)]), cost([*LINT, str(small)])
+        load, inspect = cost([*LOAD, str(large)], runs=3), cost([*INSPECT, str(large)], runs=3)
+        memory = {
+            name: peak([*command, str(path)])
+            for name, command, path in (
+                ("trtlint, large", LINT, large),
+                ("trtlint, small", LINT, small),
+                ("onnx.load, large", LOAD, large),
+                ("polygraphy inspect model, large", INSPECT, large),
+            )
+        }
+    seconds = [ours.seconds, tiny.seconds, load.seconds, inspect.seconds]
+    for (name, megabytes), time in zip(memory.items(), seconds, strict=True):
+        print(f"  {name:<40} {time:7.2f} s {megabytes:8.0f} MB")
+    return all(
+        [
+            report("trtlint, 1 GB of weights / small weights", ours.seconds / tiny.seconds, 1.3),
+            report("trtlint / onnx.load", ours.seconds / load.seconds, 0.2),
+            report("trtlint / polygraphy inspect model", ours.seconds / inspect.seconds, 0.2),
+            report("peak memory of trtlint", memory["trtlint, large"], 150, " MB"),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()
