@@ -197,8 +197,6 @@ class Target:
     @property
     def releases(self) -> tuple[Release, ...]:
         """The known releases that the version stands for; all of the product where none was given."""
-        if self.version is None:
-            return releases(self.product)
         return _standing_for(self.version, self.product)
 
     def unsupported(self) -> str | None:
@@ -232,8 +230,7 @@ class Target:
 
     @property
     def _typing(self) -> Typing | None:
-        found = {release.typing for release in self.releases}
-        return found.pop() if len(found) == 1 else None
+        return _typing_of(self.version, self.product)
 
     @property
     def _architecture(self) -> Architecture | None:
@@ -355,10 +352,17 @@ def _nearest(text: str, words: Iterable[str]) -> str:
 
 
 @cache
-def _standing_for(version: str, product: Product) -> tuple[Release, ...]:
+def _standing_for(version: str | None, product: Product) -> tuple[Release, ...]:
     """The releases whose number begins with a version; a build number (fourth part) is not compared."""
-    parts = tuple(map(int, version.split(".")))[:3]
+    parts = () if version is None else tuple(map(int, version.split(".")))[:3]
     return tuple(r for r in releases(product) if r.number.release[: len(parts)] == parts)
+
+
+@cache
+def _typing_of(version: str | None, product: Product) -> Typing | None:
+    """How networks are typed, None where the releases that the version stands for differ."""
+    found = {release.typing for release in _standing_for(version, product)}
+    return found.pop() if len(found) == 1 else None
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -272,15 +273,12 @@ def test_numbers_do_not_explode(text: str) -> None:
     assert time.perf_counter() - started < 1
 
 
-def test_nested_comparisons_are_compiled_once_each() -> None:
-    text = "heads"
-    for _ in range(12):
-        text = f"({text}) in (1, ({text} in (1, 2)) if causal else 3)" if len(text) < 600 else text
+def test_nested_comparisons_are_checked_once_each() -> None:
+    text = "causal"
+    for _ in range(18):
+        text = f"causal in (True, {text})"
     started = time.perf_counter()
-    try:
-        compile_expression(text, SCOPE)
-    except ExpressionError:
-        pass
+    assert truth(text, causal=True) is True
     assert time.perf_counter() - started < 1
 
 
@@ -324,10 +322,8 @@ def test_an_expression_is_refused_at_load_or_never_raises(text: str, anything: o
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from(string.printable + "\x00é√"), max_size=60))
 def test_any_text_is_refused_or_compiled(text: str) -> None:
-    try:
+    with suppress(ExpressionError):
         compile_expression(text, SCOPE).truth(NAMES)
-    except ExpressionError:
-        pass
 
 
 class TestValues:

@@ -6,7 +6,6 @@ none makes a value larger than its operands by more than a bound.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
@@ -176,8 +175,3 @@ def element(many: object, index: object) -> object:
 def negative(value: object) -> object:
     """The number with the other sign."""
     return -value if is_number(value) else undecided(value)  # type: ignore[operator]
-
-
-def finite(value: object) -> bool:
-    """Whether a literal is a number that operations can work with."""
-    return not isinstance(value, float) or math.isfinite(value)

@@ -1,0 +1,39 @@
+"""What the documents show is what trtlint does."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import REPOSITORY
+from trtlint.engine.examples import run_examples
+from trtlint.engine.functions import FUNCTIONS
+from trtlint.engine.rulebook import load_rules
+
+README = (REPOSITORY / "README.md").read_text()
+RULES = (REPOSITORY / "rules" / "README.md").read_text()
+
+
+def test_the_screen_in_the_readme_is_real() -> None:
+    shown = re.search(r"```\n\$ trtlint ([^\n]*)\n(.*?)\n```", README, re.DOTALL)
+    assert shown is not None
+    command = [sys.executable, "-m", "trtlint", *shown[1].split()]
+    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert result.stdout.rstrip() == shown[2]
+
+
+def test_the_table_of_functions_is_complete() -> None:
+    rows = re.findall(r"^\| `([^`]+)` \| (.*) \|$", RULES, re.MULTILINE)
+    documented = {signature: meaning for signature, meaning in rows if "(" in signature}
+    assert documented == {f.signature: f.meaning for f in FUNCTIONS.values()}
+
+
+def test_the_rule_in_the_documentation_works(tmp_path: Path) -> None:
+    text = re.search(r"````markdown\n(.*?)````", RULES, re.DOTALL)
+    assert text is not None
+    (tmp_path / "HOUSE001-no-nearest-upsampling.md").write_text(text[1])
+    results = list(run_examples(load_rules([tmp_path])))
+    assert len(results) == 2
+    assert all(result.ok for result in results), [str(result) for result in results]

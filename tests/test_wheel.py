@@ -1,0 +1,63 @@
+"""The wheel, installed into an empty environment outside the checkout."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from trtlint import __version__
+
+RULES = sorted(path.relative_to(REPOSITORY).as_posix() for path in REPOSITORY.glob("rules/**/*.md"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", folder, REPOSITORY],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def trtlint(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("installed")
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True)
+    return folder / "bin" / "trtlint"
+
+
+def run(command: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([command, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_the_wheel_holds_every_rule_and_data_file(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert sorted(f"trtlint/{rule}" for rule in RULES) == [n for n in sorted(names) if n.endswith(".md")]
+    assert {"trtlint/py.typed", "trtlint/knowledge/versions.yaml", "trtlint/knowledge/gpus.yaml"} <= set(names)
+    assert not [name for name in names if name.startswith(("tests/", "benchmarks/"))]
+
+
+def test_it_finds_every_rule_when_installed(trtlint: Path, tmp_path: Path) -> None:
+    listed = run(trtlint, "rules", cwd=tmp_path)
+    assert listed.returncode == 0, listed.stderr
+    for rule in RULES:
+        assert Path(rule).name.split("-")[0] in listed.stdout
+    assert run(trtlint, "--version", cwd=tmp_path).stdout.strip().endswith(__version__)
+
+
+def test_it_lints_when_installed(trtlint: Path, tmp_path: Path) -> None:
+    linted = run(trtlint, str(REPOSITORY / "examples" / "vit.onnx"), "--trt", "10.7", cwd=tmp_path)
+    assert linted.returncode == 1
+    assert "ACC102" in linted.stdout
+    assert run(trtlint, "test", cwd=tmp_path).returncode == 0
