@@ -1,0 +1,44 @@
+"""The words in which engines name a data type or a layout, as one type name."""
+
+from __future__ import annotations
+
+import re
+
+_TYPES = {
+    "float": "float32",
+    "fp32": "float32",
+    "float32": "float32",
+    "tf32": "tf32",
+    "half": "float16",
+    "fp16": "float16",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "bf16": "bfloat16",
+    "int8": "int8",
+    "uint8": "uint8",
+    "int32": "int32",
+    "int64": "int64",
+    "int4": "int4",
+    "bool": "bool",
+    "fp8": "float8",
+    "fp4": "float4",
+    "e8m0": "float8e8m0",
+}
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+
+
+def data_type(phrase: str | None) -> str | None:
+    """The type in a word (``Half``) or in a layout phrase (``Channel major FP16 format where ...``).
+
+    None for a phrase that names no type that is known.
+    """
+    if not phrase:
+        return None
+    exact = _TYPES.get(phrase.lower())
+    if exact:
+        return exact
+    for word in _WORD.finditer(phrase):
+        found = _TYPES.get(word[0].lower())
+        if found:
+            return found
+    return None

@@ -1,0 +1,161 @@
+"""From the name of an engine layer back to the names of the ONNX nodes in it.
+
+The engine's metadata is followed where there is any; otherwise the name is taken apart by the grammar in
+which the optimiser joins names. Public readers of the same grammar:
+https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer and, for the metadata,
+https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["nodes", "island", "reformat", "internal"]
+
+_ENTRY = "[ONNX Layer: "
+_PROFILE = re.compile(r" \[profile (\d+)\]")
+_STEP = re.compile(r"_myl\d+_\d+$")
+_CLONE = re.compile(r"(?:_clone_\d+| copy)$")
+_REFORMAT = re.compile(r"^Reformatting CopyNode for (Input|Output|Network Input|Network Output) ?(?:Tensor )?"
+                       r"(?:(\d+) (?:to|for) )?(.+)$", re.DOTALL)  # fmt: skip
+_TOKEN = re.compile(r"PWN\(|\{ForeignNode\[|\]\}|\(|\)| \+ | \|\| |, ")
+_ISLAND = "{ForeignNode["
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRange:
+    """An island between its two named ends; each end is itself one or more fused nodes, in order."""
+
+    first: tuple[str, ...]
+    last: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerNames:
+    """The ONNX side of an engine layer's name.
+
+    ``nodes`` are names as they stand there, in order: nodes, but also initializers and the builder's own
+    ``(Unnamed Layer* 12) [Shuffle]``; which of them the graph has, the caller knows. ``ranges`` are islands
+    of which only the ends are named. ``kind`` is ``reformat`` for a copy that changes layout or type, in
+    front of or behind ``nodes``, and ``internal`` where neither name nor metadata leads to a node.
+    ``profile`` is the optimisation profile that the layer belongs to; ``exact`` is whether the metadata said
+    so.
+    """
+
+    kind: Kind
+    nodes: tuple[str, ...] = ()
+    ranges: tuple[NodeRange, ...] = ()
+    profile: int = 0
+    exact: bool = False
+
+
+def metadata_nodes(metadata: str | None) -> tuple[str, ...]:
+    """The ONNX nodes that a layer's metadata names, without repeats, in order."""
+    if not metadata or _ENTRY not in metadata:
+        return ()
+    # The separators are U+001E and U+001F; the log prints neither. A name may hold brackets itself.
+    entries = (entry.rstrip("\x1e\x1f \n") for entry in metadata.split(_ENTRY)[1:])
+    return tuple(dict.fromkeys(entry.removesuffix("]") for entry in entries))
+
+
+def layer_names(name: str, metadata: str | None = None) -> LayerNames:
+    """Take the name of an engine layer apart; its metadata, where it has any, decides. Never fails."""
+    name, profile = without_profile(name)
+    reformat = _REFORMAT.match(name)
+    text = reformat[3] if reformat else _CLONE.sub("", name)
+    nodes, ranges = _split(text)
+    given = metadata_nodes(metadata)
+    if given and not reformat:
+        return LayerNames("nodes", given, profile=profile, exact=True)
+    if reformat:
+        return LayerNames("reformat", given or nodes, ranges, profile, bool(given))
+    if ranges:
+        return LayerNames("island", nodes, ranges, profile)
+    return LayerNames("nodes" if nodes else "internal", nodes, profile=profile)
+
+
+def without_profile(name: str) -> tuple[str, int]:
+    """The name without the mark of its optimisation profile, and the number of that profile."""
+    found = _PROFILE.search(name)
+    if not found or len(found[1]) > 6:
+        return name, 0
+    return _PROFILE.sub("", name), int(found[1])
+
+
+def _split(text: str) -> tuple[tuple[str, ...], tuple[NodeRange, ...]]:
+    step = _STEP.search(text)
+    if step:
+        text = text[: step.start()]
+        if text.startswith(("__my", "_gemm_mha", "_mha")):
+            return (), ()
+        # Myelin joins the names of GEMMs that it merges with a bare plus sign.
+        if " + " not in text and "{" not in text:
+            return tuple(dict.fromkeys(part for part in text.split("+") if part)), ()
+    if text.startswith(("__mye", "__myl", "[trainStation")):
+        return (), ()
+    return _fused(text)
+
+
+def _fused(text: str) -> tuple[tuple[str, ...], tuple[NodeRange, ...]]:
+    nodes: dict[str, None] = {}
+    ranges: list[NodeRange] = []
+    open_: list[bool] = []  # True where the parenthesis belongs to PWN(...)
+    plain = 0  # how many in there do not: part of a name, in which nothing is taken apart
+    part: list[str] = []
+
+    def close() -> None:
+        name = "".join(part).strip()
+        part.clear()
+        if name:
+            nodes.setdefault(name)
+
+    at = 0
+    for token in _TOKEN.finditer(text):
+        if token.start() < at:
+            continue
+        if token.start() > at:
+            part.append(text[at : token.start()])
+        at = token.end()
+        mark = token[0]
+        if mark == _ISLAND:
+            close()
+            at = _island(text, token.end(), ranges)
+        elif mark == "PWN(" and not part:
+            open_.append(True)
+        elif mark in ("(", "PWN("):
+            open_.append(False)
+            plain += 1
+            part.append(mark)
+        elif mark == ")" and open_:
+            if open_.pop():
+                close()
+            else:
+                plain -= 1
+                part.append(mark)
+        elif not plain and (mark in (" + ", " || ") or (mark == ", " and open_)):
+            close()
+        else:
+            part.append(mark)
+    part.append(text[at:])
+    close()
+    return tuple(nodes), tuple(ranges)
+
+
+def _island(text: str, start: int, ranges: list[NodeRange]) -> int:
+    end = text.find("]}", start)
+    nested = text.find(_ISLAND, start)
+    # An island's end can be an island again; then the outer one ends at the next mark.
+    while 0 <= nested < end:
+        nested = text.find(_ISLAND, nested + 1)
+        following = text.find("]}", end + 1)
+        if following < 0:
+            break
+        end = following
+    inside = text[start : end if end >= 0 else len(text)]
+    first, dots, last = inside.partition("...")
+    head = tuple(part for part in first.split(" + ") if part)
+    tail = tuple(part for part in last.split(" + ") if part) if dots else head
+    ranges.append(NodeRange(head, tail))
+    return end + 2 if end >= 0 else len(text)
