@@ -13,6 +13,10 @@ PYTHON = [sys.executable]
 TRTLINT = [sys.executable, "-m", "trtlint"]
 
 
+# An installed package has its bytecode; a checkout gets it with the first run, unless told not to.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What one command costs: the best wall time in seconds, the peak of its memory in MB."""
@@ -22,22 +26,36 @@ class Cost:
 
 
 def cost(command: Sequence[str], runs: int = 5) -> Cost:
-    """Run a command a few times; its output is thrown away, findings (exit code 1) are no failure.
+    """What a command costs; see :func:`costs`."""
+    (found,) = costs([command], runs)
+    return found
+
+
+def costs(commands: Sequence[Sequence[str]], runs: int = 5) -> list[Cost]:
+    """Run commands a few times, in turn, so that what else the machine does strikes all alike.
+
+    Their output is thrown away; findings (exit code 1) are no failure.
 
     Raises:
-        subprocess.CalledProcessError: the command failed.
+        subprocess.CalledProcessError: a command failed.
     """
-    best, peak = float("inf"), 0
+    best = [Cost(float("inf"), 0.0)] * len(commands)
     for _ in range(runs):
-        start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        best = min(best, time.perf_counter() - start)
-        peak = max(peak, usage.ru_maxrss)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in (0, 1):
-            raise subprocess.CalledProcessError(process.returncode, command)
-    return Cost(best, peak / 1024)
+        for position, command in enumerate(commands):
+            once, so_far = _once(command), best[position]
+            best[position] = Cost(min(once.seconds, so_far.seconds), max(once.megabytes, so_far.megabytes))
+    return best
+
+
+def _once(command: Sequence[str]) -> Cost:
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Cost(seconds, usage.ru_maxrss / 1024)
 
 
 def report(name: str, value: float, goal: float, unit: str = "") -> bool:

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import onnx
 from onnx import TensorProto, helper
@@ -25,7 +26,7 @@ COMMANDS = {
     "polygraphy inspect model": [
         *PYTHON,
         "-c",
-        "import sys; from polygraphy.tools import main; sys.argv[1:1] = ['inspect', 'model']; sys.exit(main())",
+        "import sys; from polygraphy.tools import main; sys.argv[1:1] = ['inspect', 'model']; main()",
     ],
 }
 """Whole commands, to which the path of a model is added."""
@@ -71,7 +72,7 @@ def transformer(width: int) -> tuple[onnx.GraphProto, Weights]:
     weights: Weights = {}
     shape = [1, LENGTH, width]
 
-    def node(op: str, *inputs: str, **attributes: object) -> str:
+    def node(op: str, *inputs: str, **attributes: Any) -> str:
         name = f"{op}_{len(nodes)}"
         nodes.append(helper.make_node(op, inputs, [name], name=f"/{name}", **attributes))
         return name

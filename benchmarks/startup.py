@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.measure import PYTHON, TRTLINT, cost, report
+from benchmarks.measure import PYTHON, TRTLINT, costs, report
 
 MODEL = Path(__file__).resolve().parent.parent / "examples" / "nafnet.onnx"
 
 
 def main() -> bool:
     print("start-up")
-    nothing = cost([*PYTHON, "-c", "pass"], runs=15)
-    version = cost([*TRTLINT, "--version"], runs=15)
-    imports = cost([*PYTHON, "-c", "import onnx, networkx"])
-    lint = cost([*TRTLINT, str(MODEL), "--trt", "10.7"])
+    nothing, version = costs([[*PYTHON, "-c", "pass"], [*TRTLINT, "--version"]], runs=20)
+    imports, lint = costs(
+        [[*PYTHON, "-c", "import onnx, networkx"], [*TRTLINT, str(MODEL), "--trt", "10.7"]], runs=10
+    )
     return all(
         [
             report("trtlint --version / python -c pass", version.seconds / nothing.seconds, 4),

@@ -121,6 +121,27 @@ def test_output(
     assert capsys.readouterr().out == snapshot
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["attn_sdpa__dynamo__op20__fp16.onnx", "--trt", "10.7"],
+        ["attn_sdpa__dynamo__op20__fp16.onnx", "--trt", "10.6..11.4", "--select", "ACC102"],
+        ["nafnet_function__dynamo__op20__fp32.onnx", "--trt", "10.7", "--fp16", "--gpu", "L4"],
+        [".", "--trt", "10.7", "--format", "concise"],
+    ],
+    ids=["one", "range", "fp16", "folder"],
+)
+def test_real_models(
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    snapshot: SnapshotAssertion,
+) -> None:
+    monkeypatch.chdir(REPOSITORY / "tests" / "data" / "models")
+    run(arguments)
+    assert capsys.readouterr().out == snapshot
+
+
 def test_range_of_versions(
     work: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
 ) -> None:
@@ -325,6 +346,15 @@ def test_closed_pipe_is_quiet(format_: str, work: Path) -> None:
     os.close(writer)
     assert done.stderr == ""
     assert done.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_output_that_cannot_be_written_is_one_line(work: Path) -> None:
+    command = [sys.executable, "-m", "trtlint", "models", "--trt", "10.7", *HOUSE]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.stderr == "trtlint: cannot write the output: No space left on device\n"
+    assert done.returncode == 3
 
 
 def test_version_imports_nothing_heavy(work: Path) -> None:

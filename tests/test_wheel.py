@@ -44,7 +44,8 @@ def run(command: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProces
 def test_the_wheel_holds_every_rule_and_data_file(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert sorted(f"trtlint/{rule}" for rule in RULES) == [n for n in sorted(names) if n.endswith(".md")]
-    assert {"trtlint/py.typed", "trtlint/knowledge/versions.yaml", "trtlint/knowledge/gpus.yaml"} <= set(names)
+    data = {"py.typed", "knowledge/versions.yaml", "knowledge/gpus.yaml"}
+    assert {f"trtlint/{name}" for name in data} <= set(names)
     assert not [name for name in names if name.startswith(("tests/", "benchmarks/"))]
 
 

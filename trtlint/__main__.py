@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -14,6 +15,9 @@ def main() -> int:
 
         print(f"trtlint {__version__}")
         return 0
+    # Modules, classes and rules live until the end: looking for garbage while they load only costs
+    # time.  A command that then reads models turns the collector on again.
+    gc.disable()
     from trtlint.cli import run
 
     return run(sys.argv[1:])

@@ -14,7 +14,7 @@ class Exit(IntEnum):
     USAGE = 2
     """Wrong usage, configuration or rule file."""
     UNREADABLE = 3
-    """A file that cannot be read."""
+    """A file that cannot be read, or output that cannot be written."""
     BUG = 4
     """A bug in trtlint."""
     INTERRUPTED = 130

@@ -167,13 +167,27 @@ def test_carets_stand_below_the_last_part_of_the_name() -> None:
     ("name", "width", "short"),
     [
         ("/attn/Mul", 20, "/attn/Mul"),
-        ("/model/encoder/layers.0/attention/self/MatMul", 24, "/model/encoder/…/MatMul"),
+        ("/model/encoder/layers.0/attention/self/MatMul", 30, "/model/…/attention/self/MatMul"),
+        ("/model/encoder/layers.0/attention/self/MatMul", 22, "/model/…/self/MatMul"),
+        ("/model/encoder/layers.0/attention/self/MatMul", 14, "…/self/MatMul"),
+        ("/model/encoder/layers.0/attention/self/MatMul", 10, "…/MatMul"),
+        ("model/encoder/layers/MatMul", 20, "model/…/MatMul"),
         ("/model/encoder/MatMul", None, "/model/encoder/MatMul"),
         ("node_scaled_dot_product_attention_12", 16, "node_sca…tion_12"),
     ],
 )
 def test_long_names_keep_their_last_part(name: str, width: int | None, short: str) -> None:
-    assert shorten(name, width) == short
+    assert shorten([name], width) == [short]
+
+
+def test_names_of_one_folder_are_shortened_alike() -> None:
+    folder = "/model/layers.0/self_attn"
+    names = [f"{folder}/Mul", f"{folder}/MatMul_1", f"{folder}/Softmax"]
+    assert shorten(names, 30) == [
+        "/model/…/self_attn/Mul",
+        "/model/…/self_attn/MatMul_1",
+        "/model/…/self_attn/Softmax",
+    ]
 
 
 def test_words_are_never_broken() -> None:
@@ -221,6 +235,18 @@ def test_targets_in_words() -> None:
     assert targets.seen_for([2, 3], versions) == "from 10.8 on"
     assert targets.seen_for([0, 2, 3], versions) == "10.6 (gone from 10.7), from 10.8 on"
     assert targets.seen_for([0, 1, 2, 3], versions) == "all 4 targets, 10.6 to 10.9"
+
+
+def test_targets_as_a_span() -> None:
+    versions = ["10.7", "10.8", "10.9"]
+    assert (
+        targets.span([f"TensorRT {v}, SM 8.9 (L4)" for v in versions]) == "TensorRT 10.7 to 10.9, SM 8.9 (L4)"
+    )
+    assert targets.span([f"TensorRT {v}" for v in versions]) == "TensorRT 10.7 to 10.9"
+    assert targets.span(["TensorRT 10.7"]) == "TensorRT 10.7"
+    assert targets.span(["TensorRT 10.7", "TensorRT-RTX 1.4"]) == "2 targets"
+    products = ["TensorRT 10.7", "TensorRT 10.8", "TensorRT-RTX 1.4"]
+    assert targets.seen_for([0, 2], targets.labels(products)) == "TensorRT 10.7, TensorRT-RTX 1.4"
 
 
 def test_graver_rules_come_first_over_several_targets() -> None:

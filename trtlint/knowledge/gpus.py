@@ -58,6 +58,7 @@ def architectures() -> tuple[Architecture, ...]:
     )
 
 
+@cache
 def architecture(sm: int) -> Architecture | None:
     """The GPUs of a compute capability, None if there is no such one."""
     return next((entry for entry in architectures() if entry.sm == sm), None)

@@ -31,7 +31,8 @@ def draw(rows: Sequence[Row], width: int | None, *, style: str) -> list[Text]:
     names = [clean(row.node) for row in rows]
     kept = _kept(rows)
     widest = None if width is None else max(16, (width - len(_GUTTER)) * 2 // 5)
-    names = [shorten(name, widest) for name in names]
+    drawn = dict(zip(kept, shorten([names[i] for i in kept], widest), strict=True))
+    names = [drawn.get(i, name) for i, name in enumerate(names)]
     telling = all(row.op.lower() in last_component(row.node).lower() for row in rows)
     columns = [
         [name, *([] if telling else [clean(row.op)]), clean(row.type)]

@@ -7,6 +7,7 @@ wrapped or shortened, so that it can be searched.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rich.cells import cell_len, chop_cells
 from rich.text import Text
@@ -14,33 +15,54 @@ from rich.text import Text
 from trtlint.report.names import last_component
 
 ELLIPSIS = "…"
+_ELIDED = 2
+"""Cells of a folder of which nothing is left."""
 _NARROWEST = 20
 """Cells that wrapped text gets at the least; below that it goes to lines of its own."""
 _MARGIN = 8
 """Cells before text that got lines of its own."""
 
 
-def shorten(name: str, width: int | None) -> str:
-    """A node path that fits into ``width`` cells, elided in the middle, its last part kept.
+def shorten(names: Sequence[str], width: int | None) -> list[str]:
+    """Node paths that fit into ``width`` cells, elided in the middle, their last parts kept.
 
-    >>> shorten("/model/encoder/layers.0/attention/self/MatMul", 24)
-    '/model/encoder/…/MatMul'
+    Paths of one folder are elided in the same way.
+
+    >>> shorten(["/model/encoder/layers.0/attention/MatMul"], 30)
+    ['/model/…/attention/MatMul']
     """
-    if width is None or cell_len(name) <= width:
-        return name
-    last = last_component(name)
-    parts = name[: len(name) - len(last)].rstrip("/").split("/")
-    tail = f"{ELLIPSIS}/{last}"
-    head = ""
-    for part in parts:
-        longer = f"{head}{part}/"
-        if cell_len(longer + tail) > width:
-            break
-        head = longer
-    if cell_len(head + tail) <= width:
-        return head + tail
+    if width is None or all(cell_len(name) <= width for name in names):
+        return list(names)
+    lasts = [last_component(name) for name in names]
+    room = width - max(map(cell_len, lasts))
+    short = []
+    for name, last in zip(names, lasts, strict=True):
+        folder = _folder(name[: len(name) - len(last)], room)
+        short.append(folder + _middle(last, width - cell_len(folder)))
+    return short
+
+
+def _folder(path: str, width: int) -> str:
+    """The path of a folder with its slash, its first and as many of its last parts as fit."""
+    if cell_len(path) <= width:
+        return path
+    parts = path.rstrip("/").split("/")
+    first = 2 if path.startswith("/") else 1
+    for begin in ("/".join(parts[:first]) + "/", ""):
+        for kept in range(first, len(parts)):
+            folder = "/".join([begin + ELLIPSIS, *parts[kept + 1 :], ""])
+            if cell_len(folder) <= width:
+                return folder
+    return f"{ELLIPSIS}/" if width >= _ELIDED else ""
+
+
+def _middle(text: str, width: int) -> str:
+    """A text whose middle is left out where it is too long."""
+    if cell_len(text) <= width:
+        return text
     room = max(width - cell_len(ELLIPSIS), 2)
-    front, back = chop_cells(last, room - room // 2)[0], chop_cells(last[::-1], room // 2)[0][::-1]
+    front = chop_cells(text, room - room // 2)[0]
+    back = chop_cells(text[::-1], room // 2)[0][::-1]
     return f"{front}{ELLIPSIS}{back}"
 
 

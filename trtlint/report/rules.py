@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TextIO
 
-from rich import box
+from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
@@ -15,41 +15,49 @@ from trtlint.engine.rulebook import Rule
 from trtlint.engine.versions import in_words
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.report.escape import clean, clean_block
+from trtlint.report.layout import hang
 from trtlint.report.text import SEVERITY_STYLES, console
 
+_NARROWEST_TABLE = 130
+_READABLE = 100
+"""Cells of a line of running text at most."""
 _ENDLESS = 10_000
 """Cells of a line where the output is not a terminal."""
 _SENTENCE = re.compile(r"(.+?[.:;])(\s|$)", re.DOTALL)
 
 
 def write_table(rules: Iterable[Rule], file: TextIO) -> None:
-    """One line a rule: id, name, severity, versions, what it rests on, what it finds."""
+    """One line a rule: id, name, severity, versions, what it rests on, what it finds.
+
+    On a terminal too narrow for that, a paragraph a rule.
+    """
     out = console(file, None if file.isatty() else _ENDLESS)
-    table = Table(
-        box=box.SIMPLE_HEAD if file.isatty() else None,
-        pad_edge=False,
-        show_edge=False,
-        header_style="bold",
-        padding=(0, 2 if not file.isatty() else 1, 0, 0),
-    )
+    if out.width < _NARROWEST_TABLE:
+        _write_paragraphs(rules, out)
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("id", no_wrap=True, style="bold")
-    table.add_column("name", overflow="fold")
+    table.add_column("name", no_wrap=True)
     table.add_column("severity", no_wrap=True)
-    for heading in ("applies to", "evidence", "what"):
-        table.add_column(heading, overflow="fold")
+    table.add_column("applies to", min_width=16)
+    table.add_column("evidence", no_wrap=True)
+    table.add_column("what", min_width=20)
     for rule in rules:
-        table.add_row(
-            rule.id,
-            rule.name,
-            Text(rule.severity, style=SEVERITY_STYLES[rule.severity]),
-            applies(rule),
-            rule.evidence,
-            clean(what(rule)),
-        )
+        severity = Text(rule.severity, style=SEVERITY_STYLES[rule.severity])
+        table.add_row(rule.id, rule.name, severity, applies(rule), rule.evidence, clean(what(rule)))
     with out.capture() as captured:
         out.print(table)
     for line in captured.get().splitlines():
         print(line.rstrip(), file=file)
+
+
+def _write_paragraphs(rules: Iterable[Rule], out: Console) -> None:
+    for rule in rules:
+        style = SEVERITY_STYLES[rule.severity]
+        out.print(Text.assemble((f"{rule.severity}[{rule.id}] ", style), (rule.name, "bold")))
+        for line in (f"{applies(rule)} ({rule.evidence})", clean(what(rule))):
+            for part in hang(Text("  "), Text(line), out.width):
+                out.print(part, soft_wrap=True)
 
 
 def write_rule(rule: Rule, file: TextIO) -> None:
@@ -60,7 +68,7 @@ def write_rule(rule: Rule, file: TextIO) -> None:
     out.print()
     body = clean_block(rule.body)
     if file.isatty():
-        out.print(Markdown(body))
+        out.print(Markdown(body), width=min(out.width, _READABLE))
     else:
         print(body.strip(), file=file)
     out.print()

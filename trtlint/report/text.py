@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TextIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -163,8 +164,12 @@ class TextReport:
         title = Text.assemble((f"{finding.severity}[{finding.rule}] ", style), (finding.name, "bold"), ": ")
         message = Text(clean(finding.message), style="bold")
         lines = hang(Text(), title + message, self._width)
-        place = Text.assemble(("  --> ", _FRAME), clean(models[0].path))
-        lines += hang(place, Text(_where(finding.sites)), self._width, rest=Text(" " * 6))
+        place, others = _where(finding.sites)
+        arrow = Text.assemble(("  --> ", _FRAME), clean(models[0].path), place)
+        if self._width and cell_len(arrow.plain + others) > self._width:
+            lines += [arrow, *(hang(Text(" " * 6), Text(others.strip()), self._width) if others else ())]
+        else:
+            lines.append(arrow + Text(others))
         if finding.sites:
             site = finding.sites[0]
             if site.source is not None:
@@ -219,22 +224,20 @@ def _clean_line(models: Sequence[ModelReport]) -> Text:
     return Text.assemble(f"{clean(models[0].path)}: ", ("no findings", "green"), f" for {clean(target)}")
 
 
-def _where(sites: Sequence[Site]) -> str:
-    """The first site, and the others as patterns: ``  blocks.0.attn  (+11 more: blocks.*.attn)``."""
+def _where(sites: Sequence[Site]) -> tuple[str, str]:
+    """The first site, and the others as patterns: ``  blocks.0.attn``, ``  (+11 more: blocks.*.attn)``."""
     if not sites:
-        return ""
+        return "", ""
     first, *others = (site.module or site.node for site in sites)
-    if not first:
-        return ""
-    place = f"  {clean(first)}"
+    place = f"  {clean(first)}" if first else ""
     if not others:
-        return place
+        return place, ""
     elsewhere = [name for name in others if name != first]
     if not elsewhere:
-        return f"{place}  (+{len(others)} more there)"
+        return place, f"  (+{len(others)} more there)"
     patterns = collapse(dict.fromkeys(elsewhere))
     listed = ", ".join(patterns[:_PLACES]) + (", ..." if len(patterns) > _PLACES else "")
-    return f"{place}  (+{len(others)} more: {clean(listed)})"
+    return place, f"  (+{len(others)} more: {clean(listed)})"
 
 
 def _drawn(witness: str, finding: Finding) -> bool:
