@@ -1,6 +1,6 @@
 """What a build leaves behind: logs, layer information, profiles and engine files, as typed data.
 
-Nothing here knows rules, facts or the ONNX graph.
+Nothing here knows rules or facts, and only :mod:`~trtlint.build.join` knows the ONNX graph.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from trtlint.build.errors import BuildFileError
@@ -17,13 +16,11 @@ from trtlint.build.profile import (
     profile_from_json,
     times_from_json,
 )
+from trtlint.build.recognise import JSON_START
 from trtlint.build.records import Log
 from trtlint.build.settings import BuildSettings, is_metadata, settings_from_metadata
 
 BuildFile = Log | LayerInfo | Profile | Times | BuildSettings | PlanHeader
-
-# A log can begin with a bracket too ("[V] ..."); JSON goes on with an object, a list or a string, or ends.
-_JSON = re.compile(rb"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
 
 
 def read_build_file(path: Path) -> BuildFile:
@@ -39,7 +36,7 @@ def read_build_file(path: Path) -> BuildFile:
         raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error
     if head[:4] in MAGIC:
         return read_plan(path)
-    if not _JSON.match(head.removeprefix(b"\xef\xbb\xbf")):
+    if not JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
         return read_log(path)
     root = load_json(path)
     if is_layer_json(root):
