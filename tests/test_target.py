@@ -331,7 +331,7 @@ class TestKnowledge:
         rows = yaml.safe_load((shared / "knowledge" / "versions.yaml").read_text(encoding="utf-8"))
         assert [r.version for r in releases("tensorrt")] == [str(row["version"]) for row in rows["tensorrt"]]
         for release, row in zip(releases("tensorrt"), rows["tensorrt"], strict=True):
-            assert release.opset_max == row["onnx_opset_max"]
+            assert row["onnx_opset_max"] in (None, release.opset_max)
         for row in rows["gpus"]:
             for name in row["names"]:
                 if "-" not in name.split()[-1] and "-" not in name:  # "RTX A2000-A6000" is several
@@ -348,3 +348,36 @@ class TestKnowledge:
     def test_data_is_read_when_first_asked_for(self) -> None:
         code = "import sys, trtlint.target; sys.exit('yaml' in sys.modules or 'onnx' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class TestUpgrades:
+    def test_the_version_that_is_left(self) -> None:
+        assert Target(version="11.4", previous="8.6").leaving == (8, 6)
+        assert Target(version="11.4", previous="10.13.2").leaving == (10, 13)
+        assert Target(version="11.4").leaving is None
+        with pytest.raises(TargetError, match="does not exist"):
+            Target(version="11.4", previous="8.7")
+
+    def test_what_a_command_says_fills_what_is_open(self) -> None:
+        target = Target(asked=frozenset({"fp16"}), refused=frozenset({"int8"}))
+        filled = target.completed({"fp16": False, "int8": True, "best": True, "tf32": False}, "tensorrt-rtx")
+        assert filled.asked == {"fp16", "best"} and filled.refused == {"int8", "tf32"}
+        assert filled.product == "tensorrt-rtx"
+
+    def test_a_version_settles_the_product(self) -> None:
+        assert Target(version="10.8").completed({}, "tensorrt-rtx").product == "tensorrt"
+
+    @pytest.mark.parametrize(
+        ("version", "opset"),
+        [("8.6", 17), ("10.0", 20), ("10.5", 20), ("10.7", 22), ("11.2", 24), (None, None)],
+    )
+    def test_the_highest_opset(self, version: str | None, opset: int | None) -> None:
+        assert Target(version=version).opset_max == opset
+
+    def test_whether_the_gpu_is_supported(self) -> None:
+        assert Target(version="10.4", gpu="V100").gpu_supported is True
+        assert Target(version="10.5", gpu="V100").gpu_supported is False
+        assert Target(version="10.5").gpu_supported is None
+        assert Target(gpu="V100").gpu_supported is None
+        notice = Target(version="10.5", gpu="V100").gpu_notice
+        assert notice is not None and "10.4" in notice

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
@@ -59,6 +59,9 @@ class Target:
         gpu: name of the GPU; ``sm89`` and ``8.9`` are accepted too.
         asked: builder settings that the user turned on.
         refused: builder settings that the user turned off.
+        plugins: names of the plugins that the build loads besides those that come with the product,
+            None where nothing was said of them.
+        previous: the version that is left for this one, where the question is what an upgrade changes.
 
     Raises:
         TargetError: a version, GPU or flag that does not exist, or an ``sm`` that is not the GPU's.
@@ -70,6 +73,8 @@ class Target:
     gpu: str | None = None
     asked: frozenset[Flag] = frozenset()
     refused: frozenset[Flag] = frozenset()
+    plugins: frozenset[str] | None = None
+    previous: str | None = None
 
     options: ClassVar[Mapping[str, str]] = {
         "version": "--trt",
@@ -82,6 +87,7 @@ class Target:
         "int8": "--int8",
         "fp8": "--fp8",
         "strongly_typed": "--strongly-typed",
+        "plugins": "--plugins",
     }
     """The command-line option that settles an unknown property."""
 
@@ -101,6 +107,10 @@ class Target:
             parse_gpu(str(self.sm))
         put(self, "asked", _flags(self.asked))
         put(self, "refused", _flags(self.refused))
+        if self.plugins is not None:
+            put(self, "plugins", frozenset(self.plugins))
+        if self.previous is not None:
+            put(self, "previous", check_version(self.previous, self.product))
         if contradiction := self.asked & self.refused:
             raise TargetError(f"{min(contradiction)} is both asked for and refused")
 
@@ -111,6 +121,48 @@ class Target:
             return None
         major, minor = self.releases[0].number.release[:2]
         return major, minor
+
+    def completed(self, settings: Mapping[str, bool], product: Product | None = None) -> Target:
+        """This target with what it leaves open taken from elsewhere, such as a build command.
+
+        Args:
+            settings: builder settings by name, on or off; what was asked for or refused stays.
+            product: taken where no version was given.
+
+        Raises:
+            TargetError: there is no such setting.
+        """
+        said = self.asked | self.refused
+        open_ = {name: on for name, on in settings.items() if name not in said}
+        return replace(
+            self,
+            product=self.product if product is None or self.version is not None else product,
+            asked=self.asked | _flags(name for name, on in open_.items() if on),
+            refused=self.refused | _flags(name for name, on in open_.items() if not on),
+        )
+
+    @property
+    def leaving(self) -> tuple[int, int] | None:
+        """The release line that is left for this one, as numbers; None where this is no upgrade."""
+        if self.previous is None:
+            return None
+        major, minor = _standing_for(self.previous, self.product)[0].number.release[:2]
+        return major, minor
+
+    @property
+    def opset_max(self) -> int | None:
+        """The highest ONNX opset that the newest of these releases states, None where it states none."""
+        return None if self.version is None else self.releases[-1].opset_max
+
+    @property
+    def gpu_supported(self) -> bool | None:
+        """Whether this version runs on this GPU; None where either was not given."""
+        return None if self.version is None or self.sm is None else self.unsupported() is None
+
+    @property
+    def gpu_notice(self) -> str | None:
+        """Why this version does not run on this GPU, as a sentence; None where it may."""
+        return self.unsupported()
 
     @property
     def fp16(self) -> bool | None:

@@ -10,9 +10,17 @@ from typing import Any
 @cache
 def data(name: str) -> Any:
     """The content of one of this package's YAML files, read at the first question."""
+    return parsed(text(name))
+
+
+def text(name: str) -> str:
+    """One of this package's YAML files as it is written."""
+    return (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def parsed(yaml_text: str) -> Any:
+    """The content of a YAML text."""
     import yaml
 
     # The parser in C is ten times as fast, but not every build of PyYAML has it.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
-    return yaml.load(text, Loader=loader)
+    return yaml.load(yaml_text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

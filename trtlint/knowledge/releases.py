@@ -30,6 +30,7 @@ class Release:
         min_sm: the lowest compute capability times ten, such as 75.
         added_sm: compute capabilities that came with it.
         removed_sm: compute capabilities that went with it.
+        cuda: CUDA versions that it is built for, as far as sources name them.
         sources: public pages.
 
     Everything but the product and the version may be None or empty: no public source was seen.
@@ -43,6 +44,7 @@ class Release:
     min_sm: int | None
     added_sm: tuple[int, ...]
     removed_sm: tuple[int, ...]
+    cuda: tuple[str, ...]
     sources: tuple[str, ...]
 
     @property
@@ -54,6 +56,18 @@ class Release:
     def minor(self) -> str:
         """The release line, ``10.13``."""
         return f"{self.number.major}.{self.number.minor}"
+
+    @property
+    def inspector(self) -> Literal["bindings", "io-tensors"] | None:
+        """The form of layer information in JSON: a list ``Bindings``, or objects under ``I/O Tensors``.
+
+        None for TensorRT-RTX, of which no source says.
+
+        https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x-IEngineInspector.html
+        """
+        if self.product == "tensorrt-rtx":
+            return None
+        return "bindings" if self.number.major < 11 else "io-tensors"
 
     @property
     def typing(self) -> Typing:
@@ -89,12 +103,14 @@ def releases(product: Product) -> tuple[Release, ...]:
             row.get("min_sm"),
             tuple(row.get("added_sm", ())),
             tuple(row.get("removed_sm", ())),
+            tuple(row.get("cuda", ())),
             tuple(content["pages"][key] for key in row["sources"]),
         )
         for row in content[product]
     )
 
 
+@cache
 def minors(product: Product) -> tuple[str, ...]:
     """The release lines of a product, ``8.6`` to the newest, oldest first."""
     return tuple(dict.fromkeys(release.minor for release in releases(product)))

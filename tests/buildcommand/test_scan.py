@@ -1,0 +1,188 @@
+"""Build commands found in command lines, scripts, Makefiles and Dockerfiles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trtlint.buildcommand import BuildCommand, CommandError, commands_for, find_commands, read_commands
+
+
+def only(text: str) -> BuildCommand:
+    (found,) = find_commands(text)
+    return found
+
+
+def texts(text: str) -> list[str]:
+    return [found.text for found in find_commands(text)]
+
+
+class TestWords:
+    def test_a_command_line(self) -> None:
+        found = only("trtexec --onnx=a.onnx --fp16 --minShapes=x:1x3")
+        assert (found.tool, found.model, found.names) == (
+            "trtexec",
+            "a.onnx",
+            ("--onnx", "--fp16", "--minShapes"),
+        )
+        assert found.complete and found.builds and found.words == ()
+        assert found.switches == {"fp16": True}
+
+    def test_quotes_are_those_of_a_shell(self) -> None:
+        found = only("""trtexec --onnx="my model.onnx" --shapes="'a:0':1x3",'b:1'""")
+        assert found.model == "my model.onnx"
+        shapes = found.option("--shapes")
+        assert shapes is not None and shapes.value == "'a:0':1x3,b:1"
+
+    def test_the_last_of_two_equal_options_counts(self) -> None:
+        found = only("trtexec --onnx=a.onnx --onnx=b.onnx")
+        assert found.model == "b.onnx"
+
+    def test_values_with_variables_are_not_known(self) -> None:
+        found = only("trtexec --onnx=$MODEL --saveEngine=${OUT}/a.plan --fp16")
+        assert found.model is None and found.complete and found.builds
+        assert found.text == "trtexec --onnx=... --saveEngine=... --fp16"
+
+    @pytest.mark.parametrize("word", ["$ARGS", "${ARGS}", "$(ARGS)", "`cat args`", "--$NAME=1", "{{ args }}"])
+    def test_a_variable_may_hold_any_option(self, word: str) -> None:
+        found = only(f"trtexec --onnx=a.onnx {word}")
+        assert not found.complete
+
+    def test_a_word_without_dashes_is_kept(self) -> None:
+        assert only("trtexec --onnx a.onnx").words == ("a.onnx",)
+
+    def test_switches(self) -> None:
+        found = only("trtexec --onnx=a --best --noTF32 --stronglyTyped --int8 --fp8 --bf16")
+        assert found.switches == {
+            "best": True,
+            "tf32": False,
+            "strongly-typed": True,
+            "int8": True,
+            "fp8": True,
+            "bf16": True,
+        }
+
+
+class TestPrograms:
+    @pytest.mark.parametrize(
+        "program",
+        [
+            "trtexec",
+            "./trtexec",
+            "/usr/src/tensorrt/bin/trtexec",
+            "trtexec.exe",
+            r"'C:\TensorRT\bin\trtexec.exe'",
+            "$(TRTEXEC)",
+            "${TRTEXEC}",
+            "$TRTEXEC",
+            "$(TRT_EXEC)",
+            "CUDA_VISIBLE_DEVICES=1 trtexec",
+            "sudo nice -n 5 trtexec",
+        ],
+    )
+    def test_ways_to_call_it(self, program: str) -> None:
+        assert only(f"{program} --onnx=a.onnx").tool == "trtexec"
+
+    def test_tensorrt_rtx(self) -> None:
+        assert only("./tensorrt_rtx --onnx=a.onnx").tool == "tensorrt_rtx"
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "TRTEXEC=/usr/src/tensorrt/bin/trtexec",
+            "which trtexec",
+            "cp /usr/src/tensorrt/bin/trtexec /usr/local/bin/",
+            "# trtexec --onnx=a.onnx",
+            "make engines",
+            "",
+        ],
+    )
+    def test_lines_that_run_nothing(self, line: str) -> None:
+        assert texts(line) == []
+
+
+class TestScripts:
+    def test_continuation_lines_are_one_command_at_its_first_line(self) -> None:
+        found = only("cd build\n\ntrtexec --onnx=a.onnx \\\n  --fp16 \\\n  --int8\necho done --bf16\n")
+        assert found.line == 3
+        assert found.text == "trtexec --onnx=a.onnx --fp16 --int8"
+
+    def test_operators_end_a_command(self) -> None:
+        line = "trtexec --onnx=a --fp16 2>&1 | tee --append log; trtexec --onnx=b && trtexec --onnx=c >out &"
+        assert texts(line) == ["trtexec --onnx=a --fp16", "trtexec --onnx=b", "trtexec --onnx=c"]
+
+    def test_a_makefile(self) -> None:
+        text = (
+            "TRTEXEC ?= trtexec\n\nmodel.plan: model.onnx\n\t@$(TRTEXEC) --onnx=$< --saveEngine=$@ $(FLAGS)\n"
+        )
+        found = only(text)
+        assert (found.line, found.complete, found.model) == (4, False, None)
+
+    def test_a_dockerfile(self) -> None:
+        assert texts("FROM nvcr\nRUN trtexec --onnx=/m/a.onnx --fp16\n") == [
+            "trtexec --onnx=/m/a.onnx --fp16"
+        ]
+
+    def test_comments_and_apostrophes(self) -> None:
+        text = "# don't\necho 'a # b' # it's fine\ntrtexec --onnx=a.onnx # --fp16\n"
+        assert texts(text) == ["trtexec --onnx=a.onnx"]
+
+    def test_a_quote_over_several_lines(self) -> None:
+        assert texts('echo "one\ntrtexec --onnx=a"\ntrtexec --onnx=b\n') == ["trtexec --onnx=b"]
+
+    def test_an_open_quote_does_not_swallow_the_file(self) -> None:
+        assert texts('echo "oops\ntrtexec --onnx=b\n') == ["trtexec --onnx=b"]
+
+    @settings(max_examples=200, deadline=None)
+    @given(st.text(alphabet="trtexec -=$`'\"\\\n#;|&(){}x:1", max_size=80))
+    def test_no_text_is_too_strange(self, text: str) -> None:
+        for found in find_commands(text):
+            assert found.text and 1 <= found.line <= text.count("\n") + 1
+
+
+class TestReading:
+    def test_a_command_line_is_taken_as_it_is(self) -> None:
+        (found,) = read_commands("trtexec --onnx=a.onnx")
+        assert found.place == ""
+
+    def test_options_alone_are_those_of_trtexec(self) -> None:
+        (found,) = read_commands("--onnx=a.onnx --fp16")
+        assert found.tool == "trtexec"
+
+    def test_a_file(self, tmp_path: Path) -> None:
+        script = tmp_path / "build.sh"
+        script.write_text("set -e\ntrtexec --onnx=a.onnx\ntrtexec --onnx=b.onnx\n", encoding="utf-8")
+        found = read_commands(str(script))
+        assert [command.place for command in found] == [f"{script}:2", f"{script}:3"]
+
+    def test_what_is_no_command_is_an_error(self, tmp_path: Path) -> None:
+        empty = tmp_path / "Makefile"
+        empty.write_text("all:\n\techo trtexec\n", encoding="utf-8")
+        with pytest.raises(CommandError, match="no trtexec or tensorrt_rtx command"):
+            read_commands(str(empty))
+        with pytest.raises(CommandError, match="no such file"):
+            read_commands("missing.sh")
+        with pytest.raises(CommandError, match="neither a file nor a trtexec command"):
+            read_commands("python build.py --fp16")
+
+
+class TestChoosing:
+    def choose(self, script: str, model: str) -> list[str]:
+        return [found.text for found in commands_for(Path(model), tuple(find_commands(script)))]
+
+    def test_the_file_name_decides(self) -> None:
+        script = "trtexec --onnx=out/a.onnx\ntrtexec --onnx=out/b.onnx --fp16\ntrtexec --loadEngine=b.plan\n"
+        assert self.choose(script, "models/b.onnx") == ["trtexec --onnx=out/b.onnx --fp16"]
+        assert self.choose(script, "models/c.onnx") == []
+
+    def test_a_variable_may_be_any_file(self) -> None:
+        script = "trtexec --onnx=a.onnx\ntrtexec --onnx=$1 --fp16\n"
+        assert self.choose(script, "c.onnx") == ["trtexec --onnx=... --fp16"]
+
+    def test_a_single_command_is_for_every_model(self) -> None:
+        assert self.choose("trtexec --onnx=/docker/model.onnx", "c.onnx") == [
+            "trtexec --onnx=/docker/model.onnx"
+        ]

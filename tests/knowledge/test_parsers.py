@@ -1,0 +1,89 @@
+"""The tables of what parsers import and refuse."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from onnx import defs
+
+from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.facts._conditions import INITIALIZER, INPUT, NODE, all_operators, conditions_for
+from trtlint.facts._reasons import Reason
+from trtlint.knowledge import data
+from trtlint.knowledge.parsers import (
+    bundled,
+    importing,
+    is_listed,
+    lines_of,
+    lines_with_parser,
+    parser_line,
+    range_of,
+)
+from trtlint.knowledge.releases import minors
+
+
+@pytest.mark.parametrize(
+    "specifier", ["", ">=10.14", "<10.0", ">=9.1,<10.0", ">=10.0,!=10.3.*", "==11.0.*", "<8.7"]
+)
+def test_a_range_survives_being_a_set(specifier: str) -> None:
+    lines = lines_of("tensorrt", specifier)
+    text = range_of("tensorrt", lines)
+    assert text is not None
+    assert lines_of("tensorrt", text) == lines
+
+
+def test_ranges_are_open_at_the_newest_release() -> None:
+    known = minors("tensorrt")
+    assert range_of("tensorrt", known) == ""
+    assert range_of("tensorrt", known[-2:]) == f">={known[-2]}"
+    assert range_of("tensorrt", known[:1]) == f"<{known[1]}"
+    assert range_of("tensorrt", ()) is None
+    assert lines_of("tensorrt", "none") == frozenset()
+    assert lines_of("tensorrt", "*") == frozenset(known)
+
+
+def test_every_rtx_release_has_a_parser() -> None:
+    known = minors("tensorrt")
+    ages = [known.index(parser_line(line)) for line in minors("tensorrt-rtx")]
+    assert ages == sorted(ages)
+    assert set(data("operators")["rtx"]) == set(minors("tensorrt-rtx"))
+    assert lines_with_parser(">=11.2") == {"1.6", "1.7"}
+
+
+def test_importers() -> None:
+    assert "10.14" in importing("Attention", "tensorrt")
+    assert "10.13" not in importing("Attention", "tensorrt")
+    assert "1.4" in importing("Attention", "tensorrt-rtx")
+    assert importing("Swish", "tensorrt-rtx") == {"1.5", "1.6", "1.7"}
+    assert importing("TRT_FullyConnected", "tensorrt") == lines_of("tensorrt", "<10.0")
+    assert importing("NoSuchOperator", "tensorrt") == frozenset()
+    assert bundled("ROIAlign_TRT", "tensorrt")
+    assert not bundled("ROIAlign_TRT", "tensorrt-rtx")
+    assert is_listed("Det")
+    assert not is_listed("BitCast")
+
+
+@pytest.mark.parametrize("op", all_operators())
+def test_conditions_are_sound(op: str) -> None:
+    table = data("operators")
+    known = op in table["operators"] or op in table["importers"] or defs.has(op)
+    assert known or op in (INPUT, INITIALIZER, NODE)
+    for condition in conditions_for(op):
+        assert condition.applies
+        assert condition.source.startswith("https://")
+        assert condition.code or condition.stage == "build"
+        assert condition.says
+        # Nothing is known of these names: every expression is compiled, and none of them fails.
+        assert isinstance(condition.holds({}), bool)
+        assert all(isinstance(sentence, str) for sentence in condition.sentences({}))
+        assert (condition.reason == "library") == bool(condition.plugin)
+        assert (condition.reason == "gpu") == (condition.min_sm is not None)
+
+
+def test_every_reason_has_a_rule() -> None:
+    where = [
+        rule.where.text for rule in load_rules([builtin_rules()]) if rule.find == "rejection" and rule.where
+    ]
+    for reason in get_args(Reason):
+        assert sum(f'reason == "{reason}"' in text for text in where) == 1, reason

@@ -1,0 +1,29 @@
+"""Which of the commands in a script builds a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePath, PureWindowsPath
+
+from trtlint.buildcommand.command import BuildCommand
+
+
+def commands_for(model: Path, commands: Sequence[BuildCommand]) -> tuple[BuildCommand, ...]:
+    """The commands that build a model, in their order.
+
+    They are those whose ``--onnx`` has the model's file name.  Where none has, they are those whose
+    file is not written out; and where there is one command only, it is that, as its file may be
+    called otherwise on the machine that builds.
+    """
+    builds = [command for command in commands if command.builds]
+    named = [command for command in builds if _file_name(command.model) == model.name]
+    open_ = [command for command in builds if command.model is None]
+    if named or open_:
+        return tuple(named or open_)
+    return tuple(commands) if len(commands) == 1 else ()
+
+
+def _file_name(path: str | None) -> str | None:
+    if path is None:
+        return None
+    return PureWindowsPath(path).name if "\\" in path else PurePath(path).name

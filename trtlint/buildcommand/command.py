@@ -1,0 +1,142 @@
+"""One command line, read option by option.
+
+trtexec takes options as ``--name`` or ``--name=value``, names with their upper and lower case.
+https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath, PureWindowsPath
+from typing import Literal
+
+Tool = Literal["trtexec", "tensorrt_rtx"]
+
+VARIABLE = re.compile(r"\$|%\w+%|`|\{\{")
+"""What a shell, make, a batch file or a template would still expand."""
+
+_SWITCHES: Mapping[str, tuple[str, bool]] = {
+    "--fp16": ("fp16", True),
+    "--bf16": ("bf16", True),
+    "--int8": ("int8", True),
+    "--fp8": ("fp8", True),
+    "--best": ("best", True),
+    "--stronglyTyped": ("strongly-typed", True),
+    "--noTF32": ("tf32", False),
+}
+"""Options that settle what is built, by the names that targets have for them, and whether on or off."""
+
+
+class CommandError(ValueError):
+    """A text or file that holds no build command, or a command whose shapes cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option as written.
+
+    Attributes:
+        name: with its dashes, ``--minShapes``.
+        value: what is behind the ``=``; None where there is none, or where it holds a variable.
+        known: whether ``value`` says all; False where it holds a variable that is not expanded.
+    """
+
+    name: str
+    value: str | None = None
+    known: bool = True
+
+    @property
+    def text(self) -> str:
+        """The option as a reader would write it, ``--minShapes=x:1x3``."""
+        if not self.known:
+            return f"{self.name}=..."
+        return self.name if self.value is None else f"{self.name}={self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class BuildCommand:
+    """A command line that builds or runs an engine.
+
+    Attributes:
+        tool: the program.
+        options: its options, in their order.
+        words: what stands among them without dashes; the program refuses it.
+        complete: whether all options are written out; False where a variable stands for some.
+        source: where it was found: the file, or empty for a command given as text.
+        line: line of the file, from 1.
+        text: the command in one line.
+    """
+
+    tool: Tool
+    options: tuple[Option, ...]
+    words: tuple[str, ...] = ()
+    complete: bool = True
+    source: str = ""
+    line: int = 1
+    text: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The options' names, each once."""
+        return tuple(dict.fromkeys(option.name for option in self.options))
+
+    def option(self, name: str) -> Option | None:
+        """The last option of that name, which is the one that counts; None if it is not given."""
+        return next((option for option in reversed(self.options) if option.name == name), None)
+
+    @property
+    def switches(self) -> Mapping[str, bool]:
+        """What it settles of the build, on or off: ``fp16``, ``int8``, ``strongly-typed``, ``tf32``..."""
+        return dict(_SWITCHES[name] for name in self.names if name in _SWITCHES)
+
+    @property
+    def model(self) -> str | None:
+        """The ONNX file as written; None where there is none, or it is not written out."""
+        option = self.option("--onnx")
+        return option.value if option is not None and option.known else None
+
+    @property
+    def builds(self) -> bool:
+        """Whether it builds an engine; False where it runs or looks at one."""
+        return "--onnx" in self.names and "--loadEngine" not in self.names
+
+    @property
+    def place(self) -> str:
+        """Where it is, ``build.sh:12``; empty for a command given as text."""
+        return f"{self.source}:{self.line}" if self.source else ""
+
+
+def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int = 1) -> BuildCommand:
+    """A command line from its words, the program's own left out."""
+    options: list[Option] = []
+    words: list[str] = []
+    complete = True
+    for word in arguments:
+        name, equals, value = word.partition("=")
+        if not name.startswith("-"):
+            complete &= VARIABLE.search(word) is None
+            if VARIABLE.search(word) is None:
+                words.append(word)
+        elif VARIABLE.search(name):
+            complete = False
+        elif not equals:
+            options.append(Option(name))
+        elif VARIABLE.search(value):
+            options.append(Option(name, None, known=False))
+        else:
+            options.append(Option(name, value))
+    text = " ".join([tool, *(option.text for option in options), *words])
+    return BuildCommand(tool, tuple(options), tuple(words), complete, source, line, text)
+
+
+def tool_of(word: str) -> Tool | None:
+    """The program that a word of a shell line names: a path to it, or a variable called after it."""
+    if "=" in word:
+        return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec
+    name = PureWindowsPath(word).name if "\\" in word else PurePath(word).name
+    name = re.sub(r"^\$[({]?|[)}]$", "", name).casefold().removesuffix(".exe")
+    if name in ("trtexec", "trt_exec"):
+        return "trtexec"
+    return "tensorrt_rtx" if name == "tensorrt_rtx" else None

@@ -1,0 +1,155 @@
+"""Finding build commands in text: a command line, a shell script, a Makefile, a Dockerfile.
+
+The text is read line by line, lines that end in a backslash joined, and split as a POSIX shell
+would (https://docs.python.org/3/library/shlex.html).  Nothing is expanded or run.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, tool_of
+
+_MAX_BYTES = 4 * 1024 * 1024
+_MAX_JOINED = 400
+"""Lines that one command may take; a quote left open in a comment must not swallow the file."""
+_OPERATORS = frozenset("();<>|&")
+_PARENTHESES = re.compile(r"\$\((\w+)\)")
+"""A variable of make, which a shell would read as a command to run."""
+_AUTOMATIC = re.compile(r"\$[<^@?*+|]")
+"""Variables that make sets itself, some of which a shell would read as operators."""
+_COMMAND_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`")
+_RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
+"""What Dockerfiles, recipes and quoted prompts put before a command."""
+
+
+def read_commands(text: str) -> tuple[BuildCommand, ...]:
+    """The build commands that the value of ``--build`` gives: a command line, or a file of them.
+
+    Raises:
+        CommandError: there is none, or the file cannot be read.
+    """
+    path = Path(text)
+    try:
+        is_file = path.is_file()
+    except (OSError, ValueError):  # too long for a name, or with a NUL
+        is_file = False
+    if is_file:
+        found = tuple(find_commands(_content(path), text))
+        if not found:
+            raise CommandError(f"{text}: no trtexec or tensorrt_rtx command with options in it")
+        return found
+    found = tuple(find_commands(text))
+    if not found and text.lstrip().startswith("-"):
+        found = tuple(find_commands(f"trtexec {text}"))
+    if not found:
+        what = "no such file" if _looks_like_a_path(text) else "neither a file nor a trtexec command"
+        raise CommandError(f"--build {text!r}: {what}")
+    return found
+
+
+def find_commands(text: str, source: str = "") -> Iterator[BuildCommand]:
+    """The commands in a text, in its order.
+
+    Args:
+        text: a command line, or a script.
+        source: the name of the file, for reports.
+    """
+    for number, words in _logical_lines(text):
+        for tool, arguments in _invocations(words):
+            found = command(arguments, tool, source=source, line=number)
+            if found.options or not found.complete:
+                yield found
+
+
+def _content(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror or error}") from None
+    if len(data) > _MAX_BYTES:
+        raise CommandError(f"{path}: longer than {_MAX_BYTES >> 20} MiB, which no build script is")
+    return data.decode("utf-8-sig", "replace")
+
+
+def _looks_like_a_path(text: str) -> bool:
+    return not any(char.isspace() for char in text.strip())
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Number and words of each line, continuation lines and open quotes joined."""
+    lines = text.splitlines()
+    position = 0
+    while position < len(lines):
+        start = position
+        joined = ""
+        while position < len(lines):
+            joined += _without_comment(lines[position]) if not joined else lines[position]
+            position += 1
+            if joined.endswith("\\"):
+                joined = joined[:-1] + " "
+                continue
+            words = _split(joined)
+            if words is not None:
+                yield start + 1, words
+                break
+            if position - start > _MAX_JOINED:
+                position = start + 1  # the quote is no quote: go on behind its line
+                break
+            joined += "\n"
+        else:
+            words = _split(joined.rstrip("\\"))
+            if words is not None:
+                yield start + 1, words
+            elif position - start > 1:
+                position = start + 1
+
+
+def _without_comment(line: str) -> str:
+    """A line up to the ``#`` that begins a comment, if one does."""
+    quote = ""
+    for position, char in enumerate(line):
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        elif char == "#" and (position == 0 or line[position - 1].isspace()):
+            return line[:position]
+    return line
+
+
+def _split(line: str) -> list[str] | None:
+    """The words of a line, operators such as ``&&`` as words of their own; None if a quote is open."""
+    line = _RECIPE.sub("", line)
+    line = _PARENTHESES.sub(r"${\1}", line)
+    line = _AUTOMATIC.sub("${_}", line)
+    line = _COMMAND_SUBSTITUTION.sub("${_}", line)
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="".join(sorted(_OPERATORS)))
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:  # no closing quotation
+        return None
+
+
+def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
+    """Each run of a known program, with its arguments up to the next operator of the shell."""
+    tool: Tool | None = None
+    arguments: list[str] = []
+    for word in words:
+        if word and set(word) <= _OPERATORS:
+            if tool is not None:
+                # The 2 of `2>&1` is not an argument.
+                yield tool, arguments[:-1] if arguments[-1:] == ["2"] and ">" in word else arguments
+            tool, arguments = None, []
+        elif tool is not None:
+            arguments.append(word)
+        else:
+            tool = tool_of(word)
+    if tool is not None:
+        yield tool, arguments

@@ -1,0 +1,119 @@
+"""The shapes that a command line gives: optimization profiles, input by input.
+
+``--minShapes=x:1x3x224x224,y:1``; ``x:scalar`` and ``x:`` are scalars, names may be quoted and may
+hold one ``*``, ``--profile=N`` begins another profile, and ``--shapes`` alone is a profile that
+accepts just that shape.
+https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from trtlint.buildcommand.command import BuildCommand
+
+Bound = Literal["min", "opt", "max"]
+Shape = tuple[int, ...]
+
+_BOUNDS: Mapping[str, tuple[Bound, ...]] = {
+    "--minShapes": ("min",),
+    "--optShapes": ("opt",),
+    "--maxShapes": ("max",),
+}
+_ANY: tuple[Bound, ...] = ("min", "opt", "max")
+_DIMENSIONS = re.compile(r"\d+(?:x\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeSpec:
+    """The shapes that one profile gives to one input.
+
+    Attributes:
+        name: the input as written, perhaps with a ``*``.
+        profile: index of the optimization profile.
+        min: the smallest shape, None where it is not given; so for the next two.
+        opt: the shape that kernels are chosen for.
+        max: the largest shape.
+        options: the options that say so, ``--minShapes`` for one.
+    """
+
+    name: str
+    profile: int
+    min: Shape | None
+    opt: Shape | None
+    max: Shape | None
+    options: tuple[str, ...]
+
+    def means(self, name: str) -> bool:
+        """Whether it is about an input."""
+        return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
+
+
+@dataclass(frozen=True, slots=True)
+class Shapes:
+    """The shapes of a command.
+
+    Attributes:
+        specs: one for each profile and input, in the order given.
+        complete: whether all shapes are known; False where a variable stands for some, or one cannot be
+            read.
+        unreadable: values that are no shapes, as written.
+    """
+
+    specs: tuple[ShapeSpec, ...]
+    complete: bool
+    unreadable: tuple[str, ...]
+
+
+def shapes_of(command: BuildCommand) -> Shapes:
+    """The shapes that a command builds for; those of ``--shapes`` only where no profile is given."""
+    found: dict[tuple[int, str], dict[Bound, Shape]] = {}
+    options: dict[tuple[int, str], dict[str, None]] = {}
+    unreadable: list[str] = []
+    complete = command.complete
+    profile = 0
+    own = any(option.name in _BOUNDS for option in command.options)
+    for option in command.options:
+        if option.name == "--profile" and (option.value or "").isdecimal():
+            profile = int(option.value or 0)
+        bounds = _BOUNDS.get(option.name)
+        if bounds is None and option.name == "--shapes" and not own:
+            bounds = _ANY
+        if bounds is None:
+            continue
+        complete &= option.known
+        for part in _parts(option.value or ""):
+            name, shape = _read(part)
+            if shape is None:
+                unreadable.append(f"{option.name}={part}")
+                continue
+            key = profile, name
+            found.setdefault(key, {}).update(dict.fromkeys(bounds, shape))
+            options.setdefault(key, {})[option.name] = None
+    specs = (
+        ShapeSpec(name, index, by.get("min"), by.get("opt"), by.get("max"), tuple(options[index, name]))
+        for (index, name), by in found.items()
+    )
+    return Shapes(tuple(specs), complete and not unreadable, tuple(unreadable))
+
+
+def _parts(value: str) -> list[str]:
+    """The pieces between the commas, those in single quotes left whole."""
+    return [part.strip() for part in re.findall(r"(?:'[^']*'|[^,])+", value) if part.strip()]
+
+
+def _read(part: str) -> tuple[str, Shape | None]:
+    """Name and shape of ``x:1x3``; no shape where it cannot be read."""
+    name, colon, dims = part.rpartition(":")
+    if not colon:
+        return part.strip("'"), None
+    name = name.strip().strip("'\"")
+    if dims in ("", "scalar"):
+        return name, ()
+    if not _DIMENSIONS.fullmatch(dims):
+        return name, None
+    return name, tuple(int(size) for size in dims.split("x"))

@@ -1,0 +1,86 @@
+"""Which operators each release's ONNX parser imports, and ranges of releases as sets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import cache
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from trtlint.knowledge import data
+from trtlint.knowledge.releases import PRODUCTS, Product, minors
+
+ONNX_DOMAINS = frozenset(
+    {"", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview", "ai.onnx.preview.training"}
+)
+"""Domains whose operators ONNX itself defines; in any other one an operator may be a plugin."""
+
+
+@cache
+def lines_of(product: Product, specifier: str) -> frozenset[str]:
+    """The release lines that a range covers; ``*`` and nothing are all, ``none`` is none."""
+    if specifier == "none":
+        return frozenset()
+    allowed = SpecifierSet("" if specifier == "*" else specifier, prereleases=True)
+    return frozenset(line for line in minors(product) if Version(line) in allowed)
+
+
+def range_of(product: Product, lines: Collection[str]) -> str | None:
+    """Release lines as a PEP 440 range, None where there is none of them.
+
+    The range is open towards releases that are not known yet where it holds for the newest one.
+    """
+    known = minors(product)
+    held = [line in lines for line in known]
+    if not any(held):
+        return None
+    first, last = held.index(True), len(held) - 1 - held[::-1].index(True)
+    parts = [] if first == 0 else [f">={known[first]}"]
+    parts += [f"!={known[i]}.*" for i in range(first, last) if not held[i]]
+    parts += [] if last == len(held) - 1 else [f"<{known[last + 1]}"]
+    return ",".join(parts)
+
+
+@cache
+def parser_line(rtx_line: str) -> str:
+    """The TensorRT release line whose parser a TensorRT-RTX release line has; the newest if unknown."""
+    known: str = data("operators")["rtx"].get(rtx_line, minors("tensorrt")[-1])
+    return known
+
+
+def lines_with_parser(specifier: str) -> frozenset[str]:
+    """The TensorRT-RTX release lines whose parser is of a range of TensorRT releases."""
+    held = lines_of("tensorrt", specifier)
+    return frozenset(line for line in minors("tensorrt-rtx") if parser_line(line) in held)
+
+
+@cache
+def importing(op: str, product: Product) -> frozenset[str]:
+    """The release lines that import an operator type, whatever its domain, without any plugin."""
+    table = data("operators")
+    specifier = table["operators"].get(op) or table["importers"].get(op) or "none"
+    return lines_of(product, specifier) if product == "tensorrt" else lines_with_parser(specifier)
+
+
+@cache
+def refusing(op: str) -> Mapping[Product, str]:
+    """The releases, as ranges, that neither import an operator type nor come with a plugin of that name."""
+    ranges = {
+        product: range_of(product, set(minors(product)) - importing(op, product) - bundled(op, product))
+        for product in PRODUCTS
+    }
+    return {product: text for product, text in ranges.items() if text is not None}
+
+
+@cache
+def bundled(plugin: str, product: Product) -> frozenset[str]:
+    """The release lines whose plugin library has a plugin; TensorRT-RTX comes without one."""
+    if product == "tensorrt-rtx":
+        return frozenset()
+    return lines_of(product, data("operators")["plugins"].get(plugin, "none"))
+
+
+def is_listed(op: str) -> bool:
+    """Whether the parser's documents name an operator, be it as not supported."""
+    return op in data("operators")["operators"]
