@@ -153,6 +153,15 @@ def test_declared_types_survive_a_failed_inference(tmp_path: Path, monkeypatch: 
     assert result.notes == ("shape inference failed, only declared types are known: it took more than 0 s",)
 
 
+def test_declared_types_that_contradict_the_operators(tmp_path: Path) -> None:
+    proto = model("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { a = Add(x, w) y = Relu(a) }")
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("w", onnx.TensorProto.FLOAT16, [3]))
+    result = loaded(tmp_path, proto)
+    assert types(result) == {"a": "f32[2]", "y": "f32[2]"}
+    assert result.notes[0].startswith("declared types contradict the operators")
+    assert "\n" not in result.notes[0]
+
+
 def test_new_opsets_are_noted(tmp_path: Path) -> None:
     proto = model("g (float[2] x) => (float[2] y) { y = Abs(x) }", ir_version=99, opset=9999)
     assert loaded(tmp_path, proto).notes[0].startswith("opset 9999 is new")

@@ -9,12 +9,30 @@ kind of fact means adding a module; nothing is registered anywhere else.
 from __future__ import annotations
 
 import pkgutil
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
+from trtlint.facts._absent import absent
 from trtlint.facts.base import Fact
 from trtlint.model.load import Model
+
+if TYPE_CHECKING:
+    from trtlint.build.build import Build
+    from trtlint.build.join import Join, NodeNames
+    from trtlint.buildcommand import BuildCommand
+
+
+BUILD_KINDS = frozenset({"build", "engine", "engine_attention", "layer", "log_message", "placement"})
+"""The kinds that state what a build left behind."""
+COMMAND_KINDS = frozenset({"build_command", "flag", "input_shape"})
+"""The kinds that state what the build command says.
+
+All other kinds state what the model is.  These are named here, and nowhere else, so that a lint of a
+model alone need not import them.
+"""
 
 
 @cache
@@ -45,11 +63,28 @@ def _module(kind: str) -> ModuleType:
 
 
 class Facts:
-    """The facts of one model, each kind found once and only when asked for."""
+    """The facts of one model, each kind found once and only when asked for.
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    Args:
+        model: the model, None where only what a build of it left behind is known.
+        command: the command line that it is built with, None where it is not known.
+        build: what a build of it has left behind, None where there is nothing.
+    """
+
+    def __init__(
+        self, model: Model | None, *, command: BuildCommand | None = None, build: Build | None = None
+    ) -> None:
+        self.has_model = model is not None
+        self.model = absent(Path(build.files[0] if build and build.files else "")) if model is None else model
+        self.command = command
+        self.build = build
         self._found: dict[str, tuple[Fact, ...]] = {}
+
+    def has_grounds(self, kind: str) -> bool:
+        """Whether there is what facts of a kind are found in: a model, its build, or a command."""
+        if kind in BUILD_KINDS:
+            return self.build is not None
+        return self.has_model if kind not in COMMAND_KINDS else self.command is not None
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """All facts of a kind, in graph order.
@@ -58,5 +93,22 @@ class Facts:
             KeyError: no such kind.
         """
         if kind not in self._found:
-            self._found[kind] = tuple(_module(kind).find(self))
+            missing = kind in BUILD_KINDS | COMMAND_KINDS and not self.has_grounds(kind)
+            self._found[kind] = () if missing else tuple(_module(kind).find(self))
         return self._found[kind]
+
+    @cached_property
+    def names(self) -> NodeNames:
+        """Finds nodes by the names that the build prints."""
+        from trtlint.build.join import NodeNames
+
+        return NodeNames(self.model.graph, None if self.build is None else self.build.log)
+
+    @cached_property
+    def joined(self) -> Join | None:
+        """The engine's layers and the nodes that are in them; None where no layers are known."""
+        from trtlint.build.join import join
+
+        if self.build is None or self.build.layers is None:
+            return None
+        return join(self.build.layers, self.names, self.build.log)

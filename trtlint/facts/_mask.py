@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trtlint.facts._walk import MAX_STEPS
+from trtlint.model.folding import ma
 from trtlint.model.graph import FLOAT_DTYPES, Node, Value
 from trtlint.model.values import Constants
 
@@ -68,6 +69,6 @@ def _lowest(value: Value, constants: Constants) -> float | None:
     array: np.ndarray[Any, Any] | None = constants.array(value)
     if array is None and value.dtype in FLOAT_DTYPES:
         array = constants.payload(value)
-    if array is None or array.size == 0 or np.ma.is_masked(array) or array.dtype.kind in "OSU":
+    if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind in "OSU":
         return None
     return float(np.min(np.asarray(array, dtype=np.float64)))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
 
 
@@ -21,6 +22,20 @@ class Step:
     role: str
     detail: str = ""
     label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """That a model cannot be built.
+
+    ``stage`` says whether the ONNX parser refuses it, or the builder what was parsed; ``op`` is the
+    operator type, empty for an input of the model; ``code`` is the parser's error code
+    (``UNSUPPORTED_NODE``), empty where there is none.
+    """
+
+    stage: Literal["parse", "build"]
+    op: str
+    code: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +60,16 @@ class Fact:
     def place(self) -> str:
         """The name of the place in the model: the node's path, empty for the whole model."""
         return self.node.path if self.node else ""
+
+    @property
+    def applies(self) -> Mapping[Product, str] | None:
+        """The versions that it is true for, as a rule's ``applies``; None for all of them.
+
+        What a file is does not depend on a version; what a parser makes of it does.
+        """
+        return None
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """The refusal that it states; None where it states none."""
+        return None

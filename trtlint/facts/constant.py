@@ -44,13 +44,13 @@ class Values:
     @property
     def low(self) -> float | None:
         """The smallest element, NaN left out."""
-        values = self._read()
+        values: Any = self._read()
         return None if values is None or values.size == 0 else float(np.fmin.reduce(values, axis=None))
 
     @property
     def high(self) -> float | None:
         """The largest element, NaN left out."""
-        values = self._read()
+        values: Any = self._read()
         return None if values is None or values.size == 0 else float(np.fmax.reduce(values, axis=None))
 
     @property

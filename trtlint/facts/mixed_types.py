@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts._schemas import cast_by_parser, same_type_groups
-from trtlint.facts.base import Fact, Step
+from trtlint.facts.base import Fact, Refusal, Step
 from trtlint.model.graph import FLOAT_DTYPES, Graph, Node, Value
 from trtlint.model.values import Constants
 
@@ -53,6 +53,13 @@ class MixedTypes(Fact):
     cast_by_parser: bool
     origin: str
     followers: int
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """What a strongly typed build says; the parser does not look at the types of Attention."""
+        if self.cast_by_parser:
+            return None
+        return Refusal("build" if self.op == "Attention" else "parse", self.op, "INVALID_NODE")
 
 
 def find(facts: Facts) -> Iterator[MixedTypes]:

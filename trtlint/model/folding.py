@@ -19,9 +19,9 @@ import onnx
 
 from trtlint.model.graph import Node
 
-Array: TypeAlias = np.ma.MaskedArray[Any, Any]
-
 # numpy.ma is typed in parts only, and in other parts from one numpy to the next.
+Array: TypeAlias = Any
+"""A :class:`numpy.ma.MaskedArray`."""
 ma: Any = np.ma
 
 MAX_ELEMENTS = 4096

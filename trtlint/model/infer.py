@@ -25,8 +25,20 @@ _MEMORY = 4 << 30
 _CHUNK = 1 << 20
 
 
+_REFUSED = 2
+"""Exit code of a child whose library refused the model."""
+
+
 class InferenceError(Exception):
-    """Inference gave nothing; the text says why."""
+    """Inference gave nothing; the text says why.
+
+    ``refused`` says that the library found fault with the model, such as a declared type that
+    contradicts the operators, rather than crashed or took too long.
+    """
+
+    def __init__(self, reason: str, *, refused: bool = False) -> None:
+        super().__init__(reason)
+        self.refused = refused
 
 
 def infer(data: bytes) -> bytes:
@@ -45,7 +57,7 @@ def _infer(data: bytes) -> bytes:
         raise InferenceError("it needs too much memory") from None
     except Exception as error:  # the bindings raise RuntimeError, ValueError and their own
         lines = str(error).strip().splitlines()
-        raise InferenceError(lines[0] if lines else type(error).__name__) from error
+        raise InferenceError(lines[0] if lines else type(error).__name__, refused=True) from error
     return inferred
 
 
@@ -70,8 +82,10 @@ def _isolated(data: bytes) -> bytes:
         _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
         raise InferenceError(f"the ONNX library crashed ({signal.Signals(os.WTERMSIG(status)).name})")
-    if os.waitstatus_to_exitcode(status) != 0:
-        raise InferenceError(answer.decode("utf-8", "replace") or "the ONNX library crashed")
+    code = os.waitstatus_to_exitcode(status)
+    if code != 0:
+        reason = answer.decode("utf-8", "replace") or "the ONNX library crashed"
+        raise InferenceError(reason, refused=code == _REFUSED)
     return answer
 
 
@@ -86,7 +100,7 @@ def _work(data: bytes, writer: int) -> None:
         try:
             answer, code = _infer(data), 0
         except InferenceError as error:
-            answer = str(error).encode()
+            answer, code = str(error).encode(), _REFUSED if error.refused else 1
         view = memoryview(answer)
         while view:
             view = view[os.write(writer, view[:_CHUNK]) :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,10 +64,7 @@ def load(path: Path) -> Model:
         proto = decode(data)
         raw.notes.extend(inline(proto))
         data = proto.SerializeToString()
-    try:
-        data = infer(data)
-    except InferenceError as error:
-        raw.tensors.note(f"shape inference failed, only declared types are known: {error}")
+    data = _infer(data, raw.tensors)
     proto = decode(data)
     graph = Graph(proto.graph)
     _check_external(graph, raw.tensors)
@@ -84,6 +82,25 @@ def load(path: Path) -> Model:
         metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
         tensors=raw.tensors,
     )
+
+
+def _infer(data: bytes, tensors: TensorStore) -> bytes:
+    """The model with inferred types; where they contradict what the file declares, without the latter."""
+    try:
+        return infer(data)
+    except InferenceError as error:
+        failure = error
+    if failure.refused:
+        proto = decode(data)
+        del proto.graph.value_info[:]
+        for output in proto.graph.output:
+            output.ClearField("type")
+        with suppress(InferenceError):
+            inferred = infer(proto.SerializeToString())
+            tensors.note(f"declared types contradict the operators and were left out: {failure}")
+            return inferred
+    tensors.note(f"shape inference failed, only declared types are known: {failure}")
+    return data
 
 
 def _check_external(graph: Graph, tensors: TensorStore) -> None:

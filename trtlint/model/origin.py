@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import ast
 import re
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from trtlint.model.graph import Node, text
@@ -27,26 +26,69 @@ _TRACE = "pkg.torch.onnx.stack_trace"
 _EMPTY_SCOPE = "_empty_nn_module_stack_from_metadata_hook"
 _LONGEST = 65536
 
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d{1,9})(?:, in ([^\n]*))?')
+_FRAME = re.compile(
+    r'File "([^"\n]+)", line (\d{1,9})(?:, in ([^\n]*))?(?:\n(?![ \t]*File ")[ \t]*([^\n]+))?'
+)
 _VERBOSE_FRAME = re.compile(r"^(.+)\((\d{1,9})\): (\S+)$", re.MULTILINE)
 # PyTorch names files of its own relative to its package.
 _LIBRARY = re.compile(
     r"^torch[\\/]|(?:^|[\\/])(?:site-packages|dist-packages|lib[\\/]python[\d.]*)[\\/]", re.IGNORECASE
 )
-_HOME = re.compile(r"^(?:[a-z]:)?[\\/](?:(?:home|users)[\\/][^\\/]+|root)[\\/]", re.IGNORECASE)
+_DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
+_HOMES = {"home": 2, "users": 2, "root": 1}
+"""Components of an absolute path that make a home directory, by the first of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line of code that was running when the exporter met a node.
+
+    ``path`` is that of the exporting machine, so it may name its user: it is never printed.  ``code``
+    is the text of the line, empty where the exporter did not note it.
+    """
+
+    path: str
+    line: int
+    function: str = ""
+    code: str = ""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The components of the path, of whatever system, without root, drive and dots."""
+        pure = self._pure()
+        return tuple(part for part in pure.parts if part != pure.anchor and part not in (".", ".."))
+
+    @property
+    def shown(self) -> str:
+        """The last two components of the path, those of a home directory left out."""
+        parts = self.parts
+        if parts and self._pure().anchor:
+            parts = parts[_HOMES.get(parts[0].lower(), 0) :]
+        return "/".join(parts[-2:])
+
+    def _pure(self) -> PurePath:
+        windows = "\\" in self.path or _DRIVE.match(self.path)
+        return PureWindowsPath(self.path) if windows else PurePosixPath(self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """A line of the Python code that the exporter says a node came from.
 
-    ``path`` is relative to the repository where the file was found there, else the last two
-    components of the exporting machine's path.
+    Attributes:
+        path: relative to the repository where the file was found there, else the last two components
+            of the exporting machine's path.
+        line: from 1.
+        function: the name of the function, empty if unknown.
+        found: whether ``path`` is a file of the repository and the line is in it.
+        frames: what is left to look for, innermost first, without those of installed libraries.
     """
 
     path: str
     line: int
     function: str = ""
+    found: bool = False
+    frames: tuple[Frame, ...] = field(default=(), repr=False, compare=False)
 
     def __str__(self) -> str:
         where = f"{self.path}:{self.line}"
@@ -80,7 +122,7 @@ def origin(model: Model, node: Node) -> Origin:
         module = module or named
         if metadata or doc:
             stable = _module_of_metadata(metadata.get(_SCOPES, ""), metadata.get(_NAMESPACE, ""))
-            source = _source(metadata.get(_TRACE, ""), doc, _project())
+            source = _source(metadata.get(_TRACE, ""), doc)
             if stable is not None or source is not None:
                 return Origin(stable or module, stable, source)
         current = model.graph.owner(current)
@@ -119,57 +161,16 @@ def _module_of_name(name: str) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _source(trace: str, doc: str, project: Path | None) -> Source | None:
-    """The innermost frame inside the project, else the innermost one outside installed libraries."""
-    frames = _FRAME.findall(trace[:_LONGEST]) or _VERBOSE_FRAME.findall(doc[:_LONGEST])[::-1]
-    own = [
-        (path, int(line), function.strip())
-        for path, line, function in frames
+def _source(trace: str, doc: str) -> Source | None:
+    """The innermost frame outside installed libraries, its path cut down to what names no user."""
+    listed = _FRAME.findall(trace[:_LONGEST])
+    listed = listed or [(*frame, "") for frame in _VERBOSE_FRAME.findall(doc[:_LONGEST])[::-1]]
+    frames = tuple(
+        Frame(path, int(line), function.strip(), code.strip())
+        for path, line, function, code in reversed(listed)
         if not path.startswith("<") and not _LIBRARY.search(path)
-    ]
-    for path, line, function in reversed(own):
-        found = None if project is None else _below(path, project)
-        if found:
-            return Source(found, line, function)
-    if not own:
+    )
+    if not frames:
         return None
-    path, line, function = own[-1]
-    parts = _parts(_HOME.sub("", path))[-2:]
-    return Source("/".join(parts), line, function) if parts else None
-
-
-def _parts(path: str) -> list[str]:
-    """The components of a path of any system, without root, drive and dots."""
-    pure: PurePath = PureWindowsPath(path) if "\\" in path else PurePosixPath(path)
-    return [part for part in pure.parts if part != pure.anchor and part not in (".", "..")]
-
-
-@lru_cache(maxsize=4096)
-def _below(path: str, project: Path) -> str | None:
-    """The longest end of a path that is a file below ``project``."""
-    parts = _parts(path)
-    with suppress(OSError, ValueError):  # a name too long, or with a NUL
-        for start in range(len(parts)):
-            if project.joinpath(*parts[start:]).is_file():
-                return "/".join(parts[start:])
-    return None
-
-
-def _project() -> Path | None:
-    """The repository that the current folder lies in, else the current folder.
-
-    None for a folder that holds home directories: a path below it would name one.
-    """
-    try:
-        return _root(Path.cwd())
-    except OSError:  # the current folder is gone
-        return None
-
-
-@lru_cache(maxsize=16)
-def _root(folder: Path) -> Path | None:
-    for candidate in (folder, *folder.parents):
-        if (candidate / ".git").exists():
-            return candidate
-    home = Path("~").expanduser()
-    return None if folder in home.parents or folder == Path(folder.anchor) else folder
+    first = frames[0]
+    return Source(first.shown, first.line, first.function, frames=frames) if first.shown else None

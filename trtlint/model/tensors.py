@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from trtlint import lfs
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import text
 from trtlint.model.wire import LENGTH, LONGEST_VARINT, fields
@@ -52,6 +53,11 @@ class TensorStore:
         self.notes = notes
         self._stamp = (status.st_size, status.st_mtime_ns)
         self._files: dict[str, tuple[Path, int] | None] = {}
+
+    @property
+    def locations(self) -> tuple[str, ...]:
+        """The files with external data that have been looked for so far, as the model names them."""
+        return tuple(self._files)
 
     def note(self, text: str) -> None:
         """Add a note that is not there yet."""
@@ -165,6 +171,9 @@ class TensorStore:
         except (OSError, ValueError):  # ValueError: a NUL in the name
             self.note(f"external data {location!r} are missing: values in them are unknown")
             return None
+        if lfs.is_pointer(path):
+            self.note(f"external data {location!r} are {lfs.POINTER}; values in them are unknown")
+            return None
         if not stat.S_ISREG(status.st_mode):
             self.note(f"external data {location!r} are not a file: values in them are unknown")
             return None
@@ -197,7 +206,7 @@ def _size(tensor: onnx.TensorProto) -> int:
     if tensor.data_type in _BITS:
         return (count * _BITS[tensor.data_type] + 7) // 8
     dtype = _dtype(tensor.data_type)
-    return -1 if dtype is None else int(count) * dtype.itemsize
+    return -1 if dtype is None else int(count) * int(dtype.itemsize)
 
 
 def _plausible(tensor: onnx.TensorProto) -> bool:
@@ -250,9 +259,10 @@ def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
     first = np.concatenate(([0], last[:-1] + 1))
     length = last - first + 1
     values = np.zeros(last.size, np.uint64)
-    if length.max() > LONGEST_VARINT:
+    longest = int(np.max(length))
+    if longest > LONGEST_VARINT:
         raise ValueError("a number is longer than ten bytes")
-    for step in range(int(length.max())):
+    for step in range(longest):
         more = length > step
         part = raw[first[more] + step].astype(np.uint64) & np.uint64(0x7F)
         values[more] |= part << np.uint64(7 * step)

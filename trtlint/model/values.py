@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from trtlint.model.folding import MAX_ELEMENTS, Array, fold
+from trtlint.model.folding import MAX_ELEMENTS, Array, fold, ma
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.reader import TensorStore
 
@@ -53,12 +53,12 @@ class Constants:
         if tensor is None or math.prod(tensor.dims) > MAX_ELEMENTS:
             return None
         payload = self._tensors.array(tensor)
-        return None if payload is None else np.ma.asarray(payload)
+        return None if payload is None else ma.asarray(payload)
 
     def scalar(self, value: Value | None) -> float | None:
         """The number a value holds in every element, None where unknown or not one number."""
         array = self.array(value)
-        if array is None or array.size == 0 or np.ma.is_masked(array) or array.dtype.kind not in "fiub":
+        if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind not in "fiub":
             return None
         flat = np.asarray(array).reshape(-1)
         first = flat[0]
@@ -154,7 +154,7 @@ class Constants:
         payload = self._tensors.array(tensor)
         if payload is None or payload.size > MAX_ELEMENTS:
             return None
-        self._arrays[value] = np.ma.asarray(payload)
+        self._arrays[value] = ma.asarray(payload)
         return self._arrays[value]
 
 
@@ -163,5 +163,5 @@ def _constant_attribute(node: Node) -> Array | None:
     for name, dtype in (("value_float", np.float32), ("value_int", np.int64)):
         for attribute in (name, f"{name}s"):
             if attribute in node.attributes:
-                return np.ma.asarray(np.array(node.attribute(attribute), dtype=dtype))
+                return ma.asarray(np.array(node.attribute(attribute), dtype=dtype))
     return None

@@ -1,0 +1,26 @@
+"""Builds written for a test: the files that one left, as text."""
+
+from __future__ import annotations
+
+import io
+
+from tests.graphs import model_of
+from trtlint.build.build import FileRead, together
+from trtlint.build.layers import layers_from_json, parse_json
+from trtlint.build.log import read_log
+from trtlint.build.profile import profile_from_json
+from trtlint.facts import Facts
+
+
+def facts_of_build(
+    log: str | None = None, layers: str | None = None, profile: str | None = None, model: str | None = None
+) -> Facts:
+    """The facts of a build, with the model that it is of where that is given."""
+    files = []
+    if log is not None:
+        files.append(FileRead("build.log", read_log(io.BytesIO(log.encode()))))
+    if layers is not None:
+        files.append(FileRead("layers.json", layers_from_json(parse_json(layers.encode()))))
+    if profile is not None:
+        files.append(FileRead("profile.json", profile_from_json(parse_json(profile.encode()))))
+    return Facts(None if model is None else model_of(model), build=together(files))

@@ -1,0 +1,117 @@
+"""Facts about an engine: its layers with their times, the whole, and where each node went."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.graphs import model_of
+from trtlint.build.build import FileRead, together
+from trtlint.build.layers import layers_from_json
+from trtlint.build.profile import profile_from_json
+from trtlint.facts import Facts
+from trtlint.facts.engine import EngineFact
+from trtlint.facts.layer import LayerFact
+from trtlint.facts.placement import Placement
+
+MODEL = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float16[1,4,8] x) => (float16[1,8,4] y)
+< float16[4] half = {14336, 14336, 14336, 14336} >
+{
+  [unused] folded = Sqrt (half)
+  [a] va = Relu (x)
+  [b] vb = Sigmoid (va)
+  [c] vc = Softmax (vb)
+  [t] y = Transpose <perm = [0, 2, 1]> (vc)
+}
+"""
+REFORMAT = "Reformatting CopyNode for Input Tensor 0 to c"
+
+
+def entry(name: str, type_: str, dtype: str, *, reads: str = "x", writes: str = "", **more: object) -> object:
+    def tensor(of: str) -> dict[str, object]:
+        return {"Name": of, "Dimensions": [1, 4, 8], "Format/Datatype": f"Row major linear {dtype}"}
+
+    return {
+        "Name": name,
+        "LayerType": type_,
+        "Inputs": [tensor(reads)],
+        "Outputs": [tensor(writes or f"{name}_out")],
+        **more,
+    }
+
+
+@pytest.fixture
+def facts() -> Facts:
+    layers = layers_from_json(
+        {
+            "Layers": [
+                entry("a + b", "CaskConvolution", "FP16", HasDynamicFilter=1, Activation="NONE"),
+                entry(REFORMAT, "Reformat", "FP32", Origin="REFORMAT"),
+                entry("c", "SoftMaxV2", "FP32", writes="y"),
+                entry("c", "SoftMaxV2", "FP32"),
+            ],
+            "Bindings": ["x", "y"],
+        }
+    )
+    times = [(name, ms) for name, ms in (("a + b", 6.0), (REFORMAT, 3.0), ("c", 0.75), ("c", 0.25))]
+    profile = profile_from_json(
+        [
+            {"count": 2},
+            *(
+                {"name": name, "timeMs": 2 * ms, "averageMs": ms, "medianMs": ms, "percentage": 10 * ms}
+                for name, ms in times
+            ),
+        ]
+    )
+    files = FileRead("layers.json", layers), FileRead("profile.json", profile)
+    return Facts(model_of(MODEL), build=together(files))
+
+
+def test_layers(facts: Facts) -> None:
+    fused, reformat, first, second = (fact for fact in facts.of("layer") if isinstance(fact, LayerFact))
+    assert [node.path for node in fused.nodes] == ["a", "b"]
+    assert (fused.family, fused.precision, fused.dynamic_filter) == ("convolution", "f16", True)
+    assert (fused.activation, fused.ms, fused.share) == (None, 6.0, pytest.approx(0.6))
+    assert (reformat.reformat, reformat.origin, reformat.nodes) == (True, "REFORMAT", ())
+    assert (first.ms, second.ms) == (0.75, 0.25)  # layers of one name take the times in their order
+
+
+def test_the_engine(facts: Facts) -> None:
+    (engine,) = facts.of("engine")
+    assert isinstance(engine, EngineFact)
+    assert (engine.file, engine.layers, engine.joined, engine.reformat_layers) == ("layers.json", 4, 3, 1)
+    assert (engine.ms, engine.reformat_ms) == (10.0, 3.0)
+    assert engine.reformat_share == pytest.approx(0.3)
+    assert (engine.top_layer, engine.top_type) == ("a + b", "CaskConvolution")
+    assert engine.top_share == pytest.approx(0.6)
+    assert engine.precisions == frozenset({"f16", "f32"})
+
+
+def test_where_nodes_went(facts: Facts) -> None:
+    placed = {
+        fact.place: (fact.layers, fact.absorbed, fact.precision, fact.ms)
+        for fact in facts.of("placement")
+        if isinstance(fact, Placement)
+    }
+    assert placed == {
+        "a": (("a + b",), False, "f16", 6.0),
+        "b": (("a + b",), False, "f16", 6.0),
+        "c": (("c", "c"), False, "f32", 1.0),
+        "t": (("c", "c"), True, "f32", 1.0),
+    }
+
+
+def test_without_a_build_there_is_nothing() -> None:
+    nothing = Facts(model_of(MODEL))
+    assert all(not nothing.of(kind) for kind in ("build", "log_message", "layer", "engine", "placement"))
+
+
+def test_without_a_model_the_build_is_there() -> None:
+    layers = layers_from_json({"Layers": ["a", "b"], "Bindings": []})
+    facts = Facts(None, build=together([FileRead("layers.json", layers)]))
+    assert not facts.has_model
+    assert [fact.place for fact in facts.of("layer")] == ["layer a", "layer b"]
+    (engine,) = facts.of("engine")
+    assert isinstance(engine, EngineFact)
+    assert (engine.detailed, engine.ms, engine.joined) == (False, None, 0)

@@ -1,0 +1,180 @@
+"""Facts about what parsers and builders refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.graphs import facts_of
+from trtlint.facts.mixed_types import MixedTypes
+from trtlint.facts.rejection import Rejection
+from trtlint.knowledge.releases import Product
+from trtlint.target import Target
+
+
+def rejections(
+    body: str,
+    inputs: str = "float[2,4] x",
+    outputs: str = "float y",
+    constants: str = "",
+    opset: int = 21,
+    domains: str = "",
+) -> list[Rejection]:
+    stored = f"< {constants} >" if constants else ""
+    text = f"""
+    < ir_version: 10, opset_import: ["" : {opset}{domains}] >
+    g ({inputs}) => ({outputs}) {stored}
+    {{ {body} }}
+    """
+    return [fact for fact in facts_of(text).of("rejection") if isinstance(fact, Rejection)]
+
+
+def refused_by(facts: list[Rejection], version: str, product: Product = "tensorrt-rtx") -> list[str]:
+    """The reasons of one release, in graph order."""
+    target = Target(product=product, version=version)
+    return [f.reason for f in facts if target.matches(f.applies.get(product, "<0"), product) is True]
+
+
+ONE = "int64[1] one = {1}, int64[1] two = {2}"
+
+
+@pytest.mark.parametrize(
+    ("body", "reasons"),
+    [
+        # Measured with the parser of TensorRT-RTX 1.7.1, each as a model of its own.
+        ("y = ReduceSum (x, one)", []),
+        ("a = Identity (one) y = ReduceSum (x, a)", []),
+        ("c = Constant <value_ints = [1]> () y = ReduceSum (x, c)", []),
+        ("c = Constant <value = int32[1] {1}> () a = Cast <to = 7> (c) y = ReduceSum (x, a)", []),
+        ("a = Sub (two, one) y = ReduceSum (x, a)", ["constant"]),
+        ("a = Concat <axis = 0> (one) y = ReduceSum (x, a)", ["constant"]),
+        ("s = Shape (x) a = Slice (s, one, two) y = ReduceSum (x, a)", ["constant"]),
+        ("a = Sub (two, one) y = Unsqueeze (x, a)", []),
+        ("s = Shape (x) r = Size (s) a = Sub (r, one) y = Unsqueeze (x, a)", []),
+    ],
+)
+def test_a_constant_is_what_the_parser_takes_for_one(body: str, reasons: list[str]) -> None:
+    assert refused_by(rejections(body, constants=ONE), "1.7") == reasons
+
+
+def test_older_parsers_look_through_nothing() -> None:
+    facts = rejections("a = Identity (one) y = ReduceSum (x, a)", constants=ONE)
+    assert refused_by(facts, "1.5") == ["constant"]
+    assert refused_by(facts, "10.8", "tensorrt") == ["constant"]
+    assert refused_by(facts, "11.4", "tensorrt") == []
+
+
+@pytest.mark.parametrize(
+    ("body", "inputs", "reasons"),
+    [
+        ("y = Relu (x)", "int32[4] x", ["type"]),
+        ("y = Relu (x)", "int8[4] x", []),
+        ("y = Softmax (x)", "int32[4] x", ["type"]),
+        ("y = Celu (x)", "float16[4] x", ["type"]),
+        ("y = Celu (x)", "float[4] x", []),
+        ("y = Add (x, z)", "bool[4] x, bool[4] z", ["type"]),
+        ("y = Add (x, z)", "double[4] x, double[4] z", []),
+        ("a = Identity (x) b = Identity (a) y = Cast <to = 1> (b)", "uint8[4] x", ["type", "type"]),
+        ("y = Cast <to = 1> (x)", "uint8[4] x", []),
+        ("y = Cast <to = 1> (x)", "uint16[4] x", ["interface"]),
+        ("y = MatMul (x, z)", "float[4] x, float[2,4,3] z", ["shape"]),
+        ("y = MatMul (x, z)", "float[1,4] x, float[2,4,3] z", []),
+        ("y = Add (x, z)", "float[2,3] x, float[2,4] z", ["shape"]),
+        ("y = Add (x, z)", "float[2,N] x, float[2,4] z", []),
+        ("y = Range (x, z, z)", "float x, float z", ["dynamic"]),
+        ("y = Attention (x, x, x)", "float[1,4,16,64] x", ["attention"]),
+        ("y = Attention (x, x, x)", "float16[1,4,16,64] x", []),
+        ("y = Attention (x, x, x)", "float16[1,4,16,512] x", ["attention"]),
+        (
+            "q = Cast <to = 17> (x) y = Cast <to = 1> (q)",
+            "float[4] x",
+            ["quantization", "gpu", "quantization"],
+        ),
+    ],
+)
+def test_what_the_parser_and_builder_of_1_7_refuse(body: str, inputs: str, reasons: list[str]) -> None:
+    assert refused_by(rejections(body, inputs, opset=23), "1.7") == reasons
+
+
+def test_a_range_of_sizes_is_computed_as_a_shape() -> None:
+    body = "s = Shape (x) n = Gather (s, zero) l = Cast <to = 1> (n) y = Range (start, l, step)"
+    constants = "int64 zero = {0}, float start = {0}, float step = {1}"
+    assert refused_by(rejections(body, "float[N] x", constants=constants), "1.7") == []
+
+
+def test_dispatch_ignores_the_domain() -> None:
+    (fact,) = rejections("y = my.Fancy (x)", domains=', "my" : 1')
+    assert (fact.reason, fact.plugin) == ("plugin", "Fancy")
+    assert rejections("y = my.Relu (x)", domains=', "my" : 1') == []
+
+
+def test_an_operator_of_onnx_without_importer() -> None:
+    (fact,) = rejections("y = Gelu (x)")
+    assert (fact.reason, fact.stage, fact.code) == ("operator", "parse", "UNSUPPORTED_NODE")
+    assert fact.applies == {"tensorrt": "<10.0"}
+    assert fact.accepted_from == {"tensorrt": "10.0"}
+    assert fact.has_body
+    (fact,) = rejections("y = Det (x)")
+    assert fact.applies == {"tensorrt": "", "tensorrt-rtx": ""}
+    assert fact.accepted_from == {}
+    assert not fact.has_body
+
+
+def test_no_other_reason_where_there_is_no_importer() -> None:
+    facts = rejections("y = Attention (x, x, x)", "float[1,4,16,64] x", opset=23)
+    assert refused_by(facts, "10.13", "tensorrt") == ["operator"]
+    assert refused_by(facts, "10.14", "tensorrt") == ["attention"]
+
+
+def test_a_plugin_of_the_library_is_no_refusal_where_the_library_is() -> None:
+    (fact,) = rejections("y = TRT.DisentangledAttention_TRT (x)", domains=', "TRT" : 1')
+    assert fact.reason == "plugin"
+    assert set(fact.applies) == {"tensorrt-rtx"}
+
+
+def test_bodies_are_looked_at() -> None:
+    body = """y = If (c) <
+        then_branch = a () => (float p) { p = Det (x) },
+        else_branch = b () => (float q) { q = ReduceMax <keepdims = 0> (x) }
+    >"""
+    (fact,) = rejections(body, "bool c, float[4,4] x")
+    assert fact.node is not None
+    assert (fact.op, fact.node.scope != "") == ("Det", True)
+
+
+def test_one_fact_says_that_the_gpu_lacks_a_type() -> None:
+    facts = rejections("a = Neg (x) b = Neg (a) y = Neg (b)", "bfloat16[4] x")
+    assert [(f.reason, f.min_sm) for f in facts] == [("gpu", 80)]
+
+
+def test_zero_points_and_scales() -> None:
+    body = "q = QuantizeLinear (x, s, z) y = DequantizeLinear (q, s, z)"
+    cases = {
+        "float s = {0.5}, int8 z = {0}": [],
+        "float s = {0.5}, uint8 z = {0}": [],
+        "float s = {0.5}, uint8 z = {128}": ["quantization"] * 2,
+        "float s = {-0.5}, int8 z = {0}": ["quantization"] * 2,
+        "float s = {0}, int8 z = {0}": ["quantization"] * 2,
+    }
+    for constants, reasons in cases.items():
+        assert refused_by(rejections(body, constants=constants), "1.7") == reasons, constants
+
+
+def test_a_reshape_that_loses_a_size() -> None:
+    body = """
+        s = Shape (x) head = Slice (s, zero, two) shape = Concat <axis = 0> (head, last)
+        r = Reshape (x, shape) y = Mul (r, z)
+    """
+    constants = "int64[1] zero = {0}, int64[1] two = {2}, int64[1] last = {-1}"
+    inputs = "float[b,n,1,2] x, float[n,%d] z"
+    assert refused_by(rejections(body, inputs % 8, constants=constants), "1.7") == ["shape"]
+    assert refused_by(rejections(body, inputs % 2, constants=constants), "1.7") == []
+
+
+def test_mixed_types_are_refusals() -> None:
+    facts = facts_of("""
+    < ir_version: 10, opset_import: ["" : 17] >
+    g (float16[4] h, float[4] s) => (float[4] y) < float low = {0} >
+    { c = Clip (h, low) y = Add (h, s) }
+    """).of("mixed_types")
+    found = [(f.op, f.refusal and f.refusal.stage) for f in facts if isinstance(f, MixedTypes)]
+    assert found == [("Clip", None), ("Add", "parse")]

@@ -1,0 +1,29 @@
+"""The model where there is none: only what a build left behind is known."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import onnx
+
+from trtlint.model.graph import Graph
+from trtlint.model.load import Model
+from trtlint.model.tensors import TensorStore
+from trtlint.model.values import Constants
+
+
+def absent(path: Path) -> Model:
+    """A model with nothing in it, named after a file of its build."""
+    graph = Graph(onnx.GraphProto())
+    tensors = TensorStore(path, os.stat_result((0,) * 10), [])
+    return Model(
+        path=path,
+        graph=graph,
+        constants=Constants(graph, tensors),
+        opsets={},
+        ir_version=0,
+        producer="",
+        metadata={},
+        tensors=tensors,
+    )

@@ -1,0 +1,43 @@
+"""The types that a build command asks single layers to work in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+_OPTION = re.compile(r"""--layerPrecisions[= ](?P<quote>["']?)(?P<specs>.+?)(?P=quote)(?= --|$|["'])""")
+_SPEC = re.compile(r"(?P<name>.+):(?P<type>fp32|fp16|bf16|int8|int32)$")
+_SHORT = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "int8": "i8", "int32": "i32"}
+
+Asked = Callable[[Iterable[str]], str | None]
+"""Gives the type that the first of some names was constrained to, None where none of them was."""
+
+
+def layer_types(command: str | None) -> Asked:
+    """What ``--layerPrecisions`` in a command of trtexec asks for.
+
+    Later specifications override earlier ones, and a name can hold one ``*``.  The name ``*`` alone is
+    left out: it states a default, not a wish about one layer.
+    https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
+    """
+    found = _OPTION.search(command or "")
+    specs = (_SPEC.match(spec.strip(" \"'")) for spec in found["specs"].split(",")) if found else ()
+    named = [(spec["name"].strip("\"'"), _SHORT[spec["type"]]) for spec in specs if spec]
+    wanted = [(_pattern(name), kind) for name, kind in named if name != "*"]
+    return partial(_asked, tuple(reversed(wanted)))
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    before, star, after = name.partition("*")
+    return re.compile(re.escape(before) + (".*" if star else "") + re.escape(after), re.DOTALL)
+
+
+def _asked(wanted: Sequence[tuple[re.Pattern[str], str]], names: Iterable[str]) -> str | None:
+    if not wanted:
+        return None
+    for name in names:
+        for pattern, kind in wanted:
+            if pattern.fullmatch(name):
+                return kind
+    return None

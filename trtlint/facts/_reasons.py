@@ -1,0 +1,34 @@
+"""Why a parser or builder refuses something, in classes that have a way out in common."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Reason = Literal[
+    "operator",
+    "plugin",
+    "library",
+    "constant",
+    "type",
+    "interface",
+    "attribute",
+    "arity",
+    "shape",
+    "opset",
+    "quantization",
+    "dynamic",
+    "attention",
+    "limit",
+    "gpu",
+]
+"""``operator``: no importer; ``plugin``: no importer, and of a domain that ONNX does not define;
+``library``: imported as a plugin that the product comes without; ``constant``: an input must be known
+when the network is built; ``type``: the type of an operand; ``interface``: the type of an input of the
+model or of a stored tensor; ``attribute``: its value; ``arity``: an output or input too many;
+``shape``: a rank or size; ``opset``: too old a form of the operator; ``quantization``: scales and zero
+points, or quantized types outside of quantization; ``dynamic``: something computed at run time;
+``attention``: no kernel for an Attention operator; ``limit``: a limit of the builder; ``gpu``: a type
+that the GPU lacks."""
+
+Stage = Literal["parse", "build"]
+"""Whether the ONNX parser refuses it, or the builder a network that was parsed."""

@@ -1,0 +1,88 @@
+"""A copy of a model with an entry of its metadata added or changed.
+
+The copy is made of stretches of the file, never of a decoded model: it costs no memory whatever the
+weights take, works beyond protobuf's limit of 2 GB, and leaves every other byte as it was.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from trtlint.model.errors import ModelError
+from trtlint.model.graph import text
+from trtlint.model.reader import read
+from trtlint.model.wire import LENGTH, Buffer, fields, record
+
+_METADATA = 14
+"""``metadata_props`` of ModelProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
+_CHUNK = 1 << 20
+
+
+def copy_with(path: Path, out: Path, key: str, change: Callable[[str], str]) -> None:
+    """Copy a model, the value of a metadata key changed.
+
+    The copy appears whole or not at all.
+
+    Args:
+        path: the model.
+        out: the copy; a file that is there is replaced.
+        key: the key.
+        change: from the old value, empty where there is none, to the new one.
+
+    Raises:
+        ModelError: ``path`` is no model, or the changed copy would not be one.
+        OSError: the copy cannot be written.
+    """
+    read(path)
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        with path.open("rb") as source, mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            old = [entry for entry in _entries(data) if entry[2] == key]
+            value = change(old[-1][3] if old else "")
+            entry = onnx.StringStringEntryProto(key=key, value=value).SerializeToString(deterministic=True)
+            with temporary.open("wb") as target:
+                copied = 0
+                for start, stop, _, _ in old:
+                    _copy(source, target, copied, start)
+                    copied = stop
+                _copy(source, target, copied, len(data))
+                target.write(record(_METADATA, entry))
+        _verify(temporary, key, value)
+        temporary.replace(out)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _entries(data: Buffer) -> Iterator[tuple[int, int, str, str]]:
+    """The metadata entries: where each begins and ends, key, and value."""
+    for number, wire, at, begin, stop in fields(data, 0, len(data)):
+        if number == _METADATA and wire == LENGTH:
+            try:
+                entry = onnx.StringStringEntryProto.FromString(bytes(data[begin:stop]))
+            except DecodeError:
+                raise ModelError("not an ONNX model: a metadata entry cannot be decoded", offset=at) from None
+            yield at, stop, text(entry.key), text(entry.value)
+
+
+def _copy(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
+    source.seek(start)
+    while start < stop:
+        chunk = source.read(min(_CHUNK, stop - start))
+        if not chunk:
+            raise ModelError("the file shrinks while it is copied", offset=start)
+        target.write(chunk)
+        start += len(chunk)
+
+
+def _verify(copy: Path, key: str, value: str) -> None:
+    """Read the copy back; a file cut off at the end of a message, for one, takes no further field."""
+    entries = read(copy).proto.metadata_props
+    if [text(entry.value) for entry in entries if text(entry.key) == key] != [value]:
+        raise ModelError("the copy does not hold what was written to it")
