@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.rules import make_rule
 from trtlint.engine.examples import Result, examples, run_examples
-from trtlint.engine.rulebook import RuleError, builtin_rules, load_rules
+from trtlint.engine.rulebook import RuleError, builtin_rules, load_rules, rule_files
 
 RELU = """\
 < ir_version: 8, opset_import: ["" : 17] >
@@ -30,6 +30,18 @@ def test_examples_that_hold(tmp_path: Path) -> None:
     results = run(tmp_path, body(RELU, TANH))
     assert [(result.expected, result.got) for result in results] == [("fires", "fires"), ("silent", "silent")]
     assert all(result.ok for result in results)
+
+
+def test_examples_name_a_build_command_and_the_version_that_is_left(tmp_path: Path) -> None:
+    options = ' --trt 11.4 --from 8.6 --build "trtexec --onnx=a.onnx --fp16"'
+    fires = 'op == "Relu" and "fp16" in target.asked and target.leaving == (8, 6)'
+    assert all(result.ok for result in run(tmp_path, body(RELU, TANH, options), where=fires))
+    flag = run(
+        tmp_path, body(RELU, TANH, options), find="flag", where='name == "--fp16"', mark=None, message="here"
+    )
+    assert [result.got for result in flag] == ["fires", "fires"]
+    with pytest.raises(RuleError, match="no trtexec command"):
+        run(tmp_path, body(RELU, TANH, ' --build "python build.py"'))
 
 
 def test_examples_that_do_not_hold_name_their_line(tmp_path: Path) -> None:
@@ -130,7 +142,7 @@ def test_other_code_in_the_documentation_is_no_example(tmp_path: Path) -> None:
     assert len(examples(make_rule(tmp_path, text))) == 2
 
 
-@pytest.mark.parametrize("path", sorted(builtin_rules().rglob("*.md")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", rule_files(builtin_rules()), ids=lambda path: path.stem)
 def test_the_examples_of_the_rules_that_come_with_trtlint(path: Path) -> None:
     results = list(run_examples(load_rules([path])))
     assert len(results) >= 2

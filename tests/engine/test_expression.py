@@ -234,7 +234,7 @@ ATTACKS = [
     "[0] * 10 ** 9",
     "1 << 10 ** 9",
     "~heads",
-    "x.producer",
+    "x.uses",
     "x.uses",
     "import os",
     "heads; heads",

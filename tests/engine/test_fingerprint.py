@@ -210,3 +210,10 @@ def test_describing_a_place_looks_at_its_surroundings_only(tmp_path: Path) -> No
     last = [node for node in model.graph.nodes if node.op == "Relu"][-1]
     Watched(model).describe("TST001", "node", last)
     assert 3 < len(looked) < 12
+
+
+def test_places_without_an_operator_are_told_apart_by_their_names(tmp_path: Path) -> None:
+    found = Fingerprints(model_of(blocks(1), tmp_path))
+    places = [found.describe("TST001", "flag", None, place) for place in ("--fp16", "--int8", "")]
+    assert len(set(places)) == 3
+    assert places[2] == found.describe("TST001", "flag", None)

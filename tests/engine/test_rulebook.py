@@ -35,6 +35,11 @@ def test_a_star_is_every_version_and_a_product_left_out_is_none(tmp_path: Path) 
     assert make_rule(tmp_path, applies='{tensorrt-rtx: "*"}').applies == {"tensorrt-rtx": ""}
 
 
+def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> None:
+    assert make_rule(tmp_path).concerns == "graph"
+    assert make_rule(tmp_path, concerns="code").concerns == "code"
+
+
 @pytest.mark.parametrize(
     ("front", "key", "message"),
     [
@@ -57,6 +62,7 @@ def test_a_star_is_every_version_and_a_product_left_out_is_none(tmp_path: Path) 
         ({"where": '__import__("os")'}, "where", "where: "),
         ({"message": "a {opp}"}, "message", "unknown name 'opp'"),
         ({"message": "a {op"}, "message", "the brace '{' has no partner"),
+        ({"concerns": "comand"}, "concerns", "unknown 'comand' (did you mean 'command'?)"),
         ({"mark": "[culprit]"}, "mark", "unknown 'culprit' (known: node)"),
         ({"mark": "{culprit: here}"}, "mark", "unknown key 'culprit'"),
         ({"severity_when": "[{where: op == domain}]"}, "severity_when", "the key 'severity' is missing"),

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from trtlint.engine.finding import SEVERITIES, Confidence, Finding, ModelReport, Row, Severity, Site
+from trtlint.engine.finding import (
+    SEVERITIES,
+    SUPPRESS_KEY,
+    Confidence,
+    Finding,
+    ModelReport,
+    Row,
+    Severity,
+    Site,
+    Standing,
+)
 from trtlint.engine.fingerprint import Fingerprints, digest, finding_fingerprint
 from trtlint.engine.rulebook import EVIDENCE, Advice, Rule
+from trtlint.engine.sameness import Facets
 from trtlint.engine.subjects import Subject, candidates
 from trtlint.engine.truth import Truth, Unknown, both
 from trtlint.engine.versions import covers_all, in_words, matching
-from trtlint.facts import Facts
-from trtlint.facts.base import Step
+from trtlint.engine.witness import Shown, Verdict
+from trtlint.facts import BUILD_KINDS, Facts
+from trtlint.facts.base import Refusal, Step
 from trtlint.knowledge.releases import Product
+from trtlint.model.graph import Node
 from trtlint.model.origin import origin
 from trtlint.target import Target
 
 _FINGERPRINTS: WeakKeyDictionary[Facts, Fingerprints] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Facts, Facets] = WeakKeyDictionary()
 
 
 def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport:
@@ -31,20 +45,36 @@ def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport
     fingerprints = _FINGERPRINTS.get(facts)
     if fingerprints is None:
         fingerprints = _FINGERPRINTS[facts] = Fingerprints(facts.model)
-    found = [
-        finding
-        for rule in rules
-        if (applies := version_truth(rule, target)) is not False
-        for finding in _findings(rule, facts, target, applies, fingerprints)
-    ]
-    found.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.rule))
+    found: list[Finding] = []
+    told = _Told()
+    # What a build says of a finding is told there; rules about builds come last, and tell the rest.
+    for rule in sorted(rules, key=about_builds):
+        if not facts.has_grounds(rule.find):
+            continue
+        applies = version_truth(rule, target)
+        if applies is not False:
+            found += _kept_findings(rule, facts, target, applies, fingerprints, told)
+    found.sort(key=_rank)
     return ModelReport(
         path=str(facts.model.path),
         target=target.words,
         findings=tuple(finding for finding in found if not finding.depends),
         conditional=tuple(finding for finding in found if finding.depends),
-        notes=facts.model.notes,
+        notes=facts.model.notes + (() if facts.build is None else facts.build.notes),
+        suppress=facts.model.metadata.get(SUPPRESS_KEY, ""),
+        data_files=facts.model.tensors.locations,
     )
+
+
+def about_builds(rule: Rule) -> bool:
+    """Whether a rule is about what a build left behind, and needs no model."""
+    return rule.find in BUILD_KINDS
+
+
+def _rank(finding: Finding) -> tuple[bool, float, int, str]:
+    """What to show first: what takes most of the measured time, then the gravest; what is refuted last."""
+    refuted = finding.standing == "refuted"
+    return refuted, -(finding.share or 0.0), SEVERITIES.index(finding.severity), finding.rule
 
 
 def version_truth(rule: Rule, target: Target) -> Truth:
@@ -69,45 +99,138 @@ def _affected(ranges: Mapping[Product, str], target: Target) -> Truth:
     return False if specifier is None else target.matches(specifier, target.product)
 
 
+@dataclass(slots=True)
+class _Told:
+    """What the findings so far have told, for rules about builds, which come last.
+
+    Attributes:
+        messages: file and line of the messages that they cite.
+        places: by rule, the nodes at which it has a finding.
+    """
+
+    messages: set[str] = field(default_factory=set)
+    places: dict[str, set[Node]] = field(default_factory=lambda: defaultdict(set))
+
+    def covers(self, rule: Rule, subject: Subject) -> bool:
+        """Whether a rule need not say of a subject what others have said."""
+        others = (self.places.get(other, ()) for other in rule.yields)
+        return subject.values.get("at") in self.messages or any(
+            node in told for told in others for node in subject.nodes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Versions:
+    """The range of releases that a site is about, and whether the target is surely in it."""
+
+    specifier: str
+    sure: bool
+
+
 @dataclass(frozen=True, slots=True)
 class _Group:
     """What sites must have in common to be one finding."""
 
+    versions: _Versions
+    refusal: Refusal | None
     severity: Severity
+    standing: Standing
     message: str
     advice: tuple[str, ...]
     depends: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """A place where a rule holds, with all that its finding says of it."""
+
+    subject: Subject
+    group: _Group
+    verdict: Verdict
+
+
+def _kept_findings(
+    rule: Rule, facts: Facts, target: Target, applies: Truth, fingerprints: Fingerprints, told: _Told
+) -> Iterable[Finding]:
+    """The findings of one rule, kept for targets in which it sees no difference."""
+    if facts.build is not None or rule.yields:  # what others have told counts, too
+        return _findings(rule, facts, target, applies, fingerprints, told)
+    known = _KNOWN.setdefault(facts, Facets())
+    seen = known.of(rule, target, applies, candidates(rule, facts))
+    if seen not in known.found:
+        found = tuple(_findings(rule, facts, target, applies, fingerprints, told))
+        known.found[seen] = found, frozenset(told.places.get(rule.id, ()))
+    found, places = known.found[seen]
+    told.places[rule.id].update(places)
+    return found
+
+
 def _findings(
-    rule: Rule, facts: Facts, target: Target, applies: Truth, fingerprints: Fingerprints
+    rule: Rule, facts: Facts, target: Target, applies: Truth, fingerprints: Fingerprints, told: _Told
 ) -> Iterator[Finding]:
-    """The findings of one rule, in the order of their first sites."""
-    hits: list[tuple[Subject, _Group]] = []
+    """The findings of one rule, in the order of their first sites.
+
+    What is ``told`` already is left out; what these findings tell is added.
+    """
+    hits: list[_Hit] = []
     advice = _advice_for(rule, target)
     for candidate in candidates(rule, facts):
-        subject, truth = _best_reading(rule, candidate, target, applies)
+        versions = _versions(rule, candidate, target)
+        if versions is None or told.covers(rule, candidate):
+            continue
+        affected = applies if candidate.applies is None else _affected({target.product: versions}, target)
+        subject, truth = _best_reading(rule, candidate, target, affected)
         # What no option could settle is not known from the file; guessing would be noise.
         if truth is True or (isinstance(truth, Unknown) and truth.needs):
-            depends = () if truth is True else tuple(sorted(truth.needs))
-            hits.append((subject, _group(rule, advice, subject.names(target), depends)))
+            verdict = _verdict(rule, facts, subject, target)
+            told.messages |= verdict.cited
+            depends = tuple(sorted(truth.needs)) if isinstance(truth, Unknown) else ()
+            if verdict.standing == "confirmed":
+                depends = ()  # whatever the options were, this build shows it
+            place = _Versions(versions, affected is True)
+            group = _group(rule, advice, subject, target, place, verdict.standing, depends)
+            hits.append(_Hit(subject, group, verdict))
+            if not depends and verdict.standing != "refuted":
+                told.places[rule.id].update(subject.nodes)
     if not hits:
         return
-    hits.sort(key=lambda hit: hit[0].node.index if hit[0].node else -1)
-    places = [(fingerprints.describe(rule.id, rule.find, hit.node), hit.node) for hit, _ in hits]
-    groups: dict[_Group, list[tuple[str, Site]]] = defaultdict(list)
-    for (subject, group), (description, _), fingerprint in zip(
-        hits, places, fingerprints.number(places), strict=True
-    ):
-        groups[group].append((description, _site(rule, facts, subject, target, fingerprint)))
+    hits.sort(key=lambda hit: hit.subject.node.index if hit.subject.node else -1)
+    places = [(_description(rule, hit.subject, fingerprints), hit.subject.node) for hit in hits]
+    groups: dict[_Group, list[tuple[str, Site, _Hit]]] = defaultdict(list)
+    for hit, (description, _), fingerprint in zip(hits, places, fingerprints.number(places), strict=True):
+        site = _site(rule, facts, hit.subject, target, fingerprint)
+        groups[hit.group].append((description, site, hit))
     taken: Counter[str] = Counter()
     for group, sites in groups.items():
-        fingerprint = finding_fingerprint(rule.id, (description for description, _ in sites))
+        fingerprint = finding_fingerprint(rule.id, (description for description, _, _ in sites))
         taken[fingerprint] += 1
         if taken[fingerprint] > 1:
             # Blocks that are built alike but differ in a value, such as the scale that is named.
             fingerprint = digest(fingerprint, str(taken[fingerprint]))
-        yield _finding(rule, target, applies, group, [site for _, site in sites], fingerprint)
+        shown = _shown([hit for _, _, hit in sites], facts)
+        yield _finding(rule, target, group, [site for _, site, _ in sites], fingerprint, shown)
+
+
+def _verdict(rule: Rule, facts: Facts, subject: Subject, target: Target) -> Verdict:
+    if facts.build is None:
+        return Verdict()
+    from trtlint.engine.testimony import judge
+
+    return judge(rule.witness, facts, subject, target)
+
+
+def _shown(hits: Sequence[_Hit], facts: Facts) -> Shown:
+    if facts.build is None:
+        return Shown()
+    from trtlint.engine.testimony import shown
+
+    return shown([(hit.subject, hit.verdict) for hit in hits], facts)
+
+
+def _description(rule: Rule, subject: Subject, fingerprints: Fingerprints) -> str:
+    # The number of a log's line and the builder's own names of layers differ from build to build.
+    place = "" if about_builds(rule) else subject.place
+    return fingerprints.describe(rule.id, rule.find, subject.node, place)
 
 
 def _best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
@@ -122,20 +245,41 @@ def _best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) 
     return possible
 
 
+def _versions(rule: Rule, subject: Subject, target: Target) -> str | None:
+    """The range of the target's product that both the rule and the fact are about, None if there is none."""
+    own = rule.applies[target.product]
+    if subject.applies is None:
+        return own
+    specifier = subject.applies.get(target.product)
+    if specifier is None:
+        return None
+    common = ",".join(part for part in (own, specifier) if part)
+    return common if matching(target.product, common) else None
+
+
 def _group(
-    rule: Rule, advice: Sequence[tuple[str, Advice]], names: Mapping[str, object], depends: tuple[str, ...]
+    rule: Rule,
+    advice: Sequence[tuple[str, Advice]],
+    subject: Subject,
+    target: Target,
+    versions: _Versions,
+    standing: Standing,
+    depends: tuple[str, ...],
 ) -> _Group:
-    severity = rule.severity
+    names, severity = subject.names(target), rule.severity
     for when, other in rule.severity_when:
         if when.truth(names) is True:
             severity = other
             break
+    if standing == "refuted":
+        severity = "note"
     texts = (
         prefix + entry.do.fill(names)
         for prefix, entry in advice
         if entry.where is None or entry.where.truth(names) is not False
     )
-    return _Group(severity, rule.message.fill(names), tuple(texts), depends)
+    message = rule.message.fill(names)
+    return _Group(versions, subject.refusal, severity, standing, message, tuple(texts), depends)
 
 
 def _advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
@@ -162,15 +306,17 @@ def _advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
 def _finding(
     rule: Rule,
     target: Target,
-    applies: Truth,
     group: _Group,
     sites: Sequence[Site],
     fingerprint: str,
+    shown: Shown,
 ) -> Finding:
-    specifier = rule.applies[target.product]
+    specifier = group.versions.specifier
     confidence: Confidence = "high" if EVIDENCE[rule.evidence] else "medium"
-    if group.depends or (applies is not True and not covers_all(target.product, specifier)):
+    if group.depends or (not group.versions.sure and not covers_all(target.product, specifier)):
         confidence = "low"
+    if group.standing == "confirmed" or (about_builds(rule) and not group.depends):
+        confidence = "confirmed"
     return Finding(
         rule=rule.id,
         name=rule.name,
@@ -184,7 +330,11 @@ def _finding(
         references=rule.references,
         fingerprint=fingerprint,
         depends=group.depends,
-        evidence=_witnesses(sites[0]),
+        evidence=(*shown.words, *_witnesses(sites[0])),
+        refusal=group.refusal,
+        standing=group.standing,
+        ms=shown.ms,
+        share=shown.share,
     )
 
 

@@ -3,10 +3,16 @@
 Below the headings ``## Fires`` and ``## Stays silent``, each fenced block ``onnx`` is a small model
 in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md).  Words behind ``onnx``
 say what it is built for, as on the command line: ``onnx --trt 10.7 --fp16``.  An example without
-them is evaluated for the newest known release that the rule applies to.  The word ``unchecked``
+them is evaluated for the newest known release that the rule applies to.  ``--build "trtexec ..."`` is
+the command that builds it, ``--from 8.6`` the version that an upgrade leaves.  The word ``unchecked``
 stands before a model that the ONNX checker would refuse.  Beyond ONNX's text form, lines that begin
 with ``#`` are comments, a tensor without elements, ``float[64,3,7,7] w = {}``, is filled with zeros,
 and elements of ``float16`` and ``bfloat16`` are written as numbers.
+
+A fenced block ``log`` holds lines of a build log, ``layers`` the JSON of ``--exportLayerInfo``,
+``profile`` that of ``--exportProfile``, ``plan`` the product and version of an engine.  Blocks of
+different kinds between which nothing stands are one example: a model and its build.  What the log
+settles is the target; words behind the first of the blocks come before it.
 """
 
 from __future__ import annotations
@@ -15,7 +21,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -25,13 +31,17 @@ import onnx.checker
 import onnx.numpy_helper
 import onnx.parser
 
+from trtlint.build.errors import BuildFileError
+from trtlint.buildcommand import BuildCommand, find_commands
 from trtlint.engine.evaluate import evaluate
+from trtlint.engine.exampleblocks import Block, build_of, examples_in
 from trtlint.engine.rulebook import Rule, RuleError
 from trtlint.engine.versions import matching
 from trtlint.facts import Facts
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.model.errors import ModelError
-from trtlint.model.load import load
+from trtlint.model.load import Model, load
+from trtlint.settled import settle
 from trtlint.target import Flag, Target, TargetError
 
 Outcome = Literal["fires", "conditional", "silent", "unreadable", "missing"]
@@ -51,15 +61,17 @@ class Example:
     Attributes:
         line: line of the file (from 1) where its fence begins.
         expected: what it must give.
-        target: what it is built for.
-        text: the model.
+        target: what it is built for; without a version the newest that the rule applies to.
+        command: the command that it is built with, None where there is none.
+        blocks: the model, what its build left behind, or both.
         checked: whether the ONNX checker must accept it.
     """
 
     line: int
     expected: Literal["fires", "silent"]
     target: Target
-    text: str
+    command: BuildCommand | None
+    blocks: tuple[Block, ...]
     checked: bool
 
 
@@ -128,24 +140,37 @@ def _run(rule: Rule, example: Example, folder: Path) -> Result:
 
 
 def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
-    file = folder / f"{rule.id}-{example.line}.onnx"
     try:
-        proto = onnx.parser.parse_model(_HALF.sub(_bit_patterns, example.text))
-        _fill(proto.graph)
-        if example.checked:
-            onnx.checker.check_model(proto)
-        file.write_bytes(proto.SerializeToString())
-        facts = Facts(load(file))
+        model = _model(rule, example, folder)
+        build = build_of(example.blocks)
     except onnx.parser.ParseError as error:
         return "unreadable", _parse_error(error, example.line)
-    except (onnx.checker.ValidationError, ModelError) as error:
+    except (onnx.checker.ValidationError, ModelError, BuildFileError) as error:
         return "unreadable", " ".join(str(error).split())
-    report = evaluate((rule,), facts, example.target)
+    target = example.target if build is None else settle(example.target, build).target
+    if target.version is None:
+        target = replace(target, version=_newest(rule, target.product))
+    report = evaluate((rule,), Facts(model, command=example.command, build=build), target)
     if report.findings:
         return "fires", f"at {report.findings[0].sites[0].node or 'the whole model'}"
     if report.conditional:
         return "conditional", f"depends on {' '.join(report.conditional[0].depends)}"
     return "silent", ""
+
+
+def _model(rule: Rule, example: Example, folder: Path) -> Model | None:
+    text = next((block.text for block in example.blocks if block.kind == "onnx"), None)
+    if text is None:
+        return None
+    file = folder / f"{rule.id}-{example.line}.onnx"
+    # The parser knows no comments; an empty line keeps its line numbers right.
+    lines = ("" if line.lstrip().startswith("#") else line for line in text.split("\n"))
+    proto = onnx.parser.parse_model(_HALF.sub(_bit_patterns, "\n".join(lines)))
+    _fill(proto.graph)
+    if example.checked:
+        onnx.checker.check_model(proto)
+    file.write_bytes(proto.SerializeToString())
+    return load(file)
 
 
 def _bit_patterns(tensor: re.Match[str]) -> str:
@@ -187,44 +212,31 @@ def examples(rule: Rule) -> list[Example]:
     Raises:
         RuleError: see :func:`run_examples`.
     """
-    found = []
-    section = ""
-    fence: tuple[int, str] | None = None
-    text: list[str] = []
-    for number, line in enumerate(rule.body.split("\n"), rule.body_line):
-        if line.startswith("```"):
-            if fence is None:
-                fence, text = (number, line[3:].strip()), []
-                continue
-            if fence[1].split(" ")[0] == "onnx":
-                found.append(_example(rule, section, *fence, "\n".join(text)))
-            fence = None
-        elif fence is not None:
-            # The parser knows no comments; an empty line keeps its line numbers right.
-            text.append("" if line.lstrip().startswith("#") else line)
-        elif line.startswith("## "):
-            section = line[3:].strip().lower()
-    if fence is not None:
-        raise RuleError(rule.path, fence[0], "the code block is not closed")
-    return found
+    return [_example(rule, blocks) for blocks in examples_in(rule)]
 
 
-def _example(rule: Rule, section: str, line: int, info: str, text: str) -> Example:
-    if section not in _SECTIONS:
-        raise RuleError(rule.path, line, "an example must stand below '## Fires' or '## Stays silent'")
+def _example(rule: Rule, blocks: tuple[Block, ...]) -> Example:
+    first = blocks[0]
+    if first.section not in _SECTIONS:
+        raise RuleError(rule.path, first.line, "an example must stand below '## Fires' or '## Stays silent'")
     try:
-        words = shlex.split(info)[1:]
-        target = _target(rule, [word for word in words if word != "unchecked"])
+        words = shlex.split(first.options)
+        target, command = _build(rule, [word for word in words if word != "unchecked"])
+        if target.version is None and first.kind == "onnx" and len(blocks) == 1:
+            target = replace(target, version=_newest(rule, target.product))
     except ValueError as error:  # of shlex and, as TargetError, of Target
-        raise RuleError(rule.path, line, f"example: {error}") from None
-    return Example(line, _SECTIONS[section], target, text, "unchecked" not in words)
+        raise RuleError(rule.path, first.line, f"example: {error}") from None
+    return Example(first.line, _SECTIONS[first.section], target, command, blocks, "unchecked" not in words)
 
 
-def _target(rule: Rule, words: list[str]) -> Target:
-    """The target that options as on the command line describe."""
+def _build(rule: Rule, words: list[str]) -> tuple[Target, BuildCommand | None]:
+    """The target and the command that options as on the command line describe."""
     product: Product = "tensorrt" if "tensorrt" in rule.applies else "tensorrt-rtx"
     version: str | None = None
     gpu: str | None = None
+    previous: str | None = None
+    plugins: frozenset[str] | None = None
+    command: BuildCommand | None = None
     flags: dict[bool, set[Flag]] = {True: set(), False: set()}
     rest = iter(words)
     for word in rest:
@@ -232,6 +244,15 @@ def _target(rule: Rule, words: list[str]) -> Target:
             product, version = "tensorrt" if word == "--trt" else "tensorrt-rtx", next(rest, "")
         elif word == "--gpu":
             gpu = next(rest, "")
+        elif word == "--plugins":
+            plugins = frozenset(next(rest, "").split(",")) - {""}
+        elif word == "--from":
+            previous = next(rest, "")
+        elif word == "--build":
+            text = next(rest, "")
+            command = next(find_commands(text), None)
+            if command is None:
+                raise TargetError(f"--build {text!r} is no trtexec command")
         else:
             on = not word.startswith("--no-")
             name = word[2 if on else 5 :]
@@ -239,13 +260,20 @@ def _target(rule: Rule, words: list[str]) -> Target:
             if flag is None:
                 raise TargetError(f"unknown option {word!r}")
             flags[on].add(flag)
-    if version is None:
-        version = _newest(rule, product)
-    return Target(product, version, None, gpu, frozenset(flags[True]), frozenset(flags[False]))
+    target = Target(
+        product=product,
+        version=version,
+        gpu=gpu,
+        asked=frozenset(flags[True]),
+        refused=frozenset(flags[False]),
+        previous=previous,
+        plugins=plugins,
+    )
+    return target if command is None else target.completed(command.switches), command
 
 
 def _newest(rule: Rule, product: Product) -> str:
-    versions = matching(product, rule.applies[product])
+    versions = matching(product, rule.applies[product]) if product in rule.applies else ()
     if not versions:
         raise TargetError(f"the rule applies to no known release of {PRODUCTS[product]}; give --trt or --rtx")
     return str(versions[-1])

@@ -18,7 +18,7 @@ no False.  Division by zero and an index beyond the end give unknown as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,23 +28,55 @@ from trtlint.engine.operations import Code
 from trtlint.engine.syntax import ExpressionError, parse
 from trtlint.engine.truth import Truth, Unknown
 
-__all__ = ["Expression", "ExpressionError", "compile_expression"]
+__all__ = ["Expression", "ExpressionError", "Scope", "compile_expression"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Expression:
-    """A compiled expression.
+Scope = Mapping[str, Any]
+"""The names that an expression may use, each with its type: a class or another annotation."""
 
-    Attributes:
-        text: as it was written.
-        kinds: the types its value can have.
-        names: the names it reads.
-    """
 
-    text: str
+@dataclass(frozen=True, slots=True)
+class _Compiled:
     kinds: Kinds
     names: frozenset[str]
     code: Code
+
+
+class Expression:
+    """An expression, compiled when it is first needed.
+
+    Most rules have nothing to look at in a given model, and compiling all their conditions would
+    cost more than the lint of a small one.  :meth:`check` compiles at once.
+    """
+
+    __slots__ = ("_compiled", "_condition", "_scope", "text")
+
+    def __init__(self, text: str, scope: Callable[[], Scope], *, condition: bool = False) -> None:
+        """Take the text as it was written; ``condition`` is whether it must be true or false."""
+        self.text = text
+        self._scope = scope
+        self._condition = condition
+        self._compiled: _Compiled | None = None
+
+    def check(self) -> Expression:
+        """Compile now.
+
+        Raises:
+            ExpressionError: a syntax error, something that the language does not have, a name or
+                field that does not exist, or types that do not go together.
+        """
+        self._ready()
+        return self
+
+    @property
+    def kinds(self) -> Kinds:
+        """The types that the value can have."""
+        return self._ready().kinds
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that it reads."""
+        return self._ready().names
 
     def truth(self, names: Mapping[str, object]) -> Truth:
         """Whether the condition holds.
@@ -53,28 +85,27 @@ class Expression:
         :class:`~trtlint.model.values.Constants` of the graph, without which ``const`` is unknown.
         A value that is no truth value, as a field of no declared type can be, is unknown.
         """
-        found = self.code(names)
+        found = self._ready().code(names)
         return found if isinstance(found, bool | Unknown) else Unknown()
 
     def value(self, names: Mapping[str, object]) -> object:
         """The value, None where it is unknown; ``names`` as for :meth:`truth`."""
-        found = self.code(names)
+        found = self._ready().code(names)
         return None if isinstance(found, Unknown) else found
 
+    def _ready(self) -> _Compiled:
+        if self._compiled is None:
+            tree = parse(self.text)
+            compiler = Compiler(self.text, self._scope())
+            kinds, code = compiler.condition(tree) if self._condition else compiler.visit(tree)
+            self._compiled = _Compiled(kinds, frozenset(compiler.used), code)
+        return self._compiled
 
-def compile_expression(text: str, scope: Mapping[str, Any], *, condition: bool = False) -> Expression:
-    """Check and compile an expression.
 
-    Args:
-        text: the expression; it may span several lines.
-        scope: the names it may use, each with its type: a class or another annotation.
-        condition: whether the result must be true or false.
+def compile_expression(text: str, scope: Scope, *, condition: bool = False) -> Expression:
+    """Check and compile an expression; it may span several lines.
 
     Raises:
-        ExpressionError: a syntax error, something that the language does not have, a name or field
-            that does not exist, or types that do not go together.
+        ExpressionError: as :meth:`Expression.check`.
     """
-    tree = parse(text)
-    compiler = Compiler(text, scope)
-    kinds, code = compiler.condition(tree) if condition else compiler.visit(tree)
-    return Expression(text, kinds, frozenset(compiler.used), code)
+    return Expression(text, lambda: scope, condition=condition).check()

@@ -61,7 +61,12 @@ _BASE: Mapping[Any, Kinds] = {
 
 # The graph's own classes set these in __init__, where annotations cannot be read from outside.
 _ATTRIBUTES: Mapping[type, Mapping[str, Kinds]] = {
-    Value: {"name": TEXT, "is_input": TRUTH, "is_output": TRUTH},
+    Value: {
+        "name": TEXT,
+        "is_input": TRUTH,
+        "is_output": TRUTH,
+        "producer": (Kind("record", cls=Node),),
+    },
     Node: {"path": TEXT, "op": TEXT, "domain": TEXT, "scope": TEXT},
 }
 

@@ -9,15 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from trtlint.facts.base import Refusal
 from trtlint.model.origin import Source
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["confirmed", "high", "medium", "low"]
+Standing = Literal["confirmed", "refuted", "open"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """From the gravest to the mildest."""
 CONFIDENCES: tuple[Confidence, ...] = ("confirmed", "high", "medium", "low")
 """From the surest to the least sure."""
+
+SUPPRESS_KEY = "trtlint.suppress"
+"""The key of a model's ``metadata_props`` under which it carries suppressions of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,32 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class Suppression:
+    """Why a finding is known and accepted.
+
+    ``kind`` says where that was written: in the configuration, in the model's own metadata, or in a
+    baseline.  ``where`` names the file (for a model, the model).  ``reason`` is the user's sentence;
+    a baseline gives none and leaves it empty.  ``expires`` is an ISO date, None for no end.
+    """
+
+    kind: Literal["configuration", "model", "baseline"]
+    where: str
+    reason: str = ""
+    expires: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """An entry of a baseline for which the model no longer has a site."""
+
+    rule: str
+    fingerprint: str
+    """The site's fingerprint."""
+    place: str
+    """Module path or node as it was when the baseline was written; empty for the whole model."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One risk, at one or more sites."""
 
@@ -73,6 +104,16 @@ class Finding:
     """The options that would settle a conditional finding, such as ``--fp16``."""
     evidence: tuple[str, ...] = ()
     """Witnesses in words: the node with its type, a log line, an engine layer."""
+    refusal: Refusal | None = None
+    """What TensorRT says of it, where it is about a model that cannot be built."""
+    suppression: Suppression | None = None
+    """Why it is in ``ModelReport.suppressed``; None everywhere else."""
+    standing: Standing = "open"
+    """Whether a build that was read shows it too, or shows that it does not hold."""
+    ms: float | None = None
+    """Measured milliseconds that the layers of its places take in one run; None without a profile."""
+    share: float | None = None
+    """Their share of the time of all layers, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +144,24 @@ class ModelReport:
     """Findings that hold only if something not given about the target is true."""
     errors: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
-    """What limited the lint without stopping it, such as a missing external data file."""
+    """What limited the lint without stopping it, such as a missing external data file; and
+    suppressions in the model that have expired or that nothing needs."""
+    suppressed: tuple[Finding, ...] = ()
+    """Findings that are accepted, each with its ``suppression``: reported and counted apart, and
+    without a say in the exit code.  A finding of which only some sites are accepted is here with
+    these and in ``findings`` with the others; both parts have its fingerprint.  One with ``depends``
+    is conditional."""
+    gone: tuple[Gone, ...] = ()
+    """What the baseline holds for this model and the model has for none of the targets; the same in
+    the report of each target."""
+    suppress: str = ""
+    """What the model's metadata holds under :data:`SUPPRESS_KEY`, as written."""
+    withheld: int = 0
+    """How many findings were left out because they are less sure than ``--min-confidence``."""
+    data_files: tuple[str, ...] = ()
+    """Files with external data that the model names, relative to its folder."""
+    skipped: bool = False
+    """Whether the file was not linted without that being an error (a Git LFS pointer); a note says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +169,6 @@ class Report:
     """The result of one run: a report a model and target, in the order asked for."""
 
     models: tuple[ModelReport, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    """What concerns the run and no single model: suppressions in the configuration that have expired
+    or that nothing needs, and models that only the baseline knows."""

@@ -49,13 +49,14 @@ class Fingerprints:
         self._constants = model.constants
         self._upstream: dict[tuple[Node, int], str] = {}
 
-    def describe(self, rule: str, kind: str, node: Node | None) -> str:
+    def describe(self, rule: str, kind: str, node: Node | None, place: str = "") -> str:
         """What is said of a place before equal ones are numbered: 16 hex digits.
 
-        ``node`` is None for a place that no operator marks, such as an input of the graph.
+        ``node`` is None for a place that no operator marks, such as an input of the graph; its name,
+        if it has one, is then all that tells it from others.
         """
         if node is None:
-            return digest(rule, kind)
+            return digest(rule, kind, place) if place else digest(rule, kind)
         # Never a module path from the node's name, as the TorchScript exporter writes it there.
         module = _DIGITS.sub("*", origin(self._model, node).stable_module or "")
         return digest(rule, kind, module, node.scope and "body", self._operators(node, _RADIUS))

@@ -51,14 +51,14 @@ class Item:
             raise FrontMatterError(f"{what} is empty", self.line)
         return self.value
 
-    def choice(self, what: str, choices: Iterable[str]) -> str:
-        """The text of a scalar that is one of a few words.
+    def choice(self, what: str, choices: Iterable[str] | None) -> str:
+        """The text of a scalar that is one of a few words, any word where ``choices`` is None.
 
         Raises:
             FrontMatterError: it is something else; the message names the nearest word.
         """
-        text, words = self.text(what), tuple(choices)
-        if text not in words:
+        text, words = self.text(what), None if choices is None else tuple(choices)
+        if words is not None and text not in words:
             raise FrontMatterError(f"{what}: unknown {text!r}{nearest(text, words)}", self.line)
         return text
 

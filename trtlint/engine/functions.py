@@ -7,16 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 
 from trtlint.engine.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
 from trtlint.engine.truth import Unknown, both, either
 from trtlint.model.graph import DTYPES, Value
+from trtlint.model.symbolic import dimensions
 
 if TYPE_CHECKING:
     from trtlint.model.values import Constants
 
 UNKNOWN = Unknown()
+_MOST_VISITED = 500
+"""Values that one call looks at upstream, so that no expression costs more than its model is long."""
 _VALUE: Kinds = (Kind("record", cls=Value),)
 _MANY: Kinds = (Kind("tuple"), Kind("text"), Kind("mapping"))
 _TUPLE: Kinds = (Kind("tuple"),)
@@ -70,6 +74,85 @@ def _attribute(_: object, value: Value, name: str) -> object:
     return None if isinstance(found, onnx.TensorProto | onnx.GraphProto) else found
 
 
+def _initializer(constants: Constants | None, value: Value) -> object:
+    if value.initializer is not None:
+        return True
+    node = value.producer
+    if node is None or node.op != "Constant" or node.domain:
+        return False
+    return constants is None or constants.stored(value) is not None or constants.array(value) is not None
+
+
+def _constant(constants: Constants | None, value: Value) -> object:
+    if constants is None:
+        return None
+    array = constants.array(value)
+    return constants.foldable(value) or (array is not None and not np.ma.is_masked(array))
+
+
+def _stored(constants: Constants | None, value: Value) -> object:
+    node = value.producer
+    while node is not None and node.op in ("Identity", "Cast") and not node.domain:
+        before = node.input(0)
+        if before is None:
+            break
+        value, node = before, before.producer
+    return _initializer(constants, value)
+
+
+def _fed(_: object, value: Value) -> object:
+    found: dict[str, None] = {}
+    queue, seen = [value], {value}
+    while queue:
+        value = queue.pop()
+        node = value.producer
+        if value.is_input and value.dtype is not None:
+            found[value.dtype] = None
+        if node is None or node.op in ("Shape", "Size"):
+            continue
+        for before in node.inputs:
+            if before is not None and before not in seen:
+                if len(seen) > _MOST_VISITED:
+                    return None
+                seen.add(before)
+                queue.append(before)
+    return tuple(found)
+
+
+def _broadcasts(constants: Constants | None, a: Value, b: Value) -> object:
+    if constants is None:
+        return None
+    left, right = dimensions(a, constants), dimensions(b, constants)
+    if left is None or right is None:
+        return None
+    pairs = zip(reversed(left), reversed(right), strict=False)
+    sizes = ((m, n) for m, n in pairs if isinstance(m, int) and isinstance(n, int))
+    return all(m == n or m == 1 or n == 1 for m, n in sizes)
+
+
+def _elements(constants: Constants | None, value: Value) -> object:
+    array = None if constants is None else constants.array(value)
+    if array is None or array.dtype.kind not in "fiub":
+        return None
+    return tuple(array.reshape(-1).tolist())
+
+
+def _dtypes(_: object, values: tuple[Any, ...]) -> object:
+    return tuple(value.dtype for value in values if isinstance(value, Value))
+
+
+def _static(_: object, value: Value) -> object:
+    return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
+
+
+def _default(_: object, x: object, otherwise: object) -> object:
+    return otherwise if isinstance(x, Unknown) else x
+
+
+def _lower(_: object, x: str) -> object:
+    return x.lower()
+
+
 def _known(_: object, x: object) -> bool:
     return not isinstance(x, Unknown)
 
@@ -113,6 +196,8 @@ def _all(_: object, xs: Any) -> object:
 
 
 _DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
+_DTYPES: Kinds = (Kind("tuple", items=_DTYPE),)
+_NUMBERS: Kinds = (Kind("tuple", items=NUMBER),)
 _TRUTHS: Kinds = (Kind("tuple", items=TRUTH),)
 
 FUNCTIONS: Mapping[str, Function] = {
@@ -149,6 +234,63 @@ FUNCTIONS: Mapping[str, Function] = {
         ANYTHING,
         _attribute,
     ),
+    "initializer": Function(
+        "initializer(v)",
+        "whether v is stored in the file, as an initializer or by a Constant operator",
+        (_VALUE,),
+        TRUTH,
+        _initializer,
+    ),
+    "stored": Function(
+        "stored(v)",
+        "whether v is stored in the file, directly or behind Identity and Cast",
+        (_VALUE,),
+        TRUTH,
+        _stored,
+    ),
+    "fed": Function(
+        "fed(v)",
+        "the element types of the inputs of the model whose data (not shapes) v is computed from",
+        (_VALUE,),
+        _DTYPES,
+        _fed,
+    ),
+    "constant": Function(
+        "constant(v)",
+        "whether v depends on stored tensors and static shapes only, whatever is fed",
+        (_VALUE,),
+        TRUTH,
+        _constant,
+    ),
+    "elements": Function(
+        "elements(v)",
+        "the numbers that v holds whatever is fed, as a flat tuple; unknown for large tensors",
+        (_VALUE,),
+        _NUMBERS,
+        _elements,
+    ),
+    "broadcasts": Function(
+        "broadcasts(v, w)",
+        "whether the shapes of v and w can be broadcast, as far as their sizes are in the file",
+        (_VALUE, _VALUE),
+        TRUTH,
+        _broadcasts,
+    ),
+    "dtypes": Function(
+        "dtypes(vs)", "the element types of several values, such as inputs", (_TUPLE,), _DTYPES, _dtypes
+    ),
+    "static": Function(
+        "static(v)", "whether the file has the size of every dimension of v", (_VALUE,), TRUTH, _static
+    ),
+    "default": Function(
+        "default(x, otherwise)",
+        "x, or otherwise where x is unknown, such as an attribute that was left out",
+        (ANYTHING, ANYTHING),
+        ANYTHING,
+        _default,
+        sees_unknown=True,
+    ),
+    "lower": Function("lower(x)", "a text in lower case", (TEXT,), TEXT, _lower),
     "known": Function("known(x)", "whether x is known", (ANYTHING,), TRUTH, _known, sees_unknown=True),
     "given": Function(
         "given(x)",

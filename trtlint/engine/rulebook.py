@@ -7,20 +7,23 @@ plays - is an error with file and line.  It is never a rule that silently never 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Literal, get_args
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from trtlint import facts
-from trtlint.engine.expression import Expression, ExpressionError, compile_expression
+from trtlint.build.patterns import pattern_names
+from trtlint.engine.expression import Expression, ExpressionError, Scope
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, nearest, split
 from trtlint.engine.pattern import Pattern, PatternError
 from trtlint.engine.scope import scope_of_kind, scope_of_pattern
-from trtlint.engine.template import Template, compile_template
+from trtlint.engine.template import Template, template
+from trtlint.engine.witness import Witnesses, read_witnesses
 from trtlint.knowledge.releases import PRODUCTS, Product
 
 PATTERN = "pattern"
@@ -35,6 +38,9 @@ EVIDENCE: Mapping[str, bool] = {
 }
 """What a rule can rest on, and whether that is enough for high confidence."""
 
+Concern = Literal["graph", "command", "code"]
+"""What a rule is about: the model, the command that builds it, or the program that runs the engine."""
+
 _MAX_BYTES = 256 * 1024
 _ID = re.compile(r"[A-Z]{2,5}[0-9]{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -43,7 +49,8 @@ _URL = re.compile(r"https://[^\s/]+\.[^\s/]+(/\S*)?")
 
 _KEYS = (
     *("id", "name", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
-    *("severity_when", "message", "advice", "references"),
+    *("severity_when", "message", "advice", "references", "concerns", "witness"),
+    "yields",
 )
 _REQUIRED = ("id", "name", "severity", "since", "evidence", "find", "message", "advice", "references")
 
@@ -94,6 +101,10 @@ class Rule:
         message: the first line of the finding.
         advice: in the order of the file.
         references: public URLs.
+        concerns: what has to change where the rule holds.
+        witness: what a build says that confirms or refutes it.
+        yields: ids of rules to which a place is left where they have a finding; they are about the
+            model, and this one about its build.
         path: the file.
         body: the documentation, Markdown.
         body_line: line of the file where ``body`` begins.
@@ -113,6 +124,9 @@ class Rule:
     message: Template
     advice: tuple[Advice, ...]
     references: tuple[str, ...]
+    concerns: Concern
+    witness: Witnesses
+    yields: frozenset[str]
     path: Path
     body: str
     body_line: int
@@ -168,28 +182,50 @@ def rule_files(path: Path) -> list[Path]:
     return [path]
 
 
+def load_builtin() -> Rulebook:
+    """The rules that come with trtlint.
+
+    Their expressions are compiled when they are first needed: the tests have checked them, and
+    a run needs few of them.
+    """
+    return _load([builtin_rules()], checked=False)
+
+
 def load_rules(paths: Iterable[Path]) -> Rulebook:
-    """Load all rules of folders or files.
+    """Load and check all rules of folders or files.
 
     Raises:
         RuleError: a file is wrong, or two rules have one id or name.
     """
-    rules: dict[Path, Rule] = {}
+    return _load(paths, checked=True)
+
+
+def with_builtin(paths: Iterable[Path]) -> Rulebook:
+    """The rules that come with trtlint, and those of folders or files, which are checked.
+
+    Raises:
+        RuleError: as :func:`load_rules`.
+    """
+    return _joined((*load_builtin(), *load_rules(paths)))
+
+
+def _load(paths: Iterable[Path], *, checked: bool) -> Rulebook:
+    files = dict.fromkeys(file for path in paths for file in rule_files(path))
+    return _joined(load_rule(file, checked=checked) for file in files)
+
+
+def _joined(rules: Iterable[Rule]) -> Rulebook:
     taken: dict[str, Rule] = {}
-    for path in paths:
-        for file in rule_files(path):
-            if file.resolve() in rules:
-                continue
-            rule = rules[file.resolve()] = load_rule(file)
-            for word in (rule.id, rule.name):
-                if word in taken:
-                    raise RuleError(file, 1, f"{word!r} is taken by {taken[word].path}")
-                taken[word] = rule
-    return Rulebook(tuple(sorted(rules.values(), key=lambda rule: rule.id)))
+    for rule in rules:
+        for word in (rule.id, rule.name):
+            other = taken.setdefault(word, rule)
+            if other is not rule and other.path.resolve() != rule.path.resolve():
+                raise RuleError(rule.path, 1, f"{word!r} is taken by {other.path}")
+    return Rulebook(tuple(sorted({rule.id: rule for rule in taken.values()}.values(), key=lambda r: r.id)))
 
 
-def load_rule(path: Path) -> Rule:
-    """Load one rule file.
+def load_rule(path: Path, *, checked: bool = True) -> Rule:
+    """Load one rule file; ``checked`` is whether its expressions are compiled at once.
 
     Raises:
         RuleError: the file cannot be read or is wrong.
@@ -200,7 +236,7 @@ def load_rule(path: Path) -> Rule:
         if len(data) > _MAX_BYTES:
             raise RuleError(path, 1, f"longer than {_MAX_BYTES} bytes")
         front, body, body_line = split(data.decode("utf-8-sig").replace("\r\n", "\n"))
-        return _Reader(path, front).rule(body, body_line)
+        return _Reader(path, front, checked).rule(body, body_line)
     except OSError as error:
         raise RuleError(path, 1, error.strerror or str(error)) from None
     except UnicodeDecodeError as error:
@@ -213,13 +249,14 @@ def load_rule(path: Path) -> Rule:
 class _Reader:
     """Reads the front matter of one file; every method raises FrontMatterError with the line."""
 
-    def __init__(self, path: Path, front: Item) -> None:
+    def __init__(self, path: Path, front: Item, checked: bool) -> None:
         self.path = path
+        self.checked = checked
         self.front = front.mapping("front matter", _KEYS)
         for key in _REQUIRED:
             if key not in self.front:
                 raise FrontMatterError(f"the key {key!r} is missing", front.line)
-        self.scope: Mapping[str, Any] = {}
+        self.scope: Callable[[], Scope] = dict
 
     def rule(self, body: str, body_line: int) -> Rule:
         """The whole rule."""
@@ -228,7 +265,7 @@ class _Reader:
         name = _matching(front["name"], "name", _NAME, "words in lower case joined with '-'")
         if self.path.name != f"{id_}-{name}.md":
             raise FrontMatterError(f"the file must be called {id_}-{name}.md", front["id"].line)
-        find, pattern, roles = self._find()
+        find, pattern = self._find()
         where = front.get("where")
         return Rule(
             id=id_,
@@ -240,18 +277,31 @@ class _Reader:
             find=find,
             pattern=pattern,
             where=None if where is None else self._condition(where, "where"),
-            mark=self._mark(roles),
+            mark=self._mark(find, pattern),
             severity_when=self._severity_when(),
             message=self._template(front["message"], "message"),
             advice=tuple(self._advice(item) for item in front["advice"].items("advice")),
             references=self._references(),
+            concerns=self._concerns(),
+            witness=read_witnesses(
+                self.front.get("witness"),
+                self._condition_on,
+                self._text_on,
+                pattern_names() if self.checked else None,
+            ),
+            yields=self._yields(),
             path=self.path,
             body=body,
             body_line=body_line,
         )
 
-    def _find(self) -> tuple[str, Pattern | None, Mapping[str, str]]:
-        """The kind, the pattern, the roles that can be marked; sets the scope of expressions."""
+    def _yields(self) -> frozenset[str]:
+        item = self.front.get("yields")
+        ids = () if item is None else item.items("yields")
+        return frozenset(_matching(id_, "yields", _ID, "the ids of rules") for id_ in ids)
+
+    def _find(self) -> tuple[str, Pattern | None]:
+        """The kind and the pattern; sets the scope of expressions."""
         known = (*facts.kinds(), PATTERN)
         find = self.front["find"].choice("find", known)
         match = self.front.get("match")
@@ -262,22 +312,35 @@ class _Reader:
                 pattern = Pattern.compile(match.text("match"))
             except PatternError as error:
                 raise FrontMatterError(f"match: {error.message}", match.line + error.line - 1) from None
-            self.scope = scope_of_pattern(pattern)
-            return find, pattern, {name: name for name in pattern.outputs}
+            self.scope = partial(scope_of_pattern, pattern)
+            return find, pattern
         if match is not None:
             raise FrontMatterError("'match' goes with 'find: pattern' only", match.line)
-        self.scope = scope_of_kind(find)
-        return find, None, facts.fact_class(find).roles
+        self.scope = partial(scope_of_kind, find)
+        return find, None
 
     def _condition(self, item: Item, what: str) -> Expression:
+        return self._compiled(item, what, self.scope)
+
+    def _condition_on(self, item: Item, what: str, kind: str) -> Expression:
+        return self._compiled(item, what, partial(scope_of_kind, kind))
+
+    def _text_on(self, item: Item, what: str, kind: str) -> Template:
+        return self._filled(item, what, partial(scope_of_kind, kind))
+
+    def _compiled(self, item: Item, what: str, scope: Callable[[], Scope]) -> Expression:
+        expression = Expression(item.text(what).strip(), scope, condition=True)
         try:
-            return compile_expression(item.text(what).strip(), self.scope, condition=True)
+            return expression.check() if self.checked else expression
         except ExpressionError as error:
             raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
 
     def _template(self, item: Item, what: str) -> Template:
+        return self._filled(item, what, self.scope)
+
+    def _filled(self, item: Item, what: str, scope: Callable[[], Scope]) -> Template:
         try:
-            return compile_template(" ".join(item.text(what).split()), self.scope)
+            return template(" ".join(item.text(what).split()), scope, check=self.checked)
         except ExpressionError as error:
             raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
 
@@ -290,10 +353,11 @@ class _Reader:
             raise FrontMatterError("applies: name a product, or leave the key out", item.line)
         return ranges
 
-    def _mark(self, roles: Mapping[str, str]) -> Mapping[str, Template | None]:
+    def _mark(self, find: str, pattern: Pattern | None) -> Mapping[str, Template | None]:
         item = self.front.get("mark")
         if item is None:
             return {}
+        roles = self._roles(find, pattern)
         if isinstance(item.value, dict):
             labels = item.mapping("mark", roles)
             return {
@@ -301,6 +365,12 @@ class _Reader:
                 for role, label in labels.items()
             }
         return {role.choice("mark", roles): None for role in item.items("mark")}
+
+    def _roles(self, find: str, pattern: Pattern | None) -> tuple[str, ...] | None:
+        """The roles that can be marked, None where that is not to be checked."""
+        if not self.checked:
+            return None
+        return pattern.outputs if pattern is not None else tuple(facts.fact_class(find).roles)
 
     def _severity_when(self) -> tuple[tuple[Expression, Severity], ...]:
         item = self.front.get("severity_when")
@@ -324,6 +394,11 @@ class _Reader:
             do=self._template(fields["do"], "advice do"),
             fix=None if fix is None else _matching(fix, "fix", _NAME, "words joined with '-'"),
         )
+
+    def _concerns(self) -> Concern:
+        item = self.front.get("concerns")
+        text = "graph" if item is None else item.choice("concerns", get_args(Concern))
+        return next(concern for concern in get_args(Concern) if concern == text)
 
     def _references(self) -> tuple[str, ...]:
         items = self.front["references"].items("references")

@@ -44,7 +44,7 @@ def scope_of(rule: Rule) -> Mapping[str, Any]:
 
 
 def _common() -> Mapping[str, Any]:
-    return {"target": Target, "model": fact_class("model")}
+    return {"target": Target, "model": fact_class("model"), "build": fact_class("build")}
 
 
 def operands(expression: Expression) -> list[str]:

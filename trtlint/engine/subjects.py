@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+from trtlint.engine.functions import FUNCTIONS
 from trtlint.engine.pattern import Match
 from trtlint.engine.rulebook import Rule
 from trtlint.engine.scope import field_names, required
 from trtlint.facts import Facts
-from trtlint.facts.base import Step
+from trtlint.facts.base import Fact, Refusal, Step
+from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
 from trtlint.target import Target
+
+_SEES_UNKNOWN = tuple(f"{name}(" for name, function in FUNCTIONS.items() if function.sees_unknown)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +37,17 @@ class Subject:
     chain: tuple[Step, ...]
     values: Mapping[str, object]
     others: tuple[Subject, ...] = ()
+    applies: Mapping[Product, str] | None = None
+    """The versions that the fact is true for, None for all."""
+    refusal: Refusal | None = None
+    fact: Fact | None = None
+    """The fact that it is, None for a match of a pattern."""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The node that a report names and those of the block, without repeats."""
+        own = () if self.node is None else (self.node,)
+        return tuple(dict.fromkeys((*own, *(step.node for step in self.chain))))
 
     def names(self, target: Target) -> Mapping[str, object]:
         """Every name that expressions can use, with its value."""
@@ -49,12 +64,34 @@ def subjects(rule: Rule, facts: Facts) -> Iterator[Subject]:
         yield _of_match(rule, match, facts)
 
 
-def candidates(rule: Rule, facts: Facts) -> Iterator[Subject]:
-    """The subjects for which the condition of a rule may hold, in graph order.
+def candidates(rule: Rule, facts: Facts) -> Sequence[Subject]:
+    """The subjects for which the condition of a rule may hold for some target, in graph order.
 
     Where the condition demands ``op == "Conv"``, only such facts are looked at, so that the cost of
-    a rule follows what it is about and not the size of the model.
+    a rule follows what it is about and not the size of the model.  What no target can make true is
+    left out once, so that the cost of a further target follows what may be found.
     """
+    kept = _KEPT.setdefault(facts, _Kept()).candidates
+    if id(rule) not in kept:
+        possible = tuple(subject for subject in _demanded(rule, facts) if _possible(rule, subject))
+        kept[id(rule)] = rule, possible
+    return kept[id(rule)][1]
+
+
+def _possible(rule: Rule, subject: Subject) -> bool:
+    """Whether the condition is not false without a target, which is then unknown in it.
+
+    What is false with an unknown is false whatever it turns out to be, unless the expression asks
+    whether something is known.
+    """
+    where = rule.where
+    if where is None or ("target" in where.names and any(word in where.text for word in _SEES_UNKNOWN)):
+        return True
+    return any(where.truth(reading.values) is not False for reading in (subject, *subject.others))
+
+
+def _demanded(rule: Rule, facts: Facts) -> Iterator[Subject]:
+    """The subjects that have the operator, or another text, which the condition demands."""
     demand = required(rule.where) if rule.pattern is None and rule.where is not None else None
     if demand is None:
         yield from subjects(rule, facts)
@@ -71,6 +108,8 @@ class _Kept:
 
     subjects: dict[tuple[str, int], Subject] = field(default_factory=dict)
     positions: dict[tuple[str, str], Mapping[str, list[int]]] = field(default_factory=dict)
+    candidates: dict[int, tuple[Rule, tuple[Subject, ...]]] = field(default_factory=dict)
+    """By the identity of a rule, which is kept beside them so that no other one gets it."""
 
 
 _KEPT: WeakKeyDictionary[Facts, _Kept] = WeakKeyDictionary()
@@ -82,7 +121,15 @@ def _subject(facts: Facts, kind: str, position: int) -> Subject:
     if (kind, position) not in kept:
         fact = facts.of(kind)[position]
         values = {name: getattr(fact, name) for name in field_names(kind)}
-        kept[kind, position] = Subject(fact.node, fact.place, fact.chain, {**values, **_common(facts)})
+        kept[kind, position] = Subject(
+            fact.node,
+            fact.place,
+            fact.chain,
+            {**values, **_common(facts)},
+            applies=fact.applies,
+            refusal=fact.refusal,
+            fact=fact,
+        )
     return kept[kind, position]
 
 
@@ -110,4 +157,5 @@ def _of_match(rule: Rule, match: Match, facts: Facts) -> Subject:
 
 def _common(facts: Facts) -> Mapping[str, object]:
     """What expressions can use whatever they are about; ``constants`` is for their functions."""
-    return {"model": facts.of("model")[0], "constants": facts.model.constants}
+    build = next(iter(facts.of("build")), None)
+    return {"model": facts.of("model")[0], "build": build, "constants": facts.model.constants}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from trtlint.engine.expression import Expression, ExpressionError, compile_expression
+from trtlint.engine.expression import Expression, ExpressionError, Scope
 from trtlint.model.graph import Node, Value
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
@@ -15,7 +14,7 @@ _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A text whose ``{expressions}`` were validated when the rule was loaded."""
+    """A text with ``{expressions}`` in it."""
 
     pieces: tuple[str | Expression, ...]
 
@@ -24,11 +23,20 @@ class Template:
         return "".join(p if isinstance(p, str) else in_words(p.value(names)) for p in self.pieces)
 
 
-def compile_template(text: str, scope: Mapping[str, Any]) -> Template:
-    """Compile a text with ``{expression}`` in it; ``{{`` and ``}}`` are braces.
+def compile_template(text: str, scope: Scope) -> Template:
+    """Check and compile a text with ``{expression}`` in it; ``{{`` and ``}}`` are braces.
 
     Raises:
         ExpressionError: an expression is wrong, or a brace has no partner.
+    """
+    return template(text, lambda: scope, check=True)
+
+
+def template(text: str, scope: Callable[[], Scope], *, check: bool) -> Template:
+    """The same, its expressions compiled when they are first needed unless ``check`` is set.
+
+    Raises:
+        ExpressionError: as :func:`compile_template`; without ``check`` for a lone brace only.
     """
     pieces: list[str | Expression] = []
     end = 0
@@ -41,8 +49,11 @@ def compile_template(text: str, scope: Mapping[str, Any]) -> Template:
         elif match[1] is None:
             raise ExpressionError(f"the brace {found!r} has no partner", match.start() + 1)
         else:
+            expression = Expression(match[1].strip(), scope)
+            pieces.append(expression)
             try:
-                pieces.append(compile_expression(match[1].strip(), scope))
+                if check:
+                    expression.check()
             except ExpressionError as error:
                 raise ExpressionError(
                     f"in {found}: {error.message}", match.start() + 1 + error.column
@@ -51,8 +62,14 @@ def compile_template(text: str, scope: Mapping[str, Any]) -> Template:
     return Template(tuple(piece for piece in pieces if piece != ""))
 
 
+_LISTED = 12
+
+
 def in_words(value: object) -> str:
-    """A value as a message prints it: numbers to four digits, tensors by type, ``?`` if unknown."""
+    """A value as a message prints it: numbers to four digits, tensors by type, ``?`` if unknown.
+
+    Of a long list the first twelve.
+    """
     match value:
         case None:
             return "?"
@@ -65,6 +82,8 @@ def in_words(value: object) -> str:
         case Value():
             return value.type_text or value.name
         case tuple() | list() | frozenset():
-            return ", ".join(map(in_words, sorted(value, key=str) if isinstance(value, frozenset) else value))
+            items = sorted(value, key=str) if isinstance(value, frozenset) else value
+            more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
+            return ", ".join(map(in_words, items[:_LISTED])) + more
         case _:
             return str(value)

@@ -1,0 +1,86 @@
+"""Findings that are kept for targets in which a rule sees no difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.engine.rules import make_rule
+from tests.graphs import facts_of, model_of
+from trtlint.engine.evaluate import evaluate
+from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.sameness import Facets
+from trtlint.facts import Facts
+from trtlint.knowledge.releases import PRODUCTS, minors
+from trtlint.target import Target
+
+MODEL = """
+< ir_version: 10, opset_import: ["" : 23, "my" : 1] >
+g (float[1,4,16,64] x, float16[1,4,16,64] h, bool[16] m) => (float[1,4,16,64] y, int64[1,N] i)
+< float[64,64] w = {}, float two = {2} >
+{
+  a = Attention (x, x, x)
+  r = MatMul (a, w)
+  p = Pow (r, two)
+  q = my.Fancy (p)
+  n = Neg (h)
+  i = NonZero (m)
+  y = Gelu (q)
+}
+"""
+
+
+def every_target() -> list[Target]:
+    lines = [(product, line) for product in PRODUCTS for line in (*minors(product), None)]
+    plain = [Target(product=product, version=line) for product, line in lines]
+    return [
+        *plain,
+        Target(version="10.8", gpu="T4"),
+        Target(version="10.8", asked=frozenset({"fp16"})),
+        Target(version="10.8", asked=frozenset({"strongly-typed"})),
+        Target(version="10.8", plugins=frozenset({"Fancy"})),
+        Target(version="10.8", plugins=frozenset()),
+    ]
+
+
+def test_what_is_kept_is_what_each_target_gives_alone() -> None:
+    rules = load_rules([builtin_rules()])
+    model = model_of(MODEL)
+    shared = Facts(model)
+    seen = set()
+    for target in every_target():
+        report = evaluate(rules, shared, target)
+        assert report == evaluate(rules, Facts(model), target), target.words
+        seen.add(tuple(finding.message for finding in report.findings))
+    assert len(seen) > 5
+
+
+@pytest.mark.parametrize(
+    ("where", "same"),
+    [
+        ('op == "Neg"', True),
+        ('op == "Neg" and target.release < (10, 9)', True),
+        ('op == "Neg" and target.release < (10, 8)', False),
+        ('op == "Neg" and target.release == (10, 7)', False),
+        ('op == "Neg" and target.release in ((10, 7), (10, 9))', False),
+        ('op == "Neg" and target.strongly_typed', True),
+    ],
+)
+def test_what_a_rule_sees_of_two_releases(tmp_path: Path, where: str, same: bool) -> None:
+    rule = make_rule(tmp_path, find="node", where=where)
+    facets = Facets()
+    one, other = (facets.of(rule, Target(version=version), True, ()) for version in ("10.7", "10.8"))
+    assert (one == other) is same
+
+
+def test_versions_of_facts_are_seen() -> None:
+    rules = load_rules([builtin_rules()])
+    facts = facts_of(MODEL)
+    ids = {
+        version: {f.rule for f in evaluate(rules, facts, Target(version=version)).findings}
+        for version in ("9.3", "10.0", "10.14")
+    }
+    assert "BLD201" in ids["9.3"] & ids["10.0"]
+    assert "BLD201" not in ids["10.14"]
+    assert "BLD213" in ids["10.14"]

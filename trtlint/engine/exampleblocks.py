@@ -1,0 +1,115 @@
+"""The fenced blocks that an example of a rule file is made of, and the build that they tell of."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from trtlint.build.build import Build, FileRead, together
+from trtlint.build.errors import BuildFileError
+from trtlint.build.layers import layers_from_json, parse_json
+from trtlint.build.log import read_log
+from trtlint.build.plan import PlanHeader
+from trtlint.build.profile import profile_from_json
+from trtlint.engine.rulebook import Rule, RuleError
+from trtlint.knowledge.releases import PRODUCTS
+
+Kind = Literal["onnx", "log", "layers", "profile", "plan"]
+_KINDS: dict[str, Kind] = {
+    "onnx": "onnx",
+    "log": "log",
+    "layers": "layers",
+    "profile": "profile",
+    "plan": "plan",
+}
+_NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One fenced block.
+
+    Attributes:
+        kind: what it holds.
+        section: the heading of second level that it stands below, in lower case.
+        line: line of the file (from 1) where its fence begins.
+        options: the words behind the kind.
+        text: what is in it.
+    """
+
+    kind: Kind
+    section: str
+    line: int
+    options: str
+    text: str
+
+
+def examples_in(rule: Rule) -> list[tuple[Block, ...]]:
+    """The blocks of each example in a rule's body, in its order.
+
+    Blocks of different kinds between which nothing stands are one example: a model and the log of
+    its build, engine layers and their times.  A model always begins an example.
+
+    Raises:
+        RuleError: a block is not closed.
+    """
+    found: list[list[Block]] = []
+    for block, apart in _blocks(rule):
+        if apart or block.kind == "onnx" or block.kind in {other.kind for other in found[-1]}:
+            found.append([])
+        found[-1].append(block)
+    return [tuple(blocks) for blocks in found]
+
+
+def _blocks(rule: Rule) -> Iterator[tuple[Block, bool]]:
+    """The blocks, each with whether it stands apart from the one before it."""
+    section, fence, apart = "", None, True
+    text: list[str] = []
+    for number, line in enumerate(rule.body.split("\n"), rule.body_line):
+        if line.startswith("```") and fence is None:
+            word, _, options = line[3:].strip().partition(" ")
+            fence, text = (number, word, options), []
+        elif line.startswith("```") and fence is not None:
+            start, word, options = fence
+            if word in _KINDS:
+                yield Block(_KINDS[word], section, start, options, "\n".join(text)), apart
+            apart, fence = word not in _KINDS, None
+        elif fence is not None:
+            text.append(line)
+        elif line.startswith("## "):
+            section, apart = line[3:].strip().lower(), True
+        elif line.strip():
+            apart = True
+    if fence is not None:
+        raise RuleError(rule.path, fence[0], "the code block is not closed")
+
+
+def build_of(blocks: Sequence[Block]) -> Build | None:
+    """The build that the blocks of an example tell of, None where it is a model only.
+
+    Raises:
+        BuildFileError: layers or times are not as TensorRT writes them.
+    """
+    files = [_read(block) for block in blocks if block.kind != "onnx"]
+    return together(files) if files else None
+
+
+def _read(block: Block) -> FileRead:
+    name, data = _NAMES[block.kind], block.text.encode()
+    if block.kind == "log":
+        return FileRead(name, read_log(io.BytesIO(data)))
+    if block.kind == "plan":
+        return FileRead(name, _plan(block.text))
+    if block.kind == "layers":
+        return FileRead(name, layers_from_json(parse_json(data)))
+    return FileRead(name, profile_from_json(parse_json(data)))
+
+
+def _plan(text: str) -> PlanHeader:
+    """What the header of an engine says, written as ``tensorrt 10.7.0``."""
+    product, _, version = text.strip().partition(" ")
+    if product not in PRODUCTS or not version:
+        raise BuildFileError("a plan is written as a product and its version, such as tensorrt 10.7.0")
+    return PlanHeader("tensorrt" if product == "tensorrt" else "tensorrt-rtx", version, None)

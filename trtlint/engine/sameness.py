@@ -1,0 +1,87 @@
+"""For which targets a rule finds the same, so that a range of versions costs little more than one.
+
+A rule sees a target through its version ranges and through the properties that its expressions read;
+two targets that agree in these get the same findings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator
+from functools import cache
+
+from trtlint.engine.expression import Expression
+from trtlint.engine.finding import Finding
+from trtlint.engine.rulebook import Rule
+from trtlint.engine.subjects import Subject
+from trtlint.engine.template import Template
+from trtlint.engine.truth import Truth
+from trtlint.model.graph import Node
+from trtlint.target import Target
+
+_COMPARED = re.compile(r"\btarget\.release\s*(?:<|<=|>|>=|==|!=)\s*\((\d+),\s*(\d+)\)")
+_TARGET = re.compile(r"\btarget\b(?:\.(\w+))?")
+
+
+@cache
+def _properties(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """The properties of the target that expressions read; an empty name stands for all of it."""
+    return tuple(sorted({name for text in texts for name in _TARGET.findall(text)}))
+
+
+@cache
+def _releases(texts: tuple[str, ...]) -> tuple[tuple[int, int], ...] | None:
+    """The releases that ``target.release`` is compared with, None if it is used in other ways too."""
+    uses = sum(name == "release" for text in texts for name in _TARGET.findall(text))
+    compared = [(int(major), int(minor)) for text in texts for major, minor in _COMPARED.findall(text)]
+    return tuple(sorted(set(compared))) if len(compared) == uses else None
+
+
+def _expressions(rule: Rule) -> Iterator[Expression]:
+    templates: list[Template] = [rule.message]
+    templates += [label for label in rule.mark.values() if label is not None]
+    for advice in rule.advice:
+        templates.append(advice.do)
+        if advice.where is not None:
+            yield advice.where
+    if rule.where is not None:
+        yield rule.where
+    for where, _ in rule.severity_when:
+        yield where
+    for template in templates:
+        yield from (piece for piece in template.pieces if isinstance(piece, Expression))
+
+
+class Facets:
+    """What rules see of targets, and what they found in one model for each such sight.
+
+    Attributes:
+        found: the findings of a rule and the nodes they are at, by what :meth:`of` gave.
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[Hashable, tuple[tuple[Finding, ...], frozenset[Node]]] = {}
+        self._texts: dict[int, tuple[Rule, tuple[str, ...]]] = {}
+
+    def of(self, rule: Rule, target: Target, applies: Truth, subjects: Iterable[Subject]) -> Hashable:
+        """All that a rule sees of a target: equal for two targets, the findings are equal as well."""
+        if id(rule) not in self._texts:
+            self._texts[id(rule)] = rule, tuple(expression.text for expression in _expressions(rule))
+        texts = self._texts[id(rule)][1]
+        seen = [_property(target, name, texts) for name in _properties(texts)]
+        ranges = [advice.applies.get(target.product) for advice in rule.advice]
+        ranges += {subject.applies.get(target.product) for subject in subjects if subject.applies is not None}
+        answers = {text: target.matches(text, target.product) for text in ranges if text is not None}
+        return id(rule), target.product, target.version is None, applies, *seen, frozenset(answers.items())
+
+
+def _property(target: Target, name: str, texts: tuple[str, ...]) -> Hashable:
+    if not name:
+        return target
+    value: Hashable = getattr(target, name)
+    if value is None:
+        return None, target.needs(name)
+    edges = _releases(texts) if name == "release" else None
+    if edges is None or target.release is None:
+        return value
+    return tuple((target.release > edge) - (target.release < edge) for edge in edges)

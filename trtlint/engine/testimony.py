@@ -1,0 +1,206 @@
+"""What a build says of the places that a rule's findings are at: see :mod:`trtlint.engine.witness`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
+
+from trtlint.engine.expression import Expression
+from trtlint.engine.finding import Standing
+from trtlint.engine.scope import field_names
+from trtlint.engine.subjects import Subject
+from trtlint.engine.witness import Shown, Verdict, Witness, Witnesses
+from trtlint.facts import Facts
+from trtlint.facts.base import Fact
+from trtlint.facts.layer import LayerFact
+from trtlint.facts.log_message import LogMessage
+from trtlint.model.graph import Node
+from trtlint.target import Target
+
+_COMMON = frozenset({"model", "build", "constants"})
+_SHORT = 160
+"""Characters of a message or a layer's name in a finding."""
+_CITED = 3
+"""Messages and layers cited at one place."""
+_CITED_IN_ALL = 6
+"""What the build says that one finding cites."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the build says, by the nodes that it says it of."""
+
+    messages: dict[Node, list[LogMessage]] = field(default_factory=dict)
+    nameless: list[LogMessage] = field(default_factory=list)
+    layers: dict[Node, list[LayerFact]] = field(default_factory=dict)
+
+
+_KNOWN: WeakKeyDictionary[Facts, _Known] = WeakKeyDictionary()
+
+
+def _known(facts: Facts) -> _Known:
+    known = _KNOWN.get(facts)
+    if known is None:
+        known = _KNOWN[facts] = _Known()
+        for message in facts.of("log_message"):
+            if isinstance(message, LogMessage):
+                for node in message.nodes:
+                    known.messages.setdefault(node, []).append(message)
+                if not message.named:
+                    known.nameless.append(message)
+        for layer in facts.of("layer"):
+            if isinstance(layer, LayerFact):
+                for node in layer.nodes:
+                    known.layers.setdefault(node, []).append(layer)
+    return known
+
+
+def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
+    """The layers of the engine that compute the block of a subject, without repeats."""
+    if isinstance(subject.fact, LayerFact):
+        return (subject.fact,)
+    known = _known(facts).layers
+    found = (layer for node in subject.nodes for layer in known.get(node, ()))
+    return tuple({id(layer): layer for layer in found}.values())
+
+
+def judge(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) -> Verdict:
+    """What the build says of one place; what confirms weighs more than what refutes."""
+    if facts.build is None:
+        return Verdict()
+    standings: tuple[tuple[Standing, tuple[Witness, ...]], ...] = (
+        ("confirmed", witnesses.confirm),
+        ("refuted", witnesses.refute),
+    )
+    for standing, asked in standings:
+        found = tuple(_testimony(asked, facts, subject, target))
+        if found:
+            return Verdict(standing, _bounded(said for said, _ in found), frozenset(at for _, at in found))
+    return Verdict("open", _bounded(_unplaced(witnesses.confirm, facts)))
+
+
+def _testimony(
+    witnesses: Iterable[Witness], facts: Facts, subject: Subject, target: Target
+) -> Iterator[tuple[str, str]]:
+    """What the witnesses say, each with the file and line of the message, empty for others."""
+    for witness in witnesses:
+        if witness.kind == "log":
+            for message in _messages(facts, subject, witness.messages):
+                names = _names(message, subject, target)
+                yield _said(witness, names, _quoted(message)), message.at
+        elif witness.where is not None:
+            for said in _holding(witness, witness.where, facts, subject, target):
+                yield said, ""
+
+
+def _holding(
+    witness: Witness, where: Expression, facts: Facts, subject: Subject, target: Target
+) -> Iterator[str]:
+    candidates: tuple[Fact, ...] = facts.of("build") if witness.kind == "build" else layers_of(facts, subject)
+    asked = [(fact, _names(fact, subject, target)) for fact in candidates]
+    truths = [where.truth(names) for _, names in asked]
+    if witness.kind == "layers" and any(truth is False for truth in truths):
+        return
+    for (fact, names), truth in zip(asked, truths, strict=True):
+        if truth is True:
+            own = layer_in_words(fact) if isinstance(fact, LayerFact) else fact.place
+            yield _said(witness, names, own)
+
+
+def _said(witness: Witness, names: Mapping[str, object], own: str) -> str:
+    return own if witness.because is None else f"{own}: {witness.because.fill(names)}"
+
+
+def _names(fact: Fact, subject: Subject, target: Target) -> dict[str, object]:
+    common = {name: value for name, value in subject.values.items() if name in _COMMON}
+    own = {name: getattr(fact, name) for name in field_names(fact.kind)}
+    return {**common, **own, "target": target}
+
+
+def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator[LogMessage]:
+    known = _known(facts).messages
+    seen: set[int] = set()
+    for node in subject.nodes:
+        for message in known.get(node, ()):
+            if message.name in names and message.line not in seen:
+                seen.add(message.line)
+                yield message
+
+
+def _unplaced(witnesses: Iterable[Witness], facts: Facts) -> Iterator[str]:
+    """Messages that would confirm, had the log said of which nodes they are."""
+    names = {name for witness in witnesses for name in witness.messages}
+    for message in _known(facts).nameless:
+        if message.name in names and message.first:
+            yield f"{_quoted(message)} (this log does not say of which nodes)"
+
+
+def shown(places: Sequence[tuple[Subject, Verdict]], facts: Facts) -> Shown:
+    """What the build says of the places of one finding, and the measured time of their blocks."""
+    words = (words for subject, verdict in places for words in (*_citation(subject), *verdict.evidence))
+    said = bounded(words, _CITED_IN_ALL)
+    layers = {id(layer): layer for subject, _ in places for layer in layers_of(facts, subject)}
+    timed = [layer for layer in layers.values() if layer.ms is not None and layer.share is not None]
+    if not timed:
+        return Shown(said)
+    ms = sum(layer.ms or 0.0 for layer in timed)
+    share = sum(layer.share or 0.0 for layer in timed)
+    return Shown((*said, _time(timed, ms, share)), ms, share)
+
+
+def _time(timed: Sequence[LayerFact], ms: float, share: float) -> str:
+    """``layer conv1: 18 % of 4.1 ms``; of several layers, how many and the slowest."""
+    total = f"{in_percent(share)} of {milliseconds(ms / share)}" if share else milliseconds(ms)
+    slowest = max(timed, key=lambda layer: layer.ms or 0.0)
+    if len(timed) == 1:
+        return f"layer {shortened(slowest.name)}: {total}"
+    return f"{len(timed)} layers: {total}, most of it in {shortened(slowest.name)}"
+
+
+def _citation(subject: Subject) -> Iterator[str]:
+    """Where a build says what a fact of it states: file, line and message."""
+    if isinstance(subject.fact, LogMessage):
+        yield _quoted(subject.fact)
+
+
+def _bounded(words: Iterable[str]) -> tuple[str, ...]:
+    return bounded(words, _CITED)
+
+
+def _quoted(message: LogMessage) -> str:
+    """A message with file and line, its own lines joined: the reason is often on the second."""
+    return f"{message.at}: {shortened(' '.join(message.message.split()))}"
+
+
+def bounded(words: Iterable[str], most: int) -> tuple[str, ...]:
+    """The first few of some sentences without repeats; the last of them says how many were left out."""
+    found = tuple(dict.fromkeys(words))
+    if len(found) <= most:
+        return found
+    return (*found[: most - 1], f"{found[most - 1]} (+{len(found) - most} more)")
+
+
+def layer_in_words(layer: LayerFact) -> str:
+    """A layer as a finding cites it: its name, type and share of the time."""
+    parts = [f"layer {shortened(layer.name)}"]
+    if layer.precision:
+        parts.append(f" ({layer.precision})")
+    if layer.ms is not None and layer.share is not None:
+        parts.append(f", {in_percent(layer.share)} ({milliseconds(layer.ms)})")
+    return "".join(parts)
+
+
+def shortened(text: str) -> str:
+    """A text cut where it is too long for a line."""
+    return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
+
+
+def in_percent(share: float) -> str:
+    """A share of the time in words."""
+    return f"{share * 100:.0f} %" if share >= 0.095 else f"{share * 100:.1f} %"
+
+
+def milliseconds(ms: float) -> str:
+    """A time in words."""
+    return f"{ms:.3g} ms"

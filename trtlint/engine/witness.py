@@ -1,0 +1,133 @@
+"""Witnesses: what the build of a model says for or against a finding about its graph.
+
+A rule names them in its front matter::
+
+    witness:
+      confirm:
+        - log: [norm_fp16, norm_overflow]
+        - layer: attention
+      refute:
+        - layers: precision == "f32"
+          because: "the norm runs in FP32: {name}"
+
+``log`` are messages by name: one that names a node of the block is a witness.  ``layer`` is an
+expression over the ``layer`` fact: one layer with a node of the block for which it holds is a
+witness.  ``layers`` is the same, and must be false of no other layer of the block.  ``build`` is an
+expression over the ``build`` fact.  ``because`` is the sentence that the finding shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from trtlint.engine.expression import Expression
+from trtlint.engine.finding import Standing
+from trtlint.engine.frontmatter import FrontMatterError, Item
+from trtlint.engine.template import Template
+
+Kind = Literal["log", "layer", "layers", "build"]
+_FACTS: Mapping[Kind, str] = {
+    "log": "log_message",
+    "layer": "layer",
+    "layers": "layer",
+    "build": "build",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """One kind of thing that a build may say.
+
+    Attributes:
+        kind: what is asked.
+        messages: names of log messages.
+        where: the condition on a layer or the build.
+        because: the sentence that the finding shows, None for the message or layer itself.
+    """
+
+    kind: Kind
+    messages: frozenset[str]
+    where: Expression | None
+    because: Template | None
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """What confirms and what refutes a rule's findings."""
+
+    confirm: tuple[Witness, ...] = ()
+    refute: tuple[Witness, ...] = ()
+
+
+Compile = Callable[[Item, str, str], Expression]
+"""Compiles the condition in an item, named in errors, over a kind of fact."""
+CompileText = Callable[[Item, str, str], Template]
+"""The same of a text with expressions in it."""
+
+
+def read_witnesses(
+    item: Item | None, condition: Compile, text: CompileText, messages: Iterable[str] | None
+) -> Witnesses:
+    """The ``witness`` entry of a rule; ``messages`` are the names of log messages, None for any.
+
+    Raises:
+        FrontMatterError: it has another form than documented here.
+    """
+    if item is None:
+        return Witnesses()
+    sides = item.mapping("witness", ("confirm", "refute"))
+    found = {
+        side: tuple(_read(entry, condition, text, messages) for entry in entries.items(f"witness {side}"))
+        for side, entries in sides.items()
+    }
+    return Witnesses(found.get("confirm", ()), found.get("refute", ()))
+
+
+def _read(item: Item, condition: Compile, text: CompileText, known: Iterable[str] | None) -> Witness:
+    fields = item.mapping("witness", (*_FACTS, "because"))
+    kinds = [kind for kind in _FACTS if kind in fields]
+    if len(kinds) != 1:
+        raise FrontMatterError("a witness is one of 'log', 'layer', 'layers' and 'build'", item.line)
+    kind, because = kinds[0], fields.get("because")
+    what = f"witness {kind}"
+    messages = []
+    if kind == "log":
+        messages = [entry.choice(what, known) for entry in fields[kind].items(what)]
+    return Witness(
+        kind=kind,
+        messages=frozenset(messages),
+        where=None if kind == "log" else condition(fields[kind], what, _FACTS[kind]),
+        because=None if because is None else text(because, "witness because", _FACTS[kind]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the build says of one place.
+
+    Attributes:
+        standing: whether it shows the finding too, shows that it does not hold, or neither.
+        evidence: its words for that, each with file and line or layer.
+        cited: file and line of the messages among these.
+    """
+
+    standing: Standing = "open"
+    evidence: tuple[str, ...] = ()
+    cited: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a build says of a finding, and the measured time of its blocks.
+
+    Attributes:
+        words: what it says, each with file and line or layer.
+        ms: milliseconds that the layers of the blocks take in one run, None where they were not measured.
+        share: their share of the time of all layers, 0 to 1.
+    """
+
+    words: tuple[str, ...] = ()
+    ms: float | None = None
+    share: float | None = None
