@@ -1,0 +1,49 @@
+"""What is not shown is still counted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.report import handmade
+from trtlint.engine.finding import Gone, Suppression
+from trtlint.report.accepted import Accepted, gone_notes
+
+BY_TEAM = Suppression("configuration", "trtlint.toml: suppress[0]", "measured")
+BY_MODEL = Suppression("model", "vit.onnx", "measured")
+KNOWN = Suppression("baseline", "baseline.json")
+
+
+def test_findings_are_counted_once_for_all_targets_and_by_why_they_are_accepted() -> None:
+    suppressed = tuple(
+        replace(finding, suppression=why)
+        for finding, why in (
+            (handmade.SCALE, BY_TEAM),
+            (handmade.SCALE, BY_MODEL),
+            (handmade.CLIP, KNOWN),
+            (replace(handmade.CLIP, sites=()), KNOWN),
+        )
+    )
+    model = replace(handmade.clean_model(), suppressed=suppressed, withheld=2)
+    accepted = Accepted()
+    accepted.add([model, replace(model, target="TensorRT 10.8", withheld=1)])
+    assert accepted.line == (
+        "2 findings suppressed, 1 finding known from the baseline, 2 findings below --min-confidence"
+    )
+    accepted.add([replace(handmade.clean_model(), gone=(Gone("ACC102", "f", "blocks.1"),))] * 2)
+    assert accepted.line.endswith(", 1 place gone from the models (see --update-baseline)")
+
+
+def test_nothing_accepted_is_no_line() -> None:
+    accepted = Accepted()
+    accepted.add([handmade.clean_model()])
+    assert accepted.line == ""
+
+
+def test_what_is_gone_is_named_up_to_a_few() -> None:
+    gone = tuple(Gone("ACC102", f"{i}", f"blocks.{i}" if i else "") for i in range(8))
+    lines = list(gone_notes([replace(handmade.clean_model(), gone=gone)] * 2))
+    assert lines[:2] == [
+        "ACC102 is gone, and still in the baseline",
+        "ACC102 at blocks.1 is gone, and still in the baseline",
+    ]
+    assert lines[5:] == ["3 more are gone, and still in the baseline"]

@@ -1,0 +1,223 @@
+"""What to do with each file: its configuration and the command line, made into rules and targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from trtlint.api import built_with
+from trtlint.baseline import Baseline, BaselineError
+from trtlint.buildcommand import BuildCommand
+from trtlint.commands.options import BuildFiles, FailOn, LintOptions, TargetOptions
+from trtlint.commands.setup import build_command, build_commands, rulebook
+from trtlint.commands.setup import targets as expanded
+from trtlint.config import Choices, ConfigError, Configuration, Configurations, load, overlay
+from trtlint.engine.finding import Confidence
+from trtlint.engine.rulebook import Rule, Rulebook
+from trtlint.review import Policy, applicable, names
+from trtlint.selection import Layer, SelectionError, choose_by_layers, require, split
+from trtlint.suppression import RuleName
+from trtlint.target import Target
+
+if TYPE_CHECKING:
+    from trtlint.evidence import Evidence
+
+_Value = TypeVar("_Value")
+_LEAST_SURE: Confidence = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do with one file.
+
+    Attributes:
+        file: the model.
+        configuration: what counts for it.
+        builds: the targets as asked for, before versions are expanded.
+        targets: what to lint it for.
+        command: the command line that builds it, None where it is not known.
+        book: all rules.
+        rules: those to run.
+        policy: what to make of the findings.
+        fail_on: the mildest finding that gives exit code 1.
+        left: the files of a build that the configuration names for the model.
+        evidence: what a build of it left behind, None where nothing was given.
+    """
+
+    file: Path
+    configuration: Configuration
+    builds: tuple[TargetOptions, ...]
+    targets: tuple[Target, ...]
+    command: BuildCommand | None
+    book: Rulebook
+    rules: tuple[Rule, ...]
+    policy: Policy
+    fail_on: FailOn
+    left: BuildFiles = field(default_factory=BuildFiles)
+    evidence: Evidence | None = None
+
+
+class Planner:
+    """Makes plans; every file that a plan needs is read once.
+
+    Args:
+        options: the command line, which has the last word.
+
+    Raises:
+        click.UsageError: ``--config`` names a file that cannot be used.
+    """
+
+    def __init__(self, options: LintOptions) -> None:
+        self._options = options
+        self._configurations = Configurations()
+        self._checked: set[Path | None] = set()
+        self._books: dict[tuple[str, ...], Rulebook] = {}
+        self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...]], tuple[Rule, ...]] = {}
+        self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
+        self._ran: dict[tuple[int, tuple[Target, ...]], tuple[RuleName, ...]] = {}
+        self._commands = build_commands(options.build)
+        self._fixed: Configuration | None = None
+        if options.isolated:
+            self._fixed = Configuration()
+        elif options.config is not None:
+            with _users():
+                self._fixed = load(Path(options.config))
+        self.baselines: dict[Path, Baseline] = {}
+
+    def plan(self, file: Path) -> Plan:
+        """What to do with a file.
+
+        Raises:
+            click.UsageError: the configuration, a rule file, a baseline or an option cannot be used.
+        """
+        with _users():
+            configuration = self._fixed or self._configurations.of(file)
+        book = self._book(configuration)
+        self._check(configuration, book)
+        options = self._options
+        told = list(configuration.choices(file))
+        layers = [choices.layer for choices in told]
+        layers.append(
+            Layer(
+                tuple(split(options.select)),
+                tuple(split(options.extend_select)),
+                tuple(split(options.ignore)),
+            )
+        )
+        rules = self._rules(configuration, book, tuple(layers))
+        builds = _builds(told, options.target)
+        asked = [target for build in builds for target in self._expanded(build)]
+        command = build_command(self._commands, file)
+        targets = tuple(dict.fromkeys(built_with(asked, command)))
+        return Plan(
+            file=file,
+            configuration=configuration,
+            builds=builds,
+            targets=targets,
+            command=command,
+            book=book,
+            rules=rules,
+            policy=Policy(
+                severity=tuple(pair for choices in told for pair in choices.severity),
+                min_confidence=options.min_confidence or _last(c.min_confidence for c in told) or _LEAST_SURE,
+                suppress=configuration.suppressions(file),
+                baseline=self._baseline(configuration),
+                ran=self._applicable(rules, targets),
+                known=names(book),
+            ),
+            fail_on=options.fail_on or _last(c.fail_on for c in told) or "error",
+            left=BuildFiles(
+                log=_last(c.left.log for c in told),
+                layers=_last(c.left.layers for c in told),
+                profile=_last(c.left.profile for c in told),
+            ),
+        )
+
+    def _check(self, configuration: Configuration, book: Rulebook) -> None:
+        """Refuse a configuration that names what does not exist, even where no model needs it."""
+        if configuration.file in self._checked:
+            return
+        self._checked.add(configuration.file)
+        with _users():
+            for choices in (configuration.general, *(section.choices for section in configuration.sections)):
+                choose_by_layers(book.rules, [choices.layer])
+                for selector, _ in choices.severity:
+                    require(selector, book.rules, f"{choices.where}severity: ")
+                for build in choices.targets:
+                    self._check_target(build, choices.where)
+            for entry in configuration.suppress:
+                for selector in entry.rules:
+                    require(selector, book.rules, f"{entry.suppression.where}.rule: ")
+
+    def _check_target(self, build: TargetOptions, where: str) -> None:
+        try:
+            self._expanded(build)
+        except click.UsageError as error:
+            raise click.UsageError(f"{where}target: {error.message}") from None
+
+    def _book(self, configuration: Configuration) -> Rulebook:
+        folders = (*map(str, configuration.rules), *self._options.rules)
+        if folders not in self._books:
+            self._books[folders] = rulebook(folders)
+        return self._books[folders]
+
+    def _rules(
+        self, configuration: Configuration, book: Rulebook, layers: tuple[Layer, ...]
+    ) -> tuple[Rule, ...]:
+        key = tuple(map(str, configuration.rules)), layers
+        if key not in self._chosen:
+            with _users():
+                self._chosen[key] = tuple(choose_by_layers(book.rules, layers))
+        return self._chosen[key]
+
+    def _applicable(self, rules: tuple[Rule, ...], targets: tuple[Target, ...]) -> tuple[RuleName, ...]:
+        # The rules of equal choices are one object; comparing them would cost more than it saves.
+        key = id(rules), targets
+        if key not in self._ran:
+            self._ran[key] = applicable(rules, targets)
+        return self._ran[key]
+
+    def _expanded(self, build: TargetOptions) -> tuple[Target, ...]:
+        if build not in self._targets:
+            self._targets[build] = tuple(expanded(build))
+        return self._targets[build]
+
+    def _baseline(self, configuration: Configuration) -> Baseline | None:
+        options = self._options
+        named = options.write_baseline or options.baseline
+        file = configuration.baseline if named is None else Path(named)
+        if file is None:
+            return None
+        if file not in self.baselines:
+            with _users():
+                self.baselines[file] = Baseline(file) if options.write_baseline else Baseline.read(file)
+        return self.baselines[file]
+
+
+def _builds(told: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:
+    """The targets of the innermost place that names some, with what the command line says of them."""
+    named = _last(choices.targets for choices in told) or (TargetOptions(),)
+    plugins = tuple(dict.fromkeys(name for choices in told for name in choices.plugins)) or None
+    return tuple(dict.fromkeys(overlay(replace(target, plugins=plugins), given) for target in named))
+
+
+def _last(values: Iterable[_Value | None]) -> _Value | None:
+    """The last value that says something."""
+    found = None
+    for value in values:
+        found = value or found
+    return found
+
+
+@contextmanager
+def _users() -> Iterator[None]:
+    """Make errors in what the user wrote usage errors."""
+    try:
+        yield
+    except (ConfigError, BaselineError, SelectionError) as error:
+        raise click.UsageError(str(error)) from None

@@ -1,0 +1,59 @@
+"""``trtlint lint --show-settings``: what counts for each file, and where that was said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from trtlint.commands.plan import Plan
+from trtlint.config import shown
+from trtlint.exits import Exit
+from trtlint.report.escape import clean
+from trtlint.suppression import Entry
+
+
+def run_settings(plans: Sequence[Plan]) -> int:
+    """Write the settings of all files, those of files with the same ones together; return the exit code."""
+    for lines, same in groupby(plans, key=lambda plan: tuple(_lines(plan))):
+        for plan in same:
+            print(clean(f"# {plan.file}"))
+        for line in lines:
+            print(clean(line))
+        print()
+    return Exit.CLEAN
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    """The settings as TOML."""
+    file = plan.configuration.file
+    yield f"# configuration: {'none' if file is None else shown(file)}"
+    policy = plan.policy
+    yield f"targets = {_list(target.words for target in plan.targets)}"
+    yield f"plugins = {_list(sorted({name for target in plan.targets for name in target.plugins or ()}))}"
+    yield f"run = {_list(rule.id for rule in plan.rules)}"
+    yield f"rules = {_list(shown(folder) for folder in plan.configuration.rules)}"
+    yield f"fail-on = {json.dumps(plan.fail_on)}"
+    yield f"min-confidence = {json.dumps(policy.min_confidence)}"
+    if policy.baseline is not None:
+        yield f"baseline = {json.dumps(shown(policy.baseline.file))}"
+    if policy.severity:
+        yield "[severity]"
+        yield from (f"{json.dumps(selector)} = {json.dumps(chosen)}" for selector, chosen in policy.severity)
+    for entry in policy.suppress:
+        yield "[[suppress]]"
+        yield from _suppression(entry)
+
+
+def _suppression(entry: Entry) -> Iterator[str]:
+    yield f"rule = {_list(entry.rules)}"
+    for key in ("node", "module"):
+        if (glob := getattr(entry, key)) is not None:
+            yield f"{key} = {json.dumps(glob)}"
+    yield f"reason = {json.dumps(entry.suppression.reason)}"
+    if entry.suppression.expires is not None:
+        yield f"expires = {entry.suppression.expires}"
+
+
+def _list(words: Iterable[str]) -> str:
+    return json.dumps(list(words))

@@ -1,0 +1,147 @@
+"""``trtlint suppress``: write into a copy of a model that a finding is accepted, and why."""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import click
+import onnx
+
+from trtlint import schema, suppression
+from trtlint.commands.setup import rulebook
+from trtlint.engine.finding import SUPPRESS_KEY, Problem
+from trtlint.exits import Exit
+from trtlint.globs import covers_name
+from trtlint.model.errors import ModelError
+from trtlint.model.load import Model, load
+from trtlint.model.metadata import copy_with
+from trtlint.model.origin import origin
+from trtlint.model.tensors import LEFT
+from trtlint.report.escape import clean
+from trtlint.selection import SelectionError, require
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressOptions:
+    """What ``trtlint suppress`` was asked for."""
+
+    model: str
+    rule: str
+    reason: str
+    output: str
+    node: str | None = None
+    module: str | None = None
+    expires: str | None = None
+    rules: tuple[str, ...] = ()
+
+
+def run_suppress(options: SuppressOptions) -> int:
+    """Write the copy, and return the exit code."""
+    try:
+        require(options.rule, rulebook(options.rules).rules)
+    except SelectionError as error:
+        raise click.UsageError(str(error)) from None
+    entry = _entry(options)
+    path, out = Path(options.model), Path(options.output)
+    if out.exists() and path.exists() and out.samefile(path):
+        raise click.UsageError(f"{out} is the model itself; name another file for the copy")
+    if not out.parent.is_dir():
+        raise click.UsageError(f"there is no folder {out.parent} for the copy")
+    try:
+        model = load(path)
+        _require_places(model, options)
+        _copy_external(model, out.parent)
+        copy_with(path, out, SUPPRESS_KEY, lambda old: _joined(old, entry))
+    except ModelError as error:
+        problem = Problem(str(path), error.message, error.offset, error.node)
+        click.echo(f"trtlint: {clean(str(problem))}", err=True)
+        return Exit.UNREADABLE
+    click.echo(clean(f"{out}: {suppression.Entry.of(entry, 'model', str(out)).words} is suppressed"))
+    return Exit.CLEAN
+
+
+def _entry(options: SuppressOptions) -> dict[str, Any]:
+    given = {
+        "rule": options.rule,
+        "node": options.node,
+        "module": options.module,
+        "reason": " ".join(options.reason.split()),
+        "expires": options.expires,
+    }
+    entry = {key: value for key, value in given.items() if value is not None}
+    try:
+        schema.check(entry, "suppression")
+    except schema.SchemaError as error:
+        raise click.UsageError(f"--{error}") from None
+    return entry
+
+
+def _joined(old: str, entry: dict[str, Any]) -> str:
+    """The new value of the metadata key: the old entries and this one."""
+    try:
+        entries = suppression.tables(old) if old else []
+    except ValueError as error:
+        raise click.UsageError(f"the model's metadata {SUPPRESS_KEY} cannot be added to: {error}") from None
+    return json.dumps(entries if entry in entries else [*entries, entry])
+
+
+def _require_places(model: Model, options: SuppressOptions) -> None:
+    """Refuse globs that cover no node."""
+    nodes = model.graph.nodes
+    if options.node is not None and not any(covers_name(options.node, node.path) for node in nodes):
+        near = schema.near(options.node, (node.path for node in nodes))
+        raise click.UsageError(f"--node {options.node!r} covers no node{near}")
+    if options.module is not None:
+        modules = {module for node in nodes if (module := origin(model, node).module)}
+        if not any(covers_name(options.module, module) for module in modules):
+            near = schema.near(options.module, sorted(modules))
+            raise click.UsageError(f"--module {options.module!r} covers no module{near}")
+
+
+def _copy_external(model: Model, folder: Path) -> None:
+    """Put the model's external data beside the copy, where the copy looks for it."""
+    home = model.path.parent
+    if home.resolve() == folder.resolve():
+        return
+    for location in sorted(set(_locations(model))):
+        relative = PurePosixPath(location)
+        if relative.is_absolute() or ".." in relative.parts:
+            raise click.UsageError(
+                f"the weights are in {location!r}, which a copy in another folder cannot reach; "
+                f"write the copy to {home}"
+            )
+        source, target = home / relative, folder / relative
+        if not source.exists():
+            continue
+        if target.exists():
+            if not filecmp.cmp(source, target, shallow=False):
+                raise click.UsageError(f"{target} is there and is not the model's {location}")
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+
+def _locations(model: Model) -> Iterator[str]:
+    """Where the file says its external tensors are."""
+    for tensor in _tensors(model):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            for entry in tensor.external_data:
+                if entry.key == "location" and entry.value != LEFT:
+                    yield entry.value
+
+
+def _tensors(model: Model) -> Iterator[onnx.TensorProto]:
+    for values in model.graph.values.values():
+        for value in values:
+            if value.initializer is not None:
+                yield value.initializer
+    for node in model.graph.nodes:
+        for attribute in node.proto.attribute:
+            yield attribute.t
+            yield from attribute.tensors

@@ -1,0 +1,140 @@
+"""What a configuration may hold, as a JSON Schema that editors use and that trtlint itself checks by.
+
+Only what that schema needs of JSON Schema (https://json-schema.org/draft/2020-12) is understood; in
+return an error names the key and the nearest one that exists.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+_WORDS: Mapping[str, str] = {
+    "string": "text",
+    "array": "a list",
+    "object": "a table",
+    "boolean": "true or false",
+}
+_TYPES: Mapping[str, type] = {"string": str, "array": list, "object": dict, "boolean": bool}
+
+
+class SchemaError(ValueError):
+    """A value that the schema does not allow: its key, such as ``models[0].fail-on``, and why."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(f"{key}: {message}" if key else message)
+        self.key = key
+        self.message = message
+
+
+@cache
+def configuration() -> Mapping[str, Any]:
+    """The JSON Schema of the configuration."""
+    text = files(__name__).joinpath("configuration.json").read_text(encoding="utf-8")
+    loaded: Mapping[str, Any] = json.loads(text)
+    return loaded
+
+
+def check(document: object, part: str | None = None) -> None:
+    """Check a document against the schema of the configuration, or against one of its ``$defs``.
+
+    Raises:
+        SchemaError: it does not fit; the first thing that does not, in the order of the document.
+    """
+    schema = configuration() if part is None else configuration()["$defs"][part]
+    _check(document, schema, "")
+
+
+def near(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'select'?``, empty where nothing known looks like it."""
+    from difflib import get_close_matches  # only an error needs it
+
+    folded = {text.casefold(): text for text in known}
+    close = get_close_matches(word.casefold().replace("_", "-"), folded, n=1, cutoff=0.5)
+    return f"; did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def _check(value: object, schema: Mapping[str, Any], key: str) -> None:
+    schema = _resolved(schema)
+    if "oneOf" in schema:
+        _one_of(value, [_resolved(branch) for branch in schema["oneOf"]], key)
+        return
+    if "enum" in schema:
+        _enum(value, schema["enum"], key)
+        return
+    expected = schema["type"]
+    if not isinstance(value, _TYPES[expected]):
+        raise SchemaError(key, f"must be {_WORDS[expected]}{_quoted(value, expected)}")
+    if isinstance(value, str):
+        _text(value, schema, key)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _check(item, schema["items"], f"{key}[{index}]")
+    elif isinstance(value, dict):
+        _table(value, schema, key)
+
+
+def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    while "$ref" in schema:
+        schema = configuration()["$defs"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def _one_of(value: object, branches: list[Mapping[str, Any]], key: str) -> None:
+    """The branches differ in their types, so the value's type says which one was meant."""
+    for branch in branches:
+        if isinstance(value, _TYPES[branch["type"]]):
+            _check(value, branch, key)
+            return
+    types = [branch["type"] for branch in branches]
+    raise SchemaError(key, f"must be {' or '.join(_WORDS[type_] for type_ in types)}{_quoted(value, *types)}")
+
+
+def _quoted(value: object, *types: str) -> str:
+    """What to write in place of a bare version number."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f': write "{value}"' if number and "string" in types else ""
+
+
+def _enum(value: object, words: list[str], key: str) -> None:
+    if value not in words or not isinstance(value, str):
+        hint = near(value, words) if isinstance(value, str) else ""
+        raise SchemaError(key, f"{value!r} is not one of {', '.join(words)}{hint}")
+
+
+def _text(value: str, schema: Mapping[str, Any], key: str) -> None:
+    if len(value) < schema.get("minLength", 0):
+        raise SchemaError(key, "is empty")
+    if schema.get("format") == "date":
+        try:
+            valid = date.fromisoformat(value).isoformat() == value
+        except ValueError:
+            valid = False
+        if not valid:
+            raise SchemaError(key, f"{value!r} is not a date such as 2027-03-31")
+
+
+def _table(value: Mapping[str, object], schema: Mapping[str, Any], key: str) -> None:
+    known: Mapping[str, Any] = schema.get("properties", {})
+    others = schema["additionalProperties"]
+    for name, item in value.items():
+        if name in known:
+            _check(item, known[name], _joined(key, name))
+        elif others is False:
+            raise SchemaError(_joined(key, name), f"no such key{near(name, known)}")
+        else:
+            _check(item, others, _joined(key, name))
+    for name in _missing(value, schema):
+        raise SchemaError(key, f"the key {name!r} is missing")
+
+
+def _missing(value: Mapping[str, object], schema: Mapping[str, Any]) -> Iterator[str]:
+    return (name for name in schema.get("required", ()) if name not in value)
+
+
+def _joined(key: str, name: str) -> str:
+    return f"{key}.{name}" if key else name
