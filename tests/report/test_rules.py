@@ -8,9 +8,10 @@ import re
 import pytest
 
 from trtlint.engine.rulebook import Rule, builtin_rules, load_rules
-from trtlint.report.rules import what, write_rule, write_table
+from trtlint.report.rules import write_rule, write_table
+from trtlint.report.ruletext import what
 
-RULES = load_rules([builtin_rules()])
+RULES = tuple(load_rules([builtin_rules()]))
 
 
 class Terminal(io.StringIO):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from trtlint.engine.finding import Finding, ModelReport, Report
+from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import hidden
 from trtlint.report.escape import clean
 from trtlint.report.targets import labels, merge, seen_for
@@ -14,20 +15,25 @@ from trtlint.report.targets import labels, merge, seen_for
 def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:
     """``path: node: severity[ID] message (+n more sites)``, and a closing line for what is hidden."""
     unseen: list[Finding] = []
+    accepted = Accepted()
     for _, group in groupby(report.models, key=lambda model: model.path):
         models = list(group)
         yield from file_lines(models, show_conditional=show_conditional)
-        unseen += conditional(models)
-    if not show_conditional:
-        yield from closing(unseen)
+        unseen += [] if show_conditional else conditional(models)
+        accepted.add(models)
+    yield from run_notes(report.notes)
+    yield from closing(unseen, accepted)
 
 
-def file_lines(models: Sequence[ModelReport], *, show_conditional: bool = False) -> Iterator[str]:
-    """The lines of one file, given for each target that it was linted for."""
+def file_lines(
+    models: Sequence[ModelReport], *, show_conditional: bool = False, quiet: bool = False
+) -> Iterator[str]:
+    """The lines of one file, given for each target that it was linted for; without notes if ``quiet``."""
     names = labels([model.target for model in models])
     for problem in dict.fromkeys(problem for model in models for problem in model.errors):
         yield clean(f"{problem.path}: error: {str(problem).removeprefix(f'{problem.path}: ')}")
-    for note in dict.fromkeys(note for model in models for note in model.notes):
+    notes = dict.fromkeys(note for model in models for note in model.notes)
+    for note in () if quiet else (*notes, *gone_notes(models)):
         yield clean(f"{models[0].path}: note: {note}")
     found = [model.findings + (model.conditional if show_conditional else ()) for model in models]
     for item in merge(found):
@@ -40,11 +46,14 @@ def conditional(models: Sequence[ModelReport]) -> list[Finding]:
     return [item.finding for item in merge([model.conditional for model in models])]
 
 
-def closing(unseen: Iterable[Finding]) -> Iterator[str]:
-    """The line about conditional findings that were not shown, if there are any."""
-    line = hidden(unseen)
-    if line:
-        yield line
+def closing(unseen: Iterable[Finding], accepted: Accepted) -> Iterator[str]:
+    """The lines about what was found and not shown, if there is any."""
+    yield from filter(None, (accepted.line, hidden(unseen)))
+
+
+def run_notes(notes: Iterable[str]) -> Iterator[str]:
+    """The lines of what concerns the run and no single model."""
+    yield from (clean(f"note: {note}") for note in notes)
 
 
 def _line(path: str, finding: Finding) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
-from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Problem, Report, Row, Site
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Problem, Report, Row, Site, Suppression
 
 SCHEMA = "trtlint.report/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
@@ -23,7 +23,11 @@ def schema() -> dict[str, Any]:
 
 def to_json(report: Report) -> dict[str, Any]:
     """A report as JSON data: models in the order linted, findings by severity, rule and place."""
-    return {"schema": SCHEMA, "models": [_model(model) for model in report.models]}
+    return {
+        "schema": SCHEMA,
+        "models": [_model(model) for model in report.models],
+        "notes": list(report.notes),
+    }
 
 
 def dumps(report: Report) -> str:
@@ -37,17 +41,28 @@ def _model(model: ModelReport) -> dict[str, Any]:
         "target": model.target,
         "findings": _findings(model.findings),
         "conditional": _findings(model.conditional),
-        "errors": [_problem(problem) for problem in model.errors],
+        "suppressed": _findings(model.suppressed),
+        "gone": [{"rule": g.rule, "fingerprint": g.fingerprint, "place": g.place} for g in model.gone],
+        "withheld": model.withheld,
+        "errors": [problem_data(problem) for problem in model.errors],
         "notes": list(model.notes),
     }
 
 
 def _findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     ranked = sorted(findings, key=lambda f: (SEVERITIES.index(f.severity), f.rule, f.fingerprint))
-    return [_finding(finding) for finding in ranked]
+    return [finding_data(finding) for finding in ranked]
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """A finding as JSON data."""
+    refusal: dict[str, Any] = {}
+    if finding.refusal is not None:
+        stage, op, code = finding.refusal.stage, finding.refusal.op, finding.refusal.code
+        refusal = {"refusal": {"stage": stage, "op": op, "code": code}}
+    suppression: dict[str, Any] = {}
+    if finding.suppression is not None:
+        suppression = {"suppression": _suppression(finding.suppression)}
     return {
         "rule": finding.rule,
         "name": finding.name,
@@ -62,6 +77,26 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "advice": list(finding.advice),
         "references": list(finding.references),
         "fingerprint": finding.fingerprint,
+        **refusal,
+        **suppression,
+        **_measured(finding),
+    }
+
+
+def _measured(finding: Finding) -> dict[str, Any]:
+    """What a build that was read says of a finding; nothing where it says nothing."""
+    found: dict[str, Any] = {} if finding.standing == "open" else {"standing": finding.standing}
+    if finding.ms is not None and finding.share is not None:
+        found["time"] = {"ms": finding.ms, "share": finding.share}
+    return found
+
+
+def _suppression(suppression: Suppression) -> dict[str, Any]:
+    return {
+        "kind": suppression.kind,
+        "where": suppression.where,
+        "reason": suppression.reason,
+        "expires": suppression.expires,
     }
 
 
@@ -83,7 +118,8 @@ def _row(row: Row) -> dict[str, str]:
     return {"node": row.node, "op": row.op, "type": row.type, "detail": row.detail, "label": row.label}
 
 
-def _problem(problem: Problem) -> dict[str, Any]:
+def problem_data(problem: Problem) -> dict[str, Any]:
+    """What kept a file from being linted, as JSON data."""
     return {
         "path": problem.path,
         "message": problem.message,

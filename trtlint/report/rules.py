@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TextIO
 
@@ -12,10 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from trtlint.engine.rulebook import Rule
-from trtlint.engine.versions import in_words
-from trtlint.knowledge.releases import PRODUCTS
 from trtlint.report.escape import clean, clean_block
 from trtlint.report.layout import hang
+from trtlint.report.ruletext import applies, what
 from trtlint.report.text import SEVERITY_STYLES, console
 
 _NARROWEST_TABLE = 130
@@ -23,7 +21,6 @@ _READABLE = 100
 """Cells of a line of running text at most."""
 _ENDLESS = 10_000
 """Cells of a line where the output is not a terminal."""
-_SENTENCE = re.compile(r"(.+?[.:;])(\s|$)", re.DOTALL)
 
 
 def write_table(rules: Iterable[Rule], file: TextIO) -> None:
@@ -77,20 +74,3 @@ def write_rule(rule: Rule, file: TextIO) -> None:
     facts += [("see", clean(url)) for url in rule.references]
     for key, value in facts:
         out.print(Text.assemble(("   = ", "bold blue"), (f"{key}: ", "bold"), value), soft_wrap=True)
-
-
-def applies(rule: Rule) -> str:
-    """The versions that a rule affects, in words."""
-    ranges = [(product, rule.applies[product]) for product in PRODUCTS if product in rule.applies]
-    return ", ".join(in_words(product, specifier) for product, specifier in ranges)
-
-
-def what(rule: Rule) -> str:
-    """The first sentence of a rule's documentation."""
-    for paragraph in rule.body.split("\n\n"):
-        lines = [line for line in paragraph.strip().splitlines() if not line.startswith("#")]
-        text = " ".join(" ".join(lines).split())
-        if text:
-            match = _SENTENCE.match(text)
-            return match[1].rstrip(".:;") if match else text
-    return ""

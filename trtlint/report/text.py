@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from trtlint.engine.finding import Finding, ModelReport, Problem, Report, Site
+from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import by_severity, either, hidden, plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
@@ -31,6 +32,13 @@ _PLACES = 3
 """Patterns of places listed at most in the line below the header."""
 _WITNESSES = 4
 """Witnesses listed at most."""
+_UNSOURCED = (
+    "lines of your own Python code are shown where a model was exported with "
+    "torch.onnx.export(..., dynamo=True)"
+)
+"""How to have a model with the metadata that source lines come from.
+https://docs.pytorch.org/docs/stable/onnx_export.html
+"""
 _CLEAN = 10
 """Files up to which each clean one gets a line of its own."""
 
@@ -60,7 +68,7 @@ def render(report: Report, file: TextIO, *, width: int | None = None, show_condi
     text = TextReport(file, files=len(groups), width=width, show_conditional=show_conditional)
     for models in groups:
         text.add(models)
-    text.close()
+    text.close(report.notes)
 
 
 class TextReport:
@@ -71,18 +79,28 @@ class TextReport:
         files: how many files there will be.
         width: cells of a line; the terminal's if not given, endless lines where there is none.
         show_conditional: also the findings that depend on something not known about the target.
+        quiet: findings and errors, and nothing else.
     """
 
     def __init__(
-        self, file: TextIO, *, files: int = 1, width: int | None = None, show_conditional: bool = False
+        self,
+        file: TextIO,
+        *,
+        files: int = 1,
+        width: int | None = None,
+        show_conditional: bool = False,
+        quiet: bool = False,
     ) -> None:
         self._console = console(file, width)
         self._width = self._console.width if width or file.isatty() else None
         self._files = files
         self._show_conditional = show_conditional
+        self._quiet = quiet
+        self._sourced = False
         self._severities: Counter[str] = Counter()
         self._places = 0
         self._hidden: list[Finding] = []
+        self._accepted = Accepted()
         self._conditional = 0
         self._clean = 0
         self._linted = 0
@@ -91,6 +109,10 @@ class TextReport:
         self._rule = ""
 
     def _print(self, *lines: Text) -> None:
+        if not self._console.is_terminal:
+            # Without styles and wrapping the console would print just that, at many times the cost.
+            self._console.file.write("".join(f"{line.plain}\n" for line in lines))
+            return
         for line in lines:
             self._console.print(line, soft_wrap=True)
 
@@ -100,10 +122,12 @@ class TextReport:
         for problem in problems:
             self._problem(problem)
         self._problems += bool(problems)
-        for note in dict.fromkeys(note for model in models for note in model.notes):
-            line = Text(f"{clean(models[0].path)}: {clean(note)}", style="dim")
-            self._print(*hang(Text("note: ", style="dim"), line, self._width))
-        linted = [model for model in models if not model.errors or model.findings or model.conditional]
+        self._accepted.add(models)
+        notes = dict.fromkeys(note for model in models for note in model.notes)
+        for note in (*notes, *gone_notes(models)):
+            self._note(f"{models[0].path}: {note}")
+        done = [model for model in models if not model.skipped]
+        linted = [model for model in done if not model.errors or model.findings or model.conditional]
         if not linted:
             return
         self._linted += 1
@@ -120,13 +144,21 @@ class TextReport:
         self._findings(shown, linted)
         if not seen:
             self._clean += 1
-            if not shown and self._files <= _CLEAN:
+            if not shown and self._files <= _CLEAN and not self._quiet:
                 self._print(_clean_line(linted))
         if len(linted) > 1:
             self._changes(linted)
 
-    def close(self) -> None:
-        """Write the closing lines: counts, and what the conditional findings depend on."""
+    def close(self, notes: Iterable[str] = ()) -> None:
+        """Write the closing lines: counts, and what the conditional findings depend on.
+
+        Args:
+            notes: what concerns the run and no single model.
+        """
+        if self._quiet:
+            return
+        for note in notes:
+            self._note(note)
         if self._linted and (self._files > 1 or self._rule):
             found = by_severity(self._severities)
             if self._conditional:
@@ -139,11 +171,20 @@ class TextReport:
             self._print(Text(f"{found}{places} in {models}{target}", style="bold"))
         if self._problems and self._files > 1:
             self._print(Text(f"{plural(self._problems, 'file')} could not be linted", style="bold red"))
+        if self._accepted.line:
+            self._print(*hang(Text(), Text(self._accepted.line), self._width))
         line = hidden(self._hidden)
         if line:
             self._print(*hang(Text(), Text(line), self._width))
         if self._rule:
             self._print(Text(f"a rule explains itself with: trtlint rule {self._rule}", style="dim"))
+            if not self._sourced:
+                self._print(*hang(Text(), Text(_UNSOURCED, style="dim"), self._width))
+
+    def _note(self, note: str) -> None:
+        if not self._quiet:
+            line = Text(clean(note), style="dim")
+            self._print(*hang(Text("note: ", style="dim"), line, self._width))
 
     def _problem(self, problem: Problem) -> None:
         first = Text.assemble(("error: ", SEVERITY_STYLES["error"]))
@@ -173,6 +214,7 @@ class TextReport:
         if finding.sites:
             site = finding.sites[0]
             if site.source is not None:
+                self._sourced = True
                 exported = Text(f"      exported from {clean(str(site.source))}")
                 lines += hang(Text(" " * 6), exported[6:], self._width)
             lines += draw(site.rows, self._width, style=style)

@@ -1,0 +1,17 @@
+"""Write attention.onnx: ``python export.py`` in this folder, with torch and onnxscript installed."""
+
+from __future__ import annotations
+
+import torch
+from model import Encoder
+
+torch.manual_seed(0)
+# The exporter notes module and source line of every node when it goes through torch.export.
+torch.onnx.export(
+    Encoder().eval(),
+    (torch.randn(1, 8, 32),),
+    "attention.onnx",
+    dynamo=True,
+    opset_version=20,
+    external_data=False,
+)

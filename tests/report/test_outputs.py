@@ -1,0 +1,123 @@
+"""Several outputs of one run: what goes where."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.report import handmade
+from trtlint.engine.finding import Finding, Report
+from trtlint.report.outputs import FORMATS, Output, OutputError, Outputs, Style, parse
+
+
+@pytest.mark.parametrize(
+    ("words", "format", "outputs"),
+    [
+        ([], None, [Output("full")]),
+        ([], "json", [Output("json")]),
+        (["github"], None, [Output("github")]),
+        (["github:-"], None, [Output("github")]),
+        (["sarif:a.sarif"], None, [Output("full"), Output("sarif", Path("a.sarif"))]),
+        (["sarif:a.sarif"], "concise", [Output("concise"), Output("sarif", Path("a.sarif"))]),
+        (["sarif:a:b.sarif", "github"], None, [Output("sarif", Path("a:b.sarif")), Output("github")]),
+    ],
+)
+def test_parse(words: list[str], format: str | None, outputs: list[Output]) -> None:
+    assert parse(words, format) == outputs
+
+
+def test_quiet_writes_no_text_that_was_not_asked_for() -> None:
+    assert parse(["sarif:a.sarif"], None, quiet=True) == [Output("sarif", Path("a.sarif"))]
+    assert parse([], None, quiet=True) == [Output("full")]
+
+
+@pytest.mark.parametrize(
+    ("words", "format", "message"),
+    [
+        (["sarf"], None, "no format 'sarf'; did you mean 'sarif'?"),
+        (["xyz:a"], None, "no format 'xyz'; there are full, concise"),
+        (["github", "gitlab"], None, "two outputs go to standard output"),
+        (["github"], "json", "two outputs go to standard output"),
+        (["sarif:a", "junit:./a"], None, "two outputs go to a"),
+        (["sarif:missing/a"], None, "its folder does not exist"),
+        (["sarif:."], None, "is a folder"),
+    ],
+)
+def test_what_cannot_be(words: list[str], format: str | None, message: str) -> None:
+    with pytest.raises(OutputError, match=r"^.*" + message.replace("?", r"\?")):
+        parse(words, format)
+
+
+def test_the_help_names_all_formats() -> None:
+    from trtlint.cli import _FORMATS
+
+    assert _FORMATS == FORMATS
+
+
+def fails(finding: Finding) -> bool:
+    return finding.severity == "error"
+
+
+def write(outputs: list[Output], report: Report, *, quiet: bool = False, statistics: bool = False) -> str:
+    """What goes to standard output."""
+    stdout = io.StringIO()
+    style = Style(files=1, rules=(), root=None, quiet=quiet, statistics=statistics)
+    writers = Outputs(outputs, style, stdout)
+    for model in report.models:
+        writers.add([model], fails)
+    writers.close(report.notes)
+    return stdout.getvalue()
+
+
+def test_every_format_from_one_run(tmp_path: Path) -> None:
+    outputs = [Output(name, tmp_path / name) for name in FORMATS]
+    assert write(outputs, handmade.one_model()) == ""
+    for name in FORMATS:
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "ACC102" in text, name
+        assert text.endswith("\n") and not text.endswith("\n\n"), name
+
+
+def test_a_file_says_the_same_as_standard_output(tmp_path: Path) -> None:
+    for name in FORMATS:
+        text = write([Output(name)], handmade.one_model())
+        write([Output(name, tmp_path / name)], handmade.one_model())
+        assert (tmp_path / name).read_text(encoding="utf-8") == text, name
+
+
+def test_files_are_written_at_the_end(tmp_path: Path) -> None:
+    file = tmp_path / "out.sarif"
+    style = Style(files=1, rules=(), root=None)
+    writers = Outputs([Output("sarif", file)], style, io.StringIO())
+    writers.add(handmade.one_model().models, fails)
+    assert not file.exists()
+    writers.close()
+    assert json.loads(file.read_text(encoding="utf-8"))["version"] == "2.1.0"
+
+
+@pytest.mark.parametrize("name", ["full", "concise"])
+def test_quiet_is_findings_and_errors_only(name: str) -> None:
+    report = Report(
+        (*handmade.one_model().models, handmade.unreadable(), handmade.clean_model()), ("a note",)
+    )
+    loud = write([Output(name)], report)
+    text = write([Output(name)], report, quiet=True)
+    assert "ACC102" in text and "broken.onnx" in text
+    for word in ("note: ", "conditional", "clean.onnx", "could not be linted", "trtlint rule"):
+        assert word not in text.replace("note[", ""), word
+    assert "a note" in loud and "conditional" in loud
+
+
+def test_statistics_follow_the_findings() -> None:
+    text = write([Output("concise")], handmade.one_model(), statistics=True)
+    findings, _, counts = text.partition("\n\n")
+    assert "error[ACC102]" in findings
+    assert "sdpa-scale-on-both-operands        1       12" in counts
+
+
+def test_statistics_do_not_spoil_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(write([Output("json")], handmade.one_model(), statistics=True))
+    assert "sdpa-scale-on-both-operands" in capsys.readouterr().err

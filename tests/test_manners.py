@@ -1,0 +1,101 @@
+"""How the command behaves in a shell: completion, colours, quiet, counts."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+
+MODEL = str(REPOSITORY / "examples" / "unet_attention.onnx")
+LINT = (MODEL, "--trt", "10.7", "--isolated", "--select", "ACC102")
+COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*3[0-7]")
+
+
+def trtlint(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    return subprocess.run(
+        [sys.executable, "-m", "trtlint", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        env={**kept, "PYTHONUTF8": "1", **environment},
+        check=False,
+    )
+
+
+def complete(words: str) -> list[str]:
+    """What bash is offered after these words, the last of which is incomplete."""
+    number = str(len(words.split()) - 1)
+    code = "import sys; sys.argv[0] = 'trtlint'; from trtlint.__main__ import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
+        env={**os.environ, "COMP_WORDS": words, "COMP_CWORD": number, "_TRTLINT_COMPLETE": "bash_complete"},
+        check=True,
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("trtlint ru", {"plain,rule", "plain,rules", "file,ru"}),
+        ("trtlint --sel", {"plain,--select"}),
+        ("trtlint lint --sel", {"plain,--select"}),
+        ("trtlint model.onnx --format sa", {"plain,sarif"}),
+        ("trtlint mod", {"file,mod"}),
+        ("trtlint a.onnx mod", {"file,mod"}),
+    ],
+)
+def test_completion(words: str, offered: set[str]) -> None:
+    assert set(complete(words)) == offered
+
+
+def test_no_color() -> None:
+    assert COLOUR.search(trtlint(*LINT, FORCE_COLOR="1").stdout)
+    assert not COLOUR.search(trtlint(*LINT, FORCE_COLOR="1", NO_COLOR="1").stdout)
+    assert "\x1b" not in trtlint(*LINT).stdout
+
+
+def test_quiet_is_findings_only() -> None:
+    loud, quiet = trtlint(*LINT).stdout, trtlint(*LINT, "-q").stdout
+    assert quiet.rstrip() == loud[: len(quiet.rstrip())]
+    assert "trtlint rule ACC102" in loud and "trtlint rule ACC102" not in quiet
+
+
+def test_statistics() -> None:
+    out = trtlint(*LINT, "--statistics", "--format", "concise").stdout.splitlines()
+    assert out[-1].split() == ["error[ACC102]", "sdpa-scale-on-both-operands", "1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--output", "sarf:x"), "did you mean 'sarif'?"),
+        (("--output", "sarif:missing/x.sarif"), "its folder does not exist"),
+        (("--output", "github", "--output", "gitlab"), "two outputs go to standard output"),
+        (("--source-root", "missing"), "is not a folder"),
+        (("--format", "xml"), "'xml' is not one of"),
+    ],
+)
+def test_usage_errors_come_before_any_work(arguments: tuple[str, ...], words: str) -> None:
+    done = trtlint(*LINT, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    done = trtlint(*LINT, "--output", "sarif:/dev/full")
+    assert done.returncode == 3
+    assert "cannot write the output" in done.stderr

@@ -1,0 +1,53 @@
+"""The report for GitLab's code quality widget.
+
+https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from trtlint.engine.finding import Problem
+from trtlint.report.escape import clean
+from trtlint.report.locations import Overview, Spot
+from trtlint.report.wording import full
+
+_SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
+
+
+def dumps(overview: Overview) -> str:
+    """The findings as a JSON array in ASCII."""
+    return json.dumps(to_gitlab(overview), indent=2)
+
+
+def to_gitlab(overview: Overview) -> list[dict[str, Any]]:
+    """One entry for each unreadable file and each finding and place."""
+    return [*map(_problem, overview.problems), *map(_entry, overview.spots)]
+
+
+def _entry(spot: Spot) -> dict[str, Any]:
+    finding = spot.finding
+    return {
+        "description": full(spot),
+        "check_name": finding.rule,
+        # Two exports of one network share fingerprints; GitLab wants every entry to have its own.
+        "fingerprint": _digest(spot.model, finding.rule, spot.fingerprint),
+        "severity": "info" if spot.conditional else _SEVERITIES[finding.severity],
+        "location": {"path": clean(spot.place.path), "lines": {"begin": spot.place.line or 1}},
+    }
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {
+        "description": clean(str(problem)),
+        "check_name": "unreadable",
+        "fingerprint": _digest(problem.path, "", problem.message),
+        "severity": "blocker",
+        "location": {"path": clean(problem.path), "lines": {"begin": 1}},
+    }
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]

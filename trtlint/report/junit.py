@@ -1,0 +1,103 @@
+"""The report as JUnit's XML, which every build server reads.
+
+A model is a test suite, a finding at a place a test case.  A finding that gives exit code 1 is a
+failure, a milder one a passed test with its text as output, an accepted one a skipped test, and a
+file that cannot be read an error.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from xml.etree import ElementTree
+
+from trtlint.engine.finding import Finding, Problem
+from trtlint.report.escape import clean
+from trtlint.report.locations import Overview, Spot
+from trtlint.report.wording import full, heading, within
+
+Fails = Callable[[str, Finding], bool]
+"""Whether a finding of a model, named as in :class:`Overview`, gives exit code 1."""
+
+
+def dumps(overview: Overview, fails: Fails) -> str:
+    """The findings as an XML document in ASCII.
+
+    Args:
+        overview: what was found.
+        fails: whether a finding of a model gives exit code 1.
+    """
+    suites = ElementTree.Element("testsuites", name="trtlint")
+    totals: Counter[str] = Counter()
+    cases: dict[str, list[Problem | Spot]] = {model: [] for model in overview.models}
+    for problem in overview.problems:
+        cases[problem.path].append(problem)
+    for spot in (*overview.spots, *overview.suppressed):
+        cases[spot.model].append(spot)
+    for model, listed in cases.items():
+        suite = ElementTree.SubElement(suites, "testsuite")
+        counts = _fill(suite, model, listed, fails)
+        if model in overview.skipped:
+            ElementTree.SubElement(suite[0], "skipped", message="not linted")
+            counts["skipped"] += 1
+        totals += counts
+        _count(suite, clean(model), counts)
+    _count(suites, "trtlint", totals)
+    del suites.attrib["skipped"]  # which the schema knows of a suite only
+    ElementTree.indent(suites)
+    document: bytes = ElementTree.tostring(suites, encoding="us-ascii", xml_declaration=True)
+    return document.decode("ascii")
+
+
+def _count(element: ElementTree.Element, name: str, counts: Counter[str]) -> None:
+    element.attrib["name"] = name
+    for key in ("tests", "failures", "errors", "skipped"):
+        element.attrib[key] = str(counts[key])
+
+
+def _fill(
+    suite: ElementTree.Element,
+    model: str,
+    cases: Iterable[Problem | Spot],
+    fails: Fails,
+) -> Counter[str]:
+    """Write the test cases of a model and count them."""
+    counts: Counter[str] = Counter()
+    for case in cases:
+        if isinstance(case, Problem):
+            counts["errors"] += 1
+            _error(suite, case)
+        elif (known := case.finding.suppression) is not None:
+            counts["skipped"] += 1
+            reason = f"{known.kind}: {known.reason}" if known.reason else known.kind
+            ElementTree.SubElement(_case(suite, case), "skipped", message=clean(reason))
+        else:
+            failure = not case.conditional and fails(model, case.finding)
+            counts["failures"] += failure
+            _finding(_case(suite, case), case, failure=failure)
+    if not len(suite):
+        ElementTree.SubElement(suite, "testcase", classname=clean(model), name="trtlint")
+    counts["tests"] = len(suite)
+    return counts
+
+
+def _case(suite: ElementTree.Element, spot: Spot) -> ElementTree.Element:
+    place = within(spot.finding.sites)
+    name = f"{heading(spot.finding)} at {place}" if place else heading(spot.finding)
+    return ElementTree.SubElement(suite, "testcase", classname=clean(spot.model), name=name)
+
+
+def _finding(case: ElementTree.Element, spot: Spot, *, failure: bool) -> None:
+    text = full(spot)
+    if spot.place.line:
+        text = f"{clean(spot.place.path)}:{spot.place.line}: {text}"
+    if failure:
+        message = clean(spot.finding.message)
+        ElementTree.SubElement(case, "failure", type=spot.finding.severity, message=message).text = text
+    else:
+        ElementTree.SubElement(case, "system-out").text = f"{spot.finding.severity}: {text}"
+
+
+def _error(suite: ElementTree.Element, problem: Problem) -> None:
+    case = ElementTree.SubElement(suite, "testcase", classname=clean(problem.path), name="readable")
+    ElementTree.SubElement(case, "error", type="unreadable", message=clean(str(problem)))

@@ -1,0 +1,157 @@
+"""The report as GitHub's Markdown, for a comment on a pull request or the summary of a step.
+
+Names in a model are arbitrary text.  Here they can neither become markup or HTML, nor mention
+anybody, nor become a link: https://github.github.com/gfm/
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from trtlint.report.counts import by_severity, plural
+from trtlint.report.drawing import draw
+from trtlint.report.escape import clean
+from trtlint.report.locations import Overview, Spot
+from trtlint.report.wording import heading, sentences, within
+
+_ROWS = 40
+"""Rows of the table at most."""
+_ROOM = 50_000
+"""Characters of the details; GitHub takes 65,536 in a comment."""
+_MARKS = frozenset("\\`*_[]<>#|~@&:$!")
+_WWW = re.compile(r"(?i)(?<=www)\.")
+_URL = re.compile(r"https://[A-Za-z0-9._~/#?=&%+,;-]+")
+_TICKS = re.compile(r"`+")
+
+
+def dumps(overview: Overview) -> str:
+    """The findings: a heading, a table of what and where, and details that unfold."""
+    return "\n".join(_lines(overview))
+
+
+def text(plain: str) -> str:
+    """Plain text that Markdown shows as it is."""
+    escaped = "".join(f"&#{ord(char)};" if char in _MARKS else char for char in clean(plain))
+    # The characters alone would still be read as a mention or a reference after rendering.
+    escaped = escaped.replace("&#64;", "&#64;&#8203;").replace("&#35;", "&#35;&#8203;")
+    return _WWW.sub("&#46;", escaped)
+
+
+def code(plain: str) -> str:
+    """A name as a code span, which can stand in a cell of a table; empty for an empty name."""
+    cleaned = clean(plain)
+    if not cleaned.strip():
+        return ""
+    fence = _fence(cleaned, 1)
+    pad = " " if cleaned.startswith("`") or cleaned.endswith("`") else ""
+    # In a table a bar ends the cell even within code, and GitHub takes the backslash away again.
+    return f"{fence}{pad}{cleaned}{pad}{fence}".replace("|", "\\|")
+
+
+def _fence(content: str, shortest: int) -> str:
+    longest = max((len(run) for run in _TICKS.findall(content)), default=0)
+    return "`" * max(longest + 1, shortest)
+
+
+def _lines(overview: Overview) -> Iterator[str]:
+    severities: Counter[str] = Counter(
+        spot.finding.severity for spot in overview.spots if not spot.conditional
+    )
+    yield f"### trtlint: {by_severity(severities)}"
+    yield ""
+    affected = len({spot.model for spot in overview.spots})
+    total = plural(len(overview.models), "model")
+    sentence = f"{affected} of {total} with findings" if affected else f"{total} linted"
+    targets = {target for spot in overview.spots for target in spot.targets}
+    sentence += f", for {text(next(iter(targets)))}." if len(targets) == 1 else "."
+    yield sentence
+    if overview.accepted:
+        yield f"{text(overview.accepted)}."
+    if overview.notes:
+        yield ""
+        yield from (
+            f"- {text(f'{model}: {note}' if model else note)}" for model, note in overview.notes[:_ROWS]
+        )
+    yield from _problems(overview)
+    yield from _table(overview.spots)
+    yield from _details(overview.spots)
+
+
+def _problems(overview: Overview) -> Iterator[str]:
+    if overview.problems:
+        yield ""
+        yield f"{plural(len({problem.path for problem in overview.problems}), 'file')} could not be linted:"
+        yield ""
+        shown = overview.problems[:_ROWS]
+        yield from (f"- {code(str(problem))}" for problem in shown)
+        if len(shown) < len(overview.problems):
+            yield f"- and {len(overview.problems) - len(shown):,} more"
+
+
+def _table(spots: tuple[Spot, ...]) -> Iterator[str]:
+    if not spots:
+        return
+    yield ""
+    yield "| | finding | line | model | where |"
+    yield "|---|---|---|---|---|"
+    for spot in spots[:_ROWS]:
+        line = f"{spot.place.path}:{spot.place.line}" if spot.place.line else ""
+        where = within(spot.finding.sites)
+        cells = [_severity(spot), text(heading(spot.finding)), code(line), code(spot.model), code(where)]
+        yield f"| {' | '.join(cells)} |"
+    if len(spots) > _ROWS:
+        yield ""
+        yield f"{len(spots) - _ROWS:,} more are not in this table."
+
+
+def _severity(spot: Spot) -> str:
+    return "conditional" if spot.conditional else spot.finding.severity
+
+
+def _details(spots: Iterable[Spot]) -> Iterator[str]:
+    """Details of each rule's gravest finding, then of the others, as far as they have room."""
+    seen: set[str] = set()
+    first: list[Spot] = []
+    others: list[Spot] = []
+    for spot in spots:
+        (others if spot.finding.rule in seen else first).append(spot)
+        seen.add(spot.finding.rule)
+    room = _ROOM
+    left = 0
+    for spot in (*first, *others):
+        block = "\n".join(_detail(spot))
+        if len(block) > room:
+            left += 1
+            continue
+        room -= len(block)
+        yield block
+    if left:
+        yield ""
+        yield f"Details of {plural(left, 'finding')} had no room here."
+
+
+def _detail(spot: Spot) -> Iterator[str]:
+    finding = spot.finding
+    yield ""
+    title = f"{_severity(spot)}: {heading(finding)}: {finding.message}"
+    yield f"<details><summary>{text(title)}</summary>"
+    yield ""
+    if finding.sites and finding.sites[0].rows:
+        drawing = "\n".join(line.plain for line in draw(finding.sites[0].rows, None, style=""))
+        fence = _fence(drawing, 3)
+        yield f"{fence}text"
+        yield drawing
+        yield fence
+        yield ""
+    for sentence in sentences(spot):
+        yield f"- {_linked(sentence)}"
+    yield ""
+    yield "</details>"
+
+
+def _linked(sentence: str) -> str:
+    """A sentence in which only a rule's own reference is a link."""
+    url = sentence.removeprefix("See ")
+    return f"See <{url}>" if url != sentence and _URL.fullmatch(url) else text(sentence)

@@ -1,0 +1,53 @@
+"""Where each node of a model went in the engine, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from trtlint.facts.placement import Placement
+from trtlint.report.escape import clean
+
+_WIDEST = (40, 20, 56, 9, 44, 10)
+_HEAD = ("node", "operator", "layer", "precision", "format", "ms")
+_NOTE = (
+    "a time is that of the whole layer; (in): a layout operator that another layer has absorbed; "
+    "-: no layer names it, as when it was folded or merged"
+)
+
+
+def table(placements: Iterable[Placement]) -> Iterator[str]:
+    """A line for each node; nothing where there are none."""
+    rows = [_row(placement) for placement in placements]
+    if not rows:
+        return
+    widths = [
+        min(limit, max(len(row[column]) for row in (_HEAD, *rows))) for column, limit in enumerate(_WIDEST)
+    ]
+    for row in (_HEAD, *rows):
+        cells = (_cut(text, width).ljust(width) for text, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+    yield _NOTE
+
+
+def _row(placement: Placement) -> tuple[str, ...]:
+    node = placement.node
+    layer = placement.layers[-1] if placement.layers else "-"
+    if placement.absorbed:
+        layer = f"(in) {layer}"
+    more = f" +{len(placement.layers) - 1}" if len(placement.layers) > 1 else ""
+    return (
+        clean(placement.place),
+        "" if node is None else clean(node.op),
+        clean(_cut(layer, _WIDEST[2] - len(more)) + more),
+        placement.precision or "",
+        clean(placement.format or ""),
+        "" if placement.ms is None else f"{placement.ms:.4g}",
+    )
+
+
+def _cut(text: str, width: int) -> str:
+    """The text, its middle left out where it is too long: names differ at their ends."""
+    if len(text) <= width:
+        return text
+    half = (width - 1) // 2
+    return f"{text[: width - 1 - half]}…{text[-half:]}"

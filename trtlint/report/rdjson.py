@@ -1,0 +1,51 @@
+"""The report in reviewdog's diagnostic format.
+
+https://github.com/reviewdog/reviewdog/tree/master/proto/rdf
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from trtlint.engine.finding import Problem
+from trtlint.report.escape import clean
+from trtlint.report.locations import Overview, Place, Spot
+from trtlint.report.wording import full
+
+_SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
+
+
+def dumps(overview: Overview) -> str:
+    """The findings as a JSON document in ASCII."""
+    return json.dumps(to_rdjson(overview), indent=2)
+
+
+def to_rdjson(overview: Overview) -> dict[str, Any]:
+    """A ``DiagnosticResult`` with one diagnostic for each unreadable file and each finding and place."""
+    diagnostics = [*map(_problem, overview.problems), *map(_diagnostic, overview.spots)]
+    return {"source": {"name": "trtlint"}, "diagnostics": diagnostics}
+
+
+def _diagnostic(spot: Spot) -> dict[str, Any]:
+    finding = spot.finding
+    code: dict[str, Any] = {"value": finding.rule}
+    if finding.references:
+        code["url"] = finding.references[0]
+    return {
+        "message": full(spot),
+        "location": _location(spot.place),
+        "severity": "INFO" if spot.conditional else _SEVERITIES[finding.severity],
+        "code": code,
+    }
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"message": clean(str(problem)), "location": _location(Place(problem.path)), "severity": "ERROR"}
+
+
+def _location(place: Place) -> dict[str, Any]:
+    location: dict[str, Any] = {"path": clean(place.path)}
+    if place.line:
+        location["range"] = {"start": {"line": place.line}}
+    return location

@@ -1,0 +1,28 @@
+"""What a rule says of itself, in plain words."""
+
+from __future__ import annotations
+
+import re
+
+from trtlint.engine.rulebook import Rule
+from trtlint.engine.versions import in_words
+from trtlint.knowledge.releases import PRODUCTS
+
+_SENTENCE = re.compile(r"(.+?[.:;])(\s|$)", re.DOTALL)
+
+
+def applies(rule: Rule) -> str:
+    """The versions that a rule affects, in words."""
+    ranges = [(product, rule.applies[product]) for product in PRODUCTS if product in rule.applies]
+    return ", ".join(in_words(product, specifier) for product, specifier in ranges)
+
+
+def what(rule: Rule) -> str:
+    """The first sentence of a rule's documentation."""
+    for paragraph in rule.body.split("\n\n"):
+        lines = [line for line in paragraph.strip().splitlines() if not line.startswith("#")]
+        text = " ".join(" ".join(lines).split())
+        if text:
+            match = _SENTENCE.match(text)
+            return match[1].rstrip(".:;") if match else text
+    return ""

@@ -1,0 +1,193 @@
+"""The report as SARIF 2.1.0, which code scanning services read.
+
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePath
+from typing import Any
+from urllib.parse import quote
+
+from trtlint import __version__
+from trtlint.engine.finding import Finding, Problem, Site
+from trtlint.engine.rulebook import EVIDENCE, Rule
+from trtlint.report.escape import clean
+from trtlint.report.locations import Overview, Place, Spot
+from trtlint.report.provenance import provenance
+from trtlint.report.ruletext import applies, what
+from trtlint.report.wording import full
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ROOT = "SRCROOT"
+"""Name of the folder that paths are relative to: the repository."""
+_PROBLEM_SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}
+_PLACEHOLDER = re.compile(r"\{(\d+)\}")
+
+
+def dumps(overview: Overview, rules: Iterable[Rule]) -> str:
+    """The findings as a SARIF document in ASCII.
+
+    Args:
+        overview: what was found.
+        rules: the rules that were applied, whether they fired or not.
+    """
+    return json.dumps(to_sarif(overview, rules), indent=2)
+
+
+def to_sarif(overview: Overview, rules: Iterable[Rule]) -> dict[str, Any]:
+    """The findings as SARIF data, one run, one result for each finding and place."""
+    listed = sorted(rules, key=lambda rule: rule.id)
+    indexes = {rule.id: index for index, rule in enumerate(listed)}
+    driver: dict[str, Any] = {
+        "name": "trtlint",
+        "version": __version__,
+        "semanticVersion": __version__,
+        "rules": [_rule(rule) for rule in listed],
+    }
+    run: dict[str, Any] = {
+        "tool": {"driver": driver},
+        "invocations": [_invocation(overview)],
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(spot, indexes) for spot in (*overview.spots, *overview.suppressed)],
+    }
+    if (state := provenance(overview.root)) is not None:
+        details = {"repositoryUri": state.repository, "revisionId": state.revision}
+        if state.branch:
+            details["branch"] = state.branch
+        run["versionControlProvenance"] = [{**details, "mappedTo": {"uriBaseId": _ROOT}}]
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": {"text": f"{clean(what(rule))}."},
+        "fullDescription": {"text": f"{clean(what(rule))}. Applies to {clean(applies(rule))}."},
+        "helpUri": rule.references[0],
+        "help": {"text": rule.body.strip(), "markdown": rule.body.strip()},
+        "defaultConfiguration": {"level": rule.severity},
+        "properties": {
+            "tags": [clean(rule.path.parent.name)],
+            "precision": "high" if EVIDENCE[rule.evidence] else "medium",
+            "problem.severity": _PROBLEM_SEVERITY[rule.severity],
+            "evidence": rule.evidence,
+            "references": list(rule.references),
+        },
+    }
+
+
+def _result(spot: Spot, indexes: Mapping[str, int]) -> dict[str, Any]:
+    finding = spot.finding
+    location = _location(spot.place)
+    if logical := _logical(finding.sites):
+        location["logicalLocations"] = logical
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        # A finding that depends on what is not known is one that SARIF calls open.
+        "kind": "open" if spot.conditional else "fail",
+        "level": "none" if spot.conditional else finding.severity,
+        "message": {"text": _text(full(spot))},
+        "locations": [location],
+        "partialFingerprints": {
+            "trtlintFinding/v1": finding.fingerprint,
+            "trtlintPlace/v1": spot.fingerprint,
+        },
+        "properties": _properties(spot),
+    }
+    if finding.rule in indexes:
+        result["ruleIndex"] = indexes[finding.rule]
+    if spot.place.path != spot.model:
+        related = _location(Place(spot.model))
+        result["relatedLocations"] = [{**related, "message": {"text": "The exported model."}}]
+    if finding.suppression is not None:
+        result["suppressions"] = [_suppression(finding)]
+    return result
+
+
+def _properties(spot: Spot) -> dict[str, Any]:
+    finding = spot.finding
+    return {
+        "confidence": finding.confidence,
+        "evidence": clean(finding.evidence_level),
+        "targets": [clean(target) for target in spot.targets],
+        "applies": clean(finding.applies),
+        "depends": list(finding.depends),
+        "advice": [clean(advice) for advice in finding.advice],
+        "witnesses": [clean(witness) for witness in finding.evidence],
+    }
+
+
+def _suppression(finding: Finding) -> dict[str, Any]:
+    known = finding.suppression
+    assert known is not None
+    where = PurePath(known.where).name
+    return {
+        "kind": "inSource" if known.kind == "model" else "external",
+        "status": "accepted",
+        "justification": clean(known.reason or f"in the {known.kind} {where}"),
+        "properties": {"by": known.kind, "expires": known.expires},
+    }
+
+
+def _location(place: Place) -> dict[str, Any]:
+    # A model has no lines, but GitHub refuses a location without one.
+    # https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
+    return {
+        "physicalLocation": {
+            "artifactLocation": _artifact(place.path),
+            "region": {"startLine": place.line or 1},
+        }
+    }
+
+
+def _artifact(path: str) -> dict[str, str]:
+    if Path(path).is_absolute():
+        return {"uri": f"file://{quote(path, errors='surrogatepass')}"}
+    uri = quote(path, errors="surrogatepass")
+    return {"uri": uri} if path.startswith("../") else {"uri": uri, "uriBaseId": _ROOT}
+
+
+def _logical(sites: Iterable[Site]) -> list[dict[str, str]]:
+    """Module and node of every site; a module that holds several of them once."""
+    entries: dict[tuple[str, str], dict[str, str]] = {}
+    for site in sites:
+        if site.module:
+            name = clean(site.module)
+            entries["module", name] = {"fullyQualifiedName": name, "kind": "module"}
+        if site.node:
+            name = clean(site.node)
+            node = {"name": clean(site.op), "fullyQualifiedName": name, "kind": "object"}
+            entries["object", name] = node
+    return list(entries.values())
+
+
+def _invocation(overview: Overview) -> dict[str, Any]:
+    invocation: dict[str, Any] = {"executionSuccessful": not overview.problems}
+    notices = [_problem(problem) for problem in overview.problems]
+    for model, note in overview.notes:
+        notice: dict[str, Any] = {"level": "note", "message": {"text": _text(clean(note))}}
+        notices.append({**notice, "locations": [_location(Place(model))]} if model else notice)
+    if notices:
+        invocation["toolExecutionNotifications"] = notices
+    return invocation
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {
+        "level": "error",
+        "message": {"text": _text(clean(str(problem)))},
+        "locations": [_location(Place(problem.path))],
+    }
+
+
+def _text(text: str) -> str:
+    """Plain text as a SARIF message, in which ``[text](1)`` is a link and ``{0}`` a placeholder."""
+    if "](" in text:
+        text = text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
+    return _PLACEHOLDER.sub(r"{{\1}}", text)

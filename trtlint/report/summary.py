@@ -1,0 +1,132 @@
+"""Many models on one screen: how many findings each rule has, and what could not be read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from rich.text import Text
+
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Problem, Severity
+from trtlint.report.accepted import Accepted
+from trtlint.report.counts import by_severity, hidden, plural
+from trtlint.report.escape import clean
+from trtlint.report.layout import hang
+from trtlint.report.targets import merge, span
+from trtlint.report.text import SEVERITY_STYLES, console
+
+SCREEN = 24
+"""Lines of a terminal at the least, https://vt100.net/docs/vt100-ug/chapter1.html."""
+_FIXED = 8
+"""Lines of a summary that are no rules and no files, and the prompt."""
+_FILES = 4
+"""Unreadable files that are named where there is little room."""
+
+
+@dataclass(slots=True)
+class _Row:
+    """What one rule found at one severity."""
+
+    name: str
+    models: int = 0
+    places: int = 0
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts findings, file by file."""
+
+    _rows: dict[tuple[Severity, str], _Row] = field(default_factory=dict)
+    _findings: Counter[str] = field(default_factory=Counter)
+    _conditional: list[Finding] = field(default_factory=list)
+    _problems: list[Problem] = field(default_factory=list)
+    _targets: dict[str, None] = field(default_factory=dict)
+    _models: int = 0
+    _affected: int = 0
+    _accepted: Accepted = field(default_factory=Accepted)
+
+    def add(self, models: Sequence[ModelReport]) -> None:
+        """Count the findings of one file, given for each target that it was linted for."""
+        problems = dict.fromkeys(problem for model in models for problem in model.errors)
+        self._problems += problems
+        done = [model for model in models if not model.skipped]
+        linted = [model for model in done if not model.errors or model.findings or model.conditional]
+        self._models += bool(linted)
+        self._targets.update(dict.fromkeys(model.target for model in linted))
+        seen = [item.finding for item in merge([model.findings for model in models])]
+        self._affected += bool(seen)
+        self._findings.update(finding.severity for finding in seen)
+        self._conditional += [item.finding for item in merge([model.conditional for model in models])]
+        self._accepted.add(models)
+        for key in {(finding.severity, finding.rule) for finding in seen}:
+            found = [finding for finding in seen if (finding.severity, finding.rule) == key]
+            row = self._rows.setdefault(key, _Row(found[0].name))
+            row.models += 1
+            row.places += sum(max(len(finding.sites), 1) for finding in found)
+
+    def write(self, file: TextIO, *, height: int | None = None) -> None:
+        """Write the counts, the gravest first.
+
+        Args:
+            file: where to.
+            height: lines of the screen that it must fit on; the mildest and rarest rules beyond that
+                share a line.  None lists every rule and every unreadable file.
+        """
+        out = console(file)
+        width = out.width if file.isatty() else None
+        for line in self._lines(height):
+            for part in hang(Text(), line, width):
+                out.print(part, soft_wrap=True)
+
+    def _lines(self, height: int | None) -> Iterator[Text]:
+        models = plural(self._models, "model")
+        affected = f"{self._affected} of {models}" if self._affected else models
+        target = f" for {clean(span(list(self._targets)))}" if self._targets else ""
+        yield Text(f"{by_severity(self._findings)} in {affected}{target}", style="bold")
+        yield from self._table(height)
+        if self._accepted.line:
+            yield Text(self._accepted.line)
+        yield from self._unreadable(height)
+        if line := hidden(self._conditional):
+            yield Text(line)
+
+    def _table(self, height: int | None) -> Iterator[Text]:
+        def rank(key: tuple[Severity, str]) -> tuple[int, int, int, str]:
+            row = self._rows[key]
+            return SEVERITIES.index(key[0]), -row.models, -row.places, key[1]
+
+        keys = sorted(self._rows, key=rank)
+        if not keys:
+            return
+        room = len(keys)
+        if height is not None:
+            files = min(len(self._problems), _FILES + 1)
+            room = max(height - _FIXED - files, 1)
+            room = len(keys) if len(keys) <= room + 1 else room
+        shown = keys[:room]
+        wide = max(len(f"{severity}[{rule}]") for severity, rule in shown)
+        names = max(len(self._rows[key].name) for key in shown)
+        yield Text(f"{'':{wide}}  {'':{names}}  {'models':>7}  {'places':>7}", style="dim")
+        for severity, rule in shown:
+            row = self._rows[severity, rule]
+            title = f"{severity}[{rule}]"
+            yield Text.assemble(
+                (f"{title:{wide}}", SEVERITY_STYLES[severity]),
+                f"  {row.name:{names}}  {row.models:>7,}  {row.places:>7,}",
+            )
+        if rest := [self._rows[key] for key in keys[room:]]:
+            places = sum(row.places for row in rest)
+            more = f"{plural(len(rest), 'milder or rarer rule')} at {plural(places, 'place')}"
+            yield Text(f"{more}: see them with --statistics", style="dim")
+
+    def _unreadable(self, height: int | None) -> Iterator[Text]:
+        if not self._problems:
+            return
+        files = len({problem.path for problem in self._problems})
+        yield Text(f"{plural(files, 'file')} could not be linted", style=SEVERITY_STYLES["error"])
+        shown = self._problems if height is None else self._problems[:_FILES]
+        yield from (Text(f"  {clean(str(problem))}") for problem in shown)
+        if len(shown) < len(self._problems):
+            yield Text(f"  and {plural(len(self._problems) - len(shown), 'more problem')}")

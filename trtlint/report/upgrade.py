@@ -1,0 +1,353 @@
+"""The report on an upgrade in a terminal: which version, what changes at which step, what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TextIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from trtlint.engine.finding import Problem, Severity
+from trtlint.engine.rulebook import Concern
+from trtlint.report.counts import hidden, plural
+from trtlint.report.escape import clean
+from trtlint.report.layout import hang
+from trtlint.report.names import collapse
+from trtlint.report.text import SEVERITY_STYLES, console
+from trtlint.upgrade import CONCERNS, Listed, Step, Upgrade, product_name
+
+_HEADINGS: dict[Concern, str] = {
+    "graph": "In the graph",
+    "command": "In the build command",
+    "code": "In the code that builds and runs it",
+}
+_COLUMNS: dict[Concern, str] = {"graph": "Graph", "command": "Build command", "code": "Code"}
+_NARROW = 100
+"""Cells below which the steps are listed instead of put into a table."""
+_UNBOUNDED = 120
+"""Cells of a table where the output is no terminal."""
+_NAMES = 3
+"""Inputs, outputs and places named at most."""
+
+
+class UpgradeReport:
+    """Writes the report of each model.
+
+    Args:
+        file: where to write.
+        width: cells of a line; the terminal's if not given.
+        show_conditional: also the findings that depend on something not known about the target.
+    """
+
+    def __init__(self, file: TextIO, *, width: int | None = None, show_conditional: bool = False) -> None:
+        self._console: Console = console(file, width)
+        terminal = width is not None or file.isatty()
+        self._width = self._console.width if terminal else None
+        self._wide = self._console if terminal else console(file, _UNBOUNDED)
+        self._show_conditional = show_conditional
+        self._first = True
+
+    def problem(self, problem: Problem) -> None:
+        """Say why a file has no report."""
+        self._print(*hang(Text("error: ", style="bold red"), Text(clean(str(problem))), self._width))
+
+    def add(self, upgrade: Upgrade) -> None:
+        """Write the report of one model."""
+        if not self._first:
+            self._print(Text())
+        self._first = False
+        self._head(upgrade)
+        self._safest(upgrade)
+        self._steps(upgrade)
+        for concern in CONCERNS:
+            self._section(upgrade, concern)
+        if self._show_conditional:
+            self._conditional(upgrade)
+        elif line := hidden(upgrade.conditional):
+            self._print(*hang(Text(), Text(line, style="dim"), self._width))
+
+    def _print(self, *lines: Text) -> None:
+        for line in lines:
+            self._console.print(line, soft_wrap=True)
+
+    def _field(self, key: str, value: str, style: str = "") -> None:
+        self._print(*hang(Text(f"  {key}: ", style="bold"), Text(clean(value), style=style), self._width))
+
+    def _head(self, upgrade: Upgrade) -> None:
+        lines, model = upgrade.lines, upgrade.model
+        way = f"{product_name(upgrade.product)} {lines[0].line} to {lines[-1].line}"
+        title = Text.assemble((clean(upgrade.path), "bold"), ": ", (way, "bold"))
+        self._print(*hang(Text(), title, self._width))
+        opset = f"opset {model.opset}" if model.opset is not None else "no opset"
+        types = model.float_type or "no floats"
+        quantized = ", quantized" if model.quantized else ""
+        self._field("model", f"{opset}, {model.exporter}, {types}{quantized}, {plural(model.nodes, 'node')}")
+        self._field("inputs", _some(upgrade.inputs))
+        self._field("outputs", _some(upgrade.outputs))
+        if upgrade.setting:
+            self._field("build", upgrade.setting)
+        if upgrade.command:
+            self._field("command", upgrade.command)
+        for note in upgrade.notes:
+            self._field("note", note)
+
+    def _safest(self, upgrade: Upgrade) -> None:
+        safest = upgrade.safest
+        if safest is None:
+            self._field("safest version", "none: no version of the range supports this GPU", "bold red")
+            return
+        best = upgrade.lines[safest.line]
+        self._field("safest version", f"{best.line}, {_why(upgrade)}", "bold green")
+        for reason in (_risks(upgrade), *_reasons(upgrade), *_asks(upgrade)):
+            self._print(*hang(Text("    "), Text(clean(reason)), self._width))
+
+    def _steps(self, upgrade: Upgrade) -> None:
+        steps = [step for step in upgrade.steps if step.fixed or step.new]
+        if not steps:
+            self._print(Text("\nNothing that trtlint knows of changes on the way.", style="bold"))
+            return
+        self._print(Text())
+        if self._wide.width < _NARROW:
+            self._list(upgrade, steps)
+        else:
+            self._print_table(self._table(upgrade, steps))
+        if still := _still(upgrade, steps):
+            self._print(*hang(Text(), Text(f"no change within {', '.join(still)}", style="dim"), self._width))
+
+    def _print_table(self, table: Table) -> None:
+        if self._wide is self._console:
+            self._console.print(table)
+            return
+        with self._wide.capture() as captured:  # lines padded with blanks are no use in a file
+            self._wide.print(table)
+        self._print(*(Text(line.rstrip()) for line in captured.get().splitlines()))
+
+    def _table(self, upgrade: Upgrade, steps: Sequence[Step]) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, expand=True, padding=(0, 1), show_edge=False)
+        table.add_column("Step", no_wrap=True, style="bold")
+        shown = [concern for concern in CONCERNS if _touches(upgrade, steps, concern)]
+        for concern in shown:
+            table.add_column(_COLUMNS[concern], overflow="fold", ratio=1)
+        for number, step in enumerate(steps):
+            cells = [self._cell(upgrade, step, concern) for concern in shown]
+            table.add_row(f"{step.before} to {step.after}", *cells, end_section=number < len(steps) - 1)
+        return table
+
+    def _list(self, upgrade: Upgrade, steps: Sequence[Step]) -> None:
+        for step in steps:
+            self._print(Text(f"{step.before} to {step.after}", style="bold"))
+            for concern in CONCERNS:
+                if entries := _entries(upgrade, step, concern):
+                    self._print(Text(f"  {_COLUMNS[concern]}", style="dim"))
+                for head, name in entries:
+                    self._print(*hang(Text("    "), head + Text(f" {name}"), self._width))
+
+    def _cell(self, upgrade: Upgrade, step: Step, concern: Concern) -> Text:
+        """What a step brings in one respect, names on lines of their own."""
+        lines = (head + Text(f"\n  {name}") for head, name in _entries(upgrade, step, concern))
+        return Text("\n").join(lines)
+
+    def _section(self, upgrade: Upgrade, concern: Concern) -> None:
+        listed = [item for item in upgrade.findings if item.concern == concern]
+        if concern != "graph":  # what has to be done, in the order of the way
+            listed.sort(key=lambda item: item.lines[0])
+        if not listed:
+            return
+        self._print(Text(), Text(_HEADINGS[concern], style="bold underline"))
+        said: set[tuple[str, str]] = set()
+        for item in listed:
+            self._finding(upgrade, item, said)
+
+    def _finding(self, upgrade: Upgrade, item: Listed, said: set[tuple[str, str]]) -> None:
+        finding = item.finding
+        style = SEVERITY_STYLES[finding.severity]
+        when = _when(item.lines, [line.line for line in upgrade.lines])
+        title = Text.assemble((f"{finding.severity}[{finding.rule}]", style), f" {when}: ")
+        self._print(*hang(Text("  "), title + Text(clean(finding.message), style="bold"), self._width))
+        places = _places(item)
+        if places and places not in finding.message:
+            self._print(*hang(Text("      at: ", style="dim"), Text(clean(places)), self._width))
+        names = [line.line for line in upgrade.lines]
+        for advice, lines in item.advice:
+            when = "" if lines == item.lines else f"{_when(lines, names)}: "
+            if (finding.rule, when + advice) in said:
+                continue
+            said.add((finding.rule, when + advice))
+            self._print(*hang(Text("      do: ", style="dim"), Text(clean(when + advice)), self._width))
+        if finding.references and (finding.rule, "") not in said:
+            said.add((finding.rule, ""))
+            self._print(*hang(Text("      see: ", style="dim"), Text(finding.references[0]), self._width))
+
+    def _conditional(self, upgrade: Upgrade) -> None:
+        if not upgrade.conditional:
+            return
+        self._print(Text(), Text("Depends on what was not said", style="bold underline"))
+        for finding in upgrade.conditional:
+            head = Text(f"  {finding.severity}[{finding.rule}] ({', '.join(finding.depends)}): ", style="dim")
+            self._print(*hang(Text(), head + Text(clean(finding.message)), self._width))
+
+
+def _entries(upgrade: Upgrade, step: Step, concern: Concern) -> list[tuple[Text, str]]:
+    """Rule and name of what goes and comes with a step; several findings of a rule are counted."""
+    counts: Counter[tuple[str, Severity, str, str]] = Counter()
+    for sign, numbers in (("-", step.fixed), ("+", step.new)):
+        for number in numbers:
+            listed = upgrade.findings[number]
+            if listed.concern == concern:
+                finding = listed.finding
+                counts[sign, finding.severity, finding.rule, finding.name] += 1
+    entries = []
+    for (sign, severity, rule, name), number in counts.items():
+        style = SEVERITY_STYLES[severity] if sign == "+" else "green"
+        word = severity if sign == "+" else "gone:"
+        several = f" (x{number})" if number > 1 else ""
+        entries.append((Text.assemble((f"{sign} {word} {rule}", style), several), name))
+    return entries
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more if names else "none"
+
+
+def _touches(upgrade: Upgrade, steps: Iterable[Step], concern: Concern) -> bool:
+    return any(
+        upgrade.findings[number].concern == concern for step in steps for number in step.fixed + step.new
+    )
+
+
+def _why(upgrade: Upgrade) -> str:
+    """How many risks the safest line has, and how it compares."""
+    assert upgrade.safest is not None
+    best = upgrade.lines[upgrade.safest.line]
+    known = [
+        plural(number, severity) for severity, number in best.risks.items() if number and severity != "note"
+    ]
+    risks = f"{' and '.join(known) or 'no error or warning'} known for this graph"
+    equals = [upgrade.lines[index].line for index in upgrade.safest.equals]
+    if len(equals) == len(upgrade.lines):
+        return f"the newest: {risks}, as for every version of the range"
+    if len(equals) == 1:
+        return f"{risks}, fewer than for any other version of the range"
+    others = _when(upgrade.safest.equals[:-1], [line.line for line in upgrade.lines])
+    return f"{risks}; {others} {'has' if len(equals) == 2 else 'have'} as few, and it is the newest of them"
+
+
+def _risks(upgrade: Upgrade) -> str:
+    """How many errors and warnings about the graph each version has, equal neighbours together."""
+    names = [line.line for line in upgrade.lines]
+    runs: list[tuple[str, list[int]]] = []
+    for index, line in enumerate(upgrade.lines):
+        known = [plural(number, word) for word, number in line.risks.items() if number and word != "note"]
+        text = ", ".join(known) or "none"
+        if not line.supported:
+            text = "GPU not supported"
+        if runs and runs[-1][0] == text:
+            runs[-1][1].append(index)
+        else:
+            runs.append((text, [index]))
+    return "known risks: " + "; ".join(
+        f"{names[run[0]]} to {names[run[-1]]} {text}" if len(run) > 1 else f"{names[run[0]]} {text}"
+        for text, run in runs
+    )
+
+
+def _reasons(upgrade: Upgrade) -> Iterable[str]:
+    """What the ends of the range have that the safest line has not."""
+    safest = upgrade.safest
+    assert safest is not None
+    ends = ((0, safest.first_adds), (len(upgrade.lines) - 1, safest.last_adds))
+    for index, adds in ends:
+        line = upgrade.lines[index]
+        if not line.supported:
+            yield f"{line.line} does not support this GPU"
+        elif adds and index != safest.line:
+            titles = dict.fromkeys(
+                f"{upgrade.findings[n].finding.rule} {upgrade.findings[n].finding.name}" for n in adds
+            )
+            yield f"{line.line} also has {', '.join(titles)}"
+    names = [line.line for line in upgrade.lines]
+    everywhere = dict.fromkeys(
+        f"{item.finding.rule} {item.finding.name}"
+        for item in upgrade.findings
+        if item.concern == "graph" and item.finding.severity == "error" and len(item.lines) == len(names)
+    )
+    if everywhere:
+        yield f"no version of the range is without {', '.join(everywhere)}: change the graph first"
+    for item in upgrade.findings:
+        grave = item.concern == "graph" and item.finding.severity == "error"
+        inside = 0 not in item.lines and len(names) - 1 not in item.lines
+        if grave and inside and item.finding.confidence != "low":
+            yield f"avoid {_when(item.lines, names)}: {item.finding.rule} {item.finding.name}"
+
+
+def _asks(upgrade: Upgrade) -> Iterable[str]:
+    """What the way to the safest line asks for outside the graph: errors and warnings that come on it."""
+    assert upgrade.safest is not None
+    best = upgrade.safest.line
+    for concern, where in (("command", "in the build command"), ("code", "in the code")):
+        titles = dict.fromkeys(
+            f"{item.finding.rule} {item.finding.name}"
+            for item in upgrade.findings
+            if item.concern == concern
+            and item.finding.severity != "note"
+            and best in item.lines
+            and 0 not in item.lines
+        )
+        if titles:
+            yield f"to get there, change {where}: {', '.join(titles)}"
+
+
+def _when(lines: Sequence[int], names: Sequence[str]) -> str:
+    """The lines of a finding, shortly: ``from 10.0``, ``10.7``, ``8.6 to 10.16``, ``always``."""
+    if len(lines) == len(names):
+        return "all along"
+    runs: list[list[int]] = []
+    for index in lines:
+        if runs and runs[-1][-1] == index - 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    last = len(names) - 1
+    words = []
+    for run in runs:
+        if run[-1] == last and len(run) > 1:
+            words.append(f"from {names[run[0]]}")
+        elif len(run) == 1:
+            words.append(names[run[0]])
+        else:
+            words.append(f"{names[run[0]]} to {names[run[-1]]}")
+    return ", ".join(words)
+
+
+def _still(upgrade: Upgrade, steps: Sequence[Step]) -> list[str]:
+    """The runs of versions between which nothing changes."""
+    runs: list[tuple[str, str]] = []
+    for step in upgrade.steps:
+        if step in steps:
+            continue
+        if runs and runs[-1][1] == step.before:
+            runs[-1] = runs[-1][0], step.after
+        else:
+            runs.append((step.before, step.after))
+    return [f"{first} to {last}" for first, last in runs]
+
+
+def _places(item: Listed) -> str:
+    """The places, those that differ in numbers only as one pattern; tensors at the edge by their names."""
+    finding = item.finding
+    if item.concern == "code":
+        names = [row.detail for site in finding.sites for row in site.rows if row.detail]
+    else:
+        names = [site.module or site.node for site in finding.sites]
+    places = dict.fromkeys(name for name in names if name)
+    if not places:
+        return ""
+    patterns = collapse(places)
+    more = f" and {len(patterns) - _NAMES} more" if len(patterns) > _NAMES else ""
+    count = f" ({len(finding.sites)} places)" if len(finding.sites) > 1 else ""
+    return ", ".join(patterns[:_NAMES]) + more + count

@@ -1,0 +1,108 @@
+"""The report on an upgrade as JSON, in a versioned schema that ships with the package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from trtlint.engine.finding import Problem
+from trtlint.report.json import finding_data, problem_data
+from trtlint.report.json import schema as report_schema
+from trtlint.target import Target
+from trtlint.upgrade import Assessed, Listed, Step, Upgrade
+
+SCHEMA = "trtlint.upgrade/1"
+"""Name and version of the format; the number grows when a reader of the old one would break."""
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of :func:`to_json`'s result, with what it shares with reports."""
+    name = SCHEMA.replace("/", "-") + ".json"
+    text = files("trtlint.report").joinpath("schema").joinpath(name).read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    loaded["$defs"] = {**report_schema()["$defs"], **loaded["$defs"]}
+    return loaded
+
+
+def to_json(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> dict[str, Any]:
+    """Upgrades as JSON data, in their order."""
+    return {
+        "schema": SCHEMA,
+        "models": [_model(upgrade) for upgrade in upgrades],
+        "errors": [problem_data(problem) for problem in problems],
+    }
+
+
+def dumps(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> str:
+    """Upgrades as a JSON document in ASCII."""
+    return json.dumps(to_json(upgrades, problems), indent=2)
+
+
+def _model(upgrade: Upgrade) -> dict[str, Any]:
+    safest, model = upgrade.safest, upgrade.model
+    return {
+        "path": upgrade.path,
+        "product": upgrade.product,
+        "from": upgrade.lines[0].line,
+        "to": upgrade.lines[-1].line,
+        "setting": upgrade.setting,
+        "command": upgrade.command or None,
+        "model": {
+            "opset": model.opset,
+            "exporter": model.exporter,
+            "float_type": model.float_type,
+            "quantized": model.quantized,
+            "nodes": model.nodes,
+            "inputs": list(upgrade.inputs),
+            "outputs": list(upgrade.outputs),
+        },
+        "versions": [_line(line, upgrade) for line in upgrade.lines],
+        "findings": [_listed(listed, upgrade) for listed in upgrade.findings],
+        "steps": [_step(step) for step in upgrade.steps],
+        "safest": None
+        if safest is None
+        else {
+            "version": upgrade.lines[safest.line].line,
+            "equals": [upgrade.lines[index].line for index in safest.equals],
+            "first_adds": list(safest.first_adds),
+            "last_adds": list(safest.last_adds),
+        },
+        "conditional": [finding_data(finding) for finding in upgrade.conditional],
+        "notes": list(upgrade.notes),
+    }
+
+
+def _line(line: Assessed, upgrade: Upgrade) -> dict[str, Any]:
+    release = Target(upgrade.product, line.version).releases[-1]
+    return {
+        "version": line.line,
+        "release": line.version,
+        "target": line.target,
+        "gpu_supported": line.supported,
+        "opset_max": release.opset_max,
+        "typing": release.typing,
+        "cuda": list(release.cuda),
+        "inspector": release.inspector,
+        "risks": dict(line.risks),
+        "findings": list(line.found),
+    }
+
+
+def _listed(listed: Listed, upgrade: Upgrade) -> dict[str, Any]:
+    versions = [upgrade.lines[index].line for index in listed.lines]
+    advice = [
+        {"do": text, "versions": [upgrade.lines[index].line for index in indexes]}
+        for text, indexes in listed.advice
+    ]
+    return {
+        "finding": finding_data(listed.finding),
+        "concerns": listed.concern,
+        "versions": versions,
+        "advice": advice,
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {"from": step.before, "to": step.after, "fixed": list(step.fixed), "new": list(step.new)}

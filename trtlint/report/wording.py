@@ -1,0 +1,57 @@
+"""Sentences about findings that several formats have in common, safe to print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trtlint.engine.finding import Finding, Site
+from trtlint.report.counts import either
+from trtlint.report.escape import clean
+from trtlint.report.locations import Spot
+from trtlint.report.names import collapse
+
+_PLACES = 3
+"""Patterns of places named at most."""
+
+
+def heading(finding: Finding) -> str:
+    """``ACC102 sdpa-scale-on-both-operands``."""
+    return clean(f"{finding.rule} {finding.name}")
+
+
+def within(sites: Sequence[Site]) -> str:
+    """Where in the model: ``blocks.0.attn (+11 more: blocks.*.attn)``; empty for the whole model."""
+    names = [site.module or site.node for site in sites]
+    if not names or not names[0]:
+        return ""
+    if len(names) == 1:
+        return clean(names[0])
+    patterns = collapse(dict.fromkeys(names[1:]))
+    listed = ", ".join(patterns[:_PLACES]) + (", ..." if len(patterns) > _PLACES else "")
+    return clean(f"{names[0]} (+{len(names) - 1} more: {listed})")
+
+
+def site_of(spot: Spot) -> str:
+    """The model and where in it: ``vit.onnx at blocks.0.attn (+11 more: blocks.*.attn)``."""
+    place = within(spot.finding.sites)
+    return f"{clean(spot.model)} at {place}" if place else clean(spot.model)
+
+
+def sentences(spot: Spot) -> Iterator[str]:
+    """What there is to say below the message: where, for which builds, what to do, how sure."""
+    finding = spot.finding
+    yield f"In {site_of(spot)}"
+    if finding.depends:
+        yield f"Depends on {', '.join(map(either, finding.depends))}, not given"
+    if finding.applies:
+        yield f"Applies to {clean(finding.applies)}"
+    for advice in finding.advice:
+        yield f"Help: {clean(advice)}"
+    yield f"Confidence: {finding.confidence}, {clean(finding.evidence_level)}"
+    for reference in finding.references:
+        yield f"See {clean(reference)}"
+
+
+def full(spot: Spot) -> str:
+    """The message and all sentences, one a line."""
+    return "\n".join([clean(spot.finding.message), *sentences(spot)])
