@@ -6,17 +6,28 @@ import gc
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from trtlint.buildcommand import BuildCommand, commands_for, read_commands
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import ModelReport, Problem, Report
-from trtlint.engine.rulebook import Rule, Rulebook, builtin_rules, load_rules
+from trtlint.engine.rulebook import Rule, Rulebook, load_builtin
+from trtlint.evidence import Evidence
 from trtlint.facts import Facts
 from trtlint.files import expand
+from trtlint.knowledge.releases import Product
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
+from trtlint.review import Policy, Review
+from trtlint.settled import settle_all
+from trtlint.sources import Sources
 from trtlint.target import Target
+
+if TYPE_CHECKING:
+    from trtlint.build.build import Build
 
 AnyPath = str | os.PathLike[str]
 
@@ -26,6 +37,8 @@ def lint(
     target: Target | Sequence[Target] | None = None,
     *,
     rules: Iterable[Rule] | None = None,
+    build: str | None = None,
+    evidence: Build | None = None,
 ) -> Report:
     """Lint ONNX files.
 
@@ -34,29 +47,81 @@ def lint(
         target: what the engine is built for, or several; what is not given is unknown.
         rules: the rules to apply, as :func:`~trtlint.engine.rulebook.load_rules` gives them; those
             that come with trtlint if left out.
+        build: the trtexec command that builds the models, or a file with such commands; where it says
+            what ``target`` leaves open, that counts.
+        evidence: what a build of the model left behind, from :func:`~trtlint.build.build.read_build`;
+            without a model (``path`` empty) the build alone is looked at.
 
     Returns:
         A report for each file and target.  A file that cannot be linted has its reason in
-        ``errors``.
+        ``errors``.  What a model's own metadata suppresses is in ``suppressed``; configuration
+        files are for the command line only.
 
     Raises:
         RuleError: a rule file is wrong.
+        CommandError: ``build`` holds no build command.
     """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
     chosen = _builtin() if rules is None else list(rules)
     files = expand(os.fspath(entry) for entry in paths)
-    return Report(tuple(report for file in files for report in lint_file(file, targets, chosen)))
+    sources = Sources()
+    review = Review()
+    policy = Policy.of_rules(chosen, targets)
+    commands = read_commands(build) if build is not None else ()
+    if evidence is not None and not paths:
+        place = Path(next(iter(evidence.files), ""))
+        alone = Evidence(place, evidence, alone=True)
+        return Report(tuple(review.apply(place, lint_file(place, targets, chosen, None, alone), policy)))
+    return Report(
+        tuple(
+            sources.locate(report)
+            for file in files
+            for command in [next(iter(commands_for(file, commands)), None)]
+            for report in review.apply(
+                file,
+                lint_file(file, built_with(targets, command), chosen, command, _of(file, evidence)),
+                policy,
+            )
+        )
+    )
 
 
-def lint_file(path: Path, targets: Sequence[Target], rules: Iterable[Rule]) -> tuple[ModelReport, ...]:
+def _of(file: Path, build: Build | None) -> Evidence | None:
+    return None if build is None else Evidence(file, build)
+
+
+def built_with(targets: Iterable[Target], command: BuildCommand | None) -> list[Target]:
+    """Targets with what they leave open taken from a build command."""
+    if command is None:
+        return list(targets)
+    product: Product | None = "tensorrt-rtx" if command.tool == "tensorrt_rtx" else None
+    return [target.completed(command.switches, product) for target in targets]
+
+
+def lint_file(
+    path: Path,
+    targets: Sequence[Target],
+    rules: Iterable[Rule],
+    command: BuildCommand | None = None,
+    evidence: Evidence | None = None,
+) -> tuple[ModelReport, ...]:
     """Lint one file for several targets: a report for each, in their order.
 
     What is wrong with the file is in the reports; any other exception is a bug in trtlint or in a
     rule, and is raised.
+
+    Args:
+        path: the file.
+        targets: what it is built for.
+        rules: what is looked for.
+        command: the command line that it is built with, if it is known; what it says of the target is
+            taken from ``targets``, not from it.
+        evidence: what a build of it left behind, if there is something; what that settles of the target
+            and ``targets`` leave open counts.
     """
     with _collection_held():
-        return _lint_file(path, targets, rules)
+        return _lint_file(path, targets, rules, command, evidence)
 
 
 @contextmanager
@@ -75,19 +140,39 @@ def _collection_held() -> Iterator[None]:
             gc.enable()
 
 
-def _lint_file(path: Path, targets: Sequence[Target], rules: Iterable[Rule]) -> tuple[ModelReport, ...]:
+def _lint_file(
+    path: Path,
+    targets: Sequence[Target],
+    rules: Iterable[Rule],
+    command: BuildCommand | None,
+    evidence: Evidence | None,
+) -> tuple[ModelReport, ...]:
+    build = None if evidence is None else evidence.build
+    problems = () if evidence is None else evidence.problems
+    settled = settle_all(targets, build)
     try:
-        facts = Facts(load(path))
+        model = None if evidence is not None and evidence.alone else load(path)
     except ModelError as error:
-        problem = Problem(str(path), error.message, error.offset, error.node)
+        problems = (Problem(str(path), error.message, error.offset, error.node), *problems)
     except OSError as error:
-        problem = Problem(str(path), error.strerror or str(error))
+        problems = (Problem(str(path), error.strerror or str(error)), *problems)
     else:
-        chosen = tuple(rules)
-        return tuple(evaluate(chosen, facts, target) for target in targets)
-    return tuple(ModelReport(str(path), target.words, errors=(problem,)) for target in targets)
+        if model is not None or build is not None:
+            facts = Facts(model, command=command, build=build)
+            chosen = tuple(rules)
+            reports = ((evaluate(chosen, facts, each.target), each.notes) for each in settled)
+            return tuple(
+                replace(report, notes=_own(report.path, report.notes + notes), errors=problems)
+                for report, notes in reports
+            )
+    return tuple(ModelReport(str(path), each.target.words, errors=problems) for each in settled)
+
+
+def _own(path: str, notes: Iterable[str]) -> tuple[str, ...]:
+    """Notes of the report of a file, which need not begin with that file's name."""
+    return tuple(note.removeprefix(f"{path}: ") for note in notes)
 
 
 @cache
 def _builtin() -> Rulebook:
-    return load_rules([builtin_rules()])
+    return load_builtin()

@@ -6,23 +6,30 @@ usage errors cost little.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
 from trtlint import __version__
-from trtlint.commands.options import Flag, LintOptions, TargetOptions
+from trtlint.commands.options import BuildFiles, Flag, LintOptions, TargetOptions
 from trtlint.exits import Exit
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _HELP = {"help_option_names": ["-h", "--help"]}
+
+_FORMATS = (
+    *("full", "concise", "summary"),
+    *("json", "sarif", "github", "gitlab", "junit", "rdjson", "markdown"),
+)
+"""As in :mod:`trtlint.report.outputs`, which help need not import."""
 
 
 class _ClosedPipeError(Exception):
@@ -47,10 +54,25 @@ class _Main(click.Group):
 
     def _refuse_misspelt(self, word: str) -> None:
         """Tell ``trtlint rulse`` from a file that is not there."""
-        near = get_close_matches(word, self.commands, n=2)
-        if near and word.isidentifier() and not Path(word).exists():
+        if not word.isidentifier() or Path(word).exists():
+            return
+        from difflib import get_close_matches
+
+        if near := get_close_matches(word, self.commands, n=2):
             commands = " or ".join(f"`trtlint {name}`" for name in near)
             raise click.UsageError(f"no file and no command {word!r}; did you mean {commands}?")
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands, and what the default command takes in the place of one: options and files."""
+        from click.shell_completion import CompletionItem
+
+        found = super().shell_complete(ctx, incomplete)
+        default = self.commands["lint"]
+        inner = click.Context(default, parent=ctx, info_name=default.name)
+        found += default.shell_complete(inner, incomplete)
+        if not incomplete.startswith("-"):
+            found.append(CompletionItem(incomplete, type="file"))
+        return list({item.value: item for item in found}.values())
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_usage("trtlint", "PATH... [OPTIONS]")
@@ -75,6 +97,7 @@ def cli() -> None:
     \b
     trtlint model.onnx --trt 10.7
     trtlint models/ --trt 10.7..11.4 --gpu L4 --fp16
+    trtlint upgrade model.onnx --from 8.6 --to 11.4 --build build.sh
     trtlint rule ACC102
     """
 
@@ -89,6 +112,13 @@ _RULES = click.option(
     multiple=True,
     metavar="DIR",
     help="Folder of rule files to use as well; repeatable.",
+)
+
+_BUILD = click.option(
+    "--build",
+    metavar="COMMAND|FILE",
+    help="The trtexec command that builds the model, or a script with such commands: gives the "
+    "precision, and is checked itself.",
 )
 
 _TARGET: tuple[Callable[[Any], Any], ...] = (
@@ -112,10 +142,30 @@ _TARGET: tuple[Callable[[Any], Any], ...] = (
     _switch("best", "As trtexec's --best."),
     _switch("strongly-typed", "As trtexec's --stronglyTyped.", "--stronglyTyped"),
     _switch("tf32", "TF32 is on unless refused, as in trtexec.", " /--noTF32"),
+    click.option(
+        "--plugins",
+        multiple=True,
+        metavar="NAME,...",
+        help="Plugins that the build loads, by the names that nodes have; '' for none.",
+    ),
 )
 """Options that describe the build, in trtexec's words.
 https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html
 """
+
+
+_LEFT_BEHIND: tuple[Callable[[Any], Any], ...] = (
+    click.option("--log", metavar="FILE", help="Log of a build, plain or .gz; - for standard input."),
+    click.option("--layers", metavar="FILE", help="Layers of the engine (--exportLayerInfo), or the engine."),
+    click.option("--profile", metavar="FILE", help="Layer times (--exportProfile)."),
+)
+"""Files that a build leaves behind; as paths they are told by their content."""
+
+
+def _evidence_options(command: _Command) -> _Command:
+    for option in reversed(_LEFT_BEHIND):
+        command = option(command)
+    return command
 
 
 def _target(command: _Command) -> _Command:
@@ -124,27 +174,74 @@ def _target(command: _Command) -> _Command:
     return command
 
 
+def _build_options(command: _Command) -> _Command:
+    """The options that describe the build, the version apart."""
+    for option in reversed(_TARGET[2:]):
+        command = option(command)
+    return command
+
+
 @cli.command(context_settings=_HELP, short_help="Lint models; what `trtlint PATH...` does.")
-@click.argument("paths", nargs=-1, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
 @_target
 @_RULES
 @click.option("--select", multiple=True, metavar="RULE,...", help="Only these: ids, id prefixes or names.")
+@click.option("--extend-select", multiple=True, metavar="RULE,...", help="These as well as those configured.")
 @click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["full", "concise", "json"]),
-    default="full",
-    help="How findings are written.",
+    type=click.Choice(_FORMATS),
+    help="How findings are written to standard output (default: full).",
 )
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT[:FILE]",
+    help="Also write them so, to a file or to standard output; repeatable.",
+)
+@click.option(
+    "--source-root",
+    metavar="DIR",
+    help="Folder below which the exported Python code lies, if the exporter's paths do not say so.",
+)
+@click.option("--statistics", is_flag=True, help="Also count models and places for each rule.")
+@click.option("-q", "--quiet", is_flag=True, help="Findings and errors, and nothing else.")
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
-    default="error",
+    default=None,
     help="Mildest finding that gives exit code 1 (default: error).",
 )
+@click.option(
+    "--min-confidence",
+    type=click.Choice(["confirmed", "high", "medium", "low"]),
+    default=None,
+    help="Only count findings that are less sure (default: low).",
+)
+@_BUILD
+@_evidence_options
+@click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
+@click.option("--isolated", is_flag=True, help="Use no configuration.")
+@click.option("--show-settings", is_flag=True, help="Say what counts for each file, and lint nothing.")
+@click.option("--baseline", metavar="FILE", help="Only what is not in this file counts as found.")
+@click.option("--write-baseline", metavar="FILE", help="Write all that is found to this file as known.")
+@click.option("--update-baseline", is_flag=True, help="Drop from the baseline what is gone.")
 @click.option("--exit-zero", is_flag=True, help="Exit code 0 whatever is found.")
 @click.option("--show-conditional", is_flag=True, help="Also what depends on options not given.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=0),
+    default=1,
+    metavar="N",
+    help="Lint with so many processes; 0 for one for each processor.",
+)
+@click.option("--executor", metavar="dask://HOST:PORT", help="Lint on the workers of a Dask cluster.")
+@click.option("--cache/--no-cache", default=True, help="Whether to use and keep results of earlier runs.")
+@click.option("--cache-dir", metavar="DIR", help="Folder for these results.")
+@click.option("--require-lfs", is_flag=True, help="A Git LFS pointer is an error, and not skipped.")
 @click.option(
     "--explain-miss",
     nargs=2,
@@ -157,25 +254,62 @@ def lint(**options: Any) -> int:
     Exit code: 0 clean, 1 findings at or above --fail-on, 2 wrong usage or rule file, 3 a file that
     cannot be read, 4 a bug in trtlint.
     """
-    # Modules, classes and rules live until the end: looking for garbage while they load only costs.
-    gc.disable()
     from trtlint.commands.lint import run_lint
 
-    if not options["paths"]:
-        raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
     target = _target_options(options)
-    return run_lint(LintOptions(target=target, format=options.pop("format_"), **options))
+    evidence = _evidence(options)
+    if not options["paths"] and evidence == BuildFiles():
+        raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
+    return run_lint(LintOptions(evidence=evidence, target=target, format=options.pop("format_"), **options))
+
+
+@cli.command(context_settings=_HELP, short_help="Say what moving models to another version changes.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--from", "first", required=True, metavar="VERSION", help="The version in use, such as 8.6.")
+@click.option("--to", "last", metavar="VERSION", help="The version to move to (default: the newest known).")
+@click.option("--product", type=click.Choice(["tensorrt", "tensorrt-rtx"]), default="tensorrt")
+@_build_options
+@_BUILD
+@_RULES
+@click.option("--select", multiple=True, metavar="RULE,...", help="Only these: ids, id prefixes or names.")
+@click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option("--show-conditional", is_flag=True, help="Also what depends on options not given.")
+def upgrade(**options: Any) -> int:
+    """Say what moving ONNX models from one version to another changes, step by step.
+
+    What is fixed, what newly breaks, what must change in the graph, in the build command and in the
+    code that runs the engine, and which version of the range is the safest for the model.
+
+    \b
+    trtlint upgrade model.onnx --from 8.6 --to 11.4 --gpu L4 --build build.sh
+    """
+    from trtlint.commands.upgrade import UpgradeOptions, run_upgrade
+
+    target = _target_options({"trt": (), "rtx": (), **options})
+    kept = ("paths", "first", "last", "product", "build", "rules", "select", "ignore", "show_conditional")
+    as_json = options["format_"] == "json"
+    return run_upgrade(UpgradeOptions(target=target, as_json=as_json, **{key: options[key] for key in kept}))
 
 
 @cli.command(context_settings=_HELP, short_help="Show what trtlint sees in a model.")
-@click.argument("model", metavar="MODEL")
+@click.argument("paths", metavar="PATH...", nargs=-1)
+@_evidence_options
+@_BUILD
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only facts of this kind; repeatable.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
-def facts(model: str, kinds: tuple[str, ...], format_: str) -> int:
-    """Show the facts of an ONNX file: what rules look at, field by field."""
+def facts(**options: Any) -> int:
+    """Show the facts of an ONNX file, and of what a build of it left behind: what rules look at.
+
+    With the layers of the engine, also where each node went: layer, precision, format and time.
+    """
     from trtlint.commands.facts import run_facts
 
-    return run_facts(model, kinds, as_json=format_ == "json")
+    given, paths = _evidence(options), options["paths"]
+    if not paths and given == BuildFiles():
+        raise click.UsageError("no path given: trtlint facts PATH... (see trtlint facts --help)")
+    as_json = options["format_"] == "json"
+    return run_facts(paths, options["kinds"], given, as_json=as_json, command=options["build"])
 
 
 @cli.command(context_settings=_HELP, short_help="List the rules.")
@@ -197,6 +331,29 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
     return run_rule(key, rules)
 
 
+@cli.command(context_settings=_HELP, short_help="Write into a copy of a model that a finding is accepted.")
+@click.argument("model", metavar="MODEL")
+@click.argument("rule", metavar="RULE")
+@click.option("--node", metavar="GLOB", help="Only at these nodes; `*` is any characters.")
+@click.option("--module", metavar="GLOB", help="Only in these modules, such as 'blocks.*.attn'.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why it is accepted.")
+@click.option("--expires", metavar="DATE", help="The last day on which it is, as in 2027-03-31.")
+@click.option("--output", "-o", required=True, metavar="FILE", help="The copy.")
+@_RULES
+def suppress(**options: Any) -> int:
+    """Write a copy of MODEL whose metadata says that RULE's findings are accepted, and why.
+
+    RULE is an id, an id prefix or a name. Weights are copied as they are, whatever they take; the
+    entry is JSON under the metadata key trtlint.suppress. Reports go on counting what is accepted.
+
+    \b
+    trtlint suppress vit.onnx ACC102 --module 'blocks.*.attn' --reason 'measured' -o copy.onnx
+    """
+    from trtlint.commands.suppress import SuppressOptions, run_suppress
+
+    return run_suppress(SuppressOptions(**options))
+
+
 @cli.command(context_settings=_HELP, short_help="Run the examples of rule files.")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 def test(paths: tuple[str, ...]) -> int:
@@ -209,19 +366,25 @@ def test(paths: tuple[str, ...]) -> int:
     return run_examples(paths)
 
 
+def _evidence(options: dict[str, Any]) -> BuildFiles:
+    """Take the options that name what a build left behind out of all options."""
+    return BuildFiles(options.pop("log"), options.pop("layers"), options.pop("profile"))
+
+
 def _target_options(options: dict[str, Any]) -> TargetOptions:
     """Take the options that describe the build out of all options."""
     given = ((flag, options.pop(flag.replace("-", "_"))) for flag in get_args(Flag))
     flags = tuple((flag, value) for flag, value in given if value is not None)
-    return TargetOptions(options.pop("trt"), options.pop("rtx"), options.pop("gpu"), flags)
+    names = options.pop("plugins")
+    plugins = tuple(name.strip() for text in names for name in text.split(",") if name.strip())
+    return TargetOptions(
+        options.pop("trt"), options.pop("rtx"), options.pop("gpu"), flags, plugins if names else None
+    )
 
 
 def run(args: Sequence[str]) -> int:
     """Run the command line; every error becomes one line on standard error and an exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        # Names in a model can hold what the locale's encoding cannot write.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     try:
         code = cli.main(list(args), prog_name="trtlint", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -229,9 +392,13 @@ def run(args: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
     except (BrokenPipeError, _ClosedPipeError):
-        # Leave nothing for Python to flush, and complain of, at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return Exit.BROKEN_PIPE
+    except OSError as error:
+        # Files to lint are dealt with where they are read; what is left is writing the output.
+        _discard_output()
+        _complain(f"cannot write the output: {error.strerror or error}")
+        return Exit.UNREADABLE
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
@@ -243,6 +410,20 @@ def run(args: Sequence[str]) -> int:
 
         _complain(describe(error))
         return Exit.BUG
+
+
+def _prepare_streams() -> None:
+    if sys.stdout is None:  # closed by the caller, as with `>&-`
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        # Names in a model can hold what the locale's encoding cannot write.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """Leave nothing for Python to flush, and complain of, at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> None:

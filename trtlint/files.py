@@ -1,27 +1,48 @@
-"""Which files a command was asked for."""
+"""Which files a command was asked for, and files written whole."""
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 SUFFIX = ".onnx"
+_DATA_SUFFIXES = (".data", "_data")
+"""What the exporters of PyTorch and of Hugging Face add to a model's name for its external data."""
 
 
 def expand(paths: Iterable[str]) -> Iterator[Path]:
     """Files as named and the ``*.onnx`` files below folders, sorted within each; each file once.
 
-    A path that does not exist, and a folder without a model, stand for themselves: reading them
-    says what is wrong.
+    A glob that the shell has left alone (``models/**/*.onnx``, in quotes) stands for the models that it
+    covers, and a file with external data for the model beside it.  A path that does not exist, a glob that
+    covers nothing, and a folder without a model stand for themselves: reading them says what is wrong.
     """
     seen: set[str] = set()
-    for path in map(Path, paths):
-        for file in _below(path) if path.is_dir() else [path]:
+    for path in (path for text in paths for path in _covered(text)):
+        for file in _below(path) if path.is_dir() else [_model_of(path)]:
             real = os.path.realpath(file)
             if real not in seen:
                 seen.add(real)
                 yield file
+
+
+def _covered(text: str) -> list[Path]:
+    if os.path.lexists(text) or not glob.has_magic(text):
+        return [Path(text)]
+    found = sorted(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207 - a glob may be absolute
+    models = [path for path in found if path.name.lower().endswith(SUFFIX)]
+    return models or found or [Path(text)]
+
+
+def _model_of(path: Path) -> Path:
+    """The model that a file with external data belongs to, by the names that exporters give these files."""
+    for suffix in _DATA_SUFFIXES:
+        if path.name.endswith(SUFFIX + suffix):
+            model = path.with_name(path.name.removesuffix(suffix))
+            return model if model.is_file() else path
+    return path
 
 
 def _below(folder: Path) -> list[Path]:
@@ -32,3 +53,17 @@ def _below(folder: Path) -> list[Path]:
         if name.lower().endswith(SUFFIX)
     ]
     return sorted(found) or [folder]
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file in UTF-8; who reads it meanwhile sees the old one or the new one.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,64 +1,100 @@
-"""``trtlint facts``: what rules look at, for one model."""
+"""``trtlint facts``: what rules look at, for one model and what a build of it left behind."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
 import click
 
+from trtlint.build.errors import BuildFileError
+from trtlint.commands.evidence import sort
+from trtlint.commands.options import BuildFiles
+from trtlint.commands.setup import build_command, build_commands
 from trtlint.engine.finding import Problem
 from trtlint.exits import Exit
-from trtlint.facts import Facts, kinds
+from trtlint.facts import BUILD_KINDS, Facts, kinds
+from trtlint.facts.placement import Placement
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.load import Model, load
 from trtlint.model.origin import Origin, origin
 from trtlint.report import facts as report
 from trtlint.report.escape import clean
+from trtlint.report.placements import table
+from trtlint.sources import Sources
 
-_NUMEROUS = frozenset({"node", "constant"})
-"""Kinds that have a fact for every node or tensor, shown only when asked for."""
+_NUMEROUS = frozenset({"node", "constant", "log_message", "layer", "placement"})
+"""Kinds that have a fact for every node, tensor, layer or line, shown only when asked for."""
 
 
-def run_facts(path: str, wanted: Sequence[str], *, as_json: bool) -> int:
-    """Write the facts of a file to standard output and return the exit code."""
+def run_facts(
+    paths: Sequence[str],
+    wanted: Sequence[str],
+    given: BuildFiles,
+    *,
+    as_json: bool,
+    command: str | None = None,
+) -> int:
+    """Write the facts of a model and its build to standard output and return the exit code."""
     for kind in wanted:
         if kind not in kinds():
             near = get_close_matches(kind, kinds(), n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(kinds())}"
             raise click.UsageError(f"no kind of fact is called {kind!r}; {hint}")
+    models, files = sort(paths, given)
+    if len(models) > 1:
+        raise click.UsageError("facts are shown for one model at a time")
+    build = None
     try:
-        model = load(Path(path))
-    except (ModelError, OSError) as error:
-        print(clean(f"error: {_problem(path, error)}"), file=sys.stderr)
+        if files:
+            from trtlint.build.build import read_build
+
+            build = read_build(files)
+        model = load(Path(models[0])) if models else None
+    except BuildFileError as error:
+        print(clean(f"error: {error.message}"), file=sys.stderr)
         return Exit.UNREADABLE
-    facts = Facts(model)
-    listed = list(_entries(facts, wanted or [kind for kind in kinds() if kind not in _NUMEROUS]))
+    except (ModelError, OSError) as error:
+        print(clean(f"error: {_problem(models[0], error)}"), file=sys.stderr)
+        return Exit.UNREADABLE
+    commands = build_commands(command)
+    facts = Facts(model, command=build_command(commands, Path(models[0])) if models else None, build=build)
+    there = [kind for kind in kinds() if facts.has_model or kind in BUILD_KINDS]
+    listed = list(_entries(facts, wanted or [kind for kind in there if kind not in _NUMEROUS]))
     if as_json:
         print(report.dumps(listed))
         return Exit.CLEAN
     if not wanted:
-        for line in report.summary({kind: len(facts.of(kind)) for kind in kinds()}):
+        for line in report.summary({kind: len(facts.of(kind)) for kind in there}):
             print(line)
         print()
-    for note in model.notes:
+    for note in (*facts.model.notes, *(() if build is None else build.notes)):
         print(clean(f"note: {note}"))
     for line in report.lines(listed):
         print(line)
+    if build is not None and not wanted:
+        print()
+        for line in table(fact for fact in facts.of("placement") if isinstance(fact, Placement)):
+            print(line)
     return Exit.CLEAN
 
 
 def _entries(facts: Facts, wanted: Sequence[str]) -> Iterator[report.Entry]:
+    sources = Sources()
     for kind in dict.fromkeys(wanted):
         for fact in facts.of(kind):
-            yield report.Entry(fact, _origin(facts.model, fact.node))
+            yield report.Entry(fact, _origin(facts.model, fact.node, sources))
 
 
-def _origin(model: Model, node: Node | None) -> Origin | None:
-    return None if node is None else origin(model, node)
+def _origin(model: Model, node: Node | None, sources: Sources) -> Origin | None:
+    if node is None:
+        return None
+    noted = origin(model, node)
+    return noted if noted.source is None else replace(noted, source=sources.find(noted.source))
 
 
 def _problem(path: str, error: ModelError | OSError) -> str:

@@ -4,133 +4,167 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
-from trtlint.api import lint_file
-from trtlint.commands.bugs import describe
-from trtlint.commands.options import LintOptions
-from trtlint.commands.setup import rulebook, targets
-from trtlint.engine.finding import SEVERITIES, ModelReport, Problem, Report
-from trtlint.engine.rulebook import Rule
+from trtlint.baseline import Baseline
+from trtlint.commands.evidence import plans as planned
+from trtlint.commands.fleet import outcomes
+from trtlint.commands.options import FailOn, LintOptions
+from trtlint.commands.plan import Plan, Planner
+from trtlint.config import shown
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 from trtlint.exits import Exit
-from trtlint.files import expand
-from trtlint.selection import SelectionError, choose
-from trtlint.target import Target
+from trtlint.report.counts import plural
+from trtlint.report.outputs import OutputError, Outputs, Style, parse
+from trtlint.review import Review
+from trtlint.runs.progress import watched
+from trtlint.sources import Sources
 
 
 def run_lint(options: LintOptions) -> int:
     """Lint what was asked for, write the report to standard output, return the exit code."""
-    builds = targets(options.target)
-    for build in builds:
-        if sentence := build.unsupported():
-            click.echo(f"trtlint: warning: {sentence}", err=True)
-    book = rulebook(options.rules)
+    _refuse_contradictions(options)
+    planner = Planner(options)
+    plans = planned(planner, options)
+    _warn(plans)
+    if options.show_settings:
+        from trtlint.commands.settings import run_settings
+
+        return run_settings(plans)
     if options.explain_miss is not None:
         from trtlint.commands.explain import run_explain
 
-        return run_explain(options, options.explain_miss, book, builds)
-    try:
-        rules = choose(book.rules, options.select, options.ignore)
-    except SelectionError as error:
-        raise click.UsageError(str(error)) from None
-    files = list(expand(options.paths))
+        return run_explain(plans, options.explain_miss)
+    if options.update_baseline and not planner.baselines:
+        raise click.UsageError("--update-baseline needs --baseline FILE, or one in the configuration")
+    sources = _sources(options)
+    outputs = _outputs(options, plans, sources.root)
     _collect_seldom()
-    run = _Run(rules, builds)
-    _write(run.reports(files), len(files), options)
+    run = _Run(Review(recording=options.write_baseline is not None), planner.baselines, options)
+    for plan, reports in zip(plans, run.reports(plans), strict=True):
+        located = [sources.locate(report) for report in reports]
+        outputs.add(located, partial(counts, fail_on=plan.fail_on))
+    outputs.close(run.notes())
+    _keep_baselines(planner.baselines.values(), options)
     if run.failure:
         return run.failure
-    return Exit.FINDINGS if not options.exit_zero and fails(run.done, options.fail_on) else Exit.CLEAN
+    return Exit.FINDINGS if run.found and not options.exit_zero else Exit.CLEAN
+
+
+def _refuse_contradictions(options: LintOptions) -> None:
+    """Refuse options that cannot be given together, and a baseline that could not be written."""
+    if options.isolated and options.config is not None:
+        raise click.UsageError("--isolated and --config exclude each other")
+    if options.write_baseline is not None:
+        if options.baseline is not None or options.update_baseline:
+            raise click.UsageError("--write-baseline goes with no other baseline option")
+        folder = Path(options.write_baseline).parent
+        if not folder.is_dir():
+            raise click.UsageError(f"there is no folder {folder} for the baseline")
+
+
+def _warn(plans: Iterable[Plan]) -> None:
+    """Say of each target once that it cannot be built for."""
+    for build in dict.fromkeys(build for plan in plans for build in plan.targets):
+        if sentence := build.unsupported():
+            click.echo(f"trtlint: warning: {sentence}", err=True)
+
+
+def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions) -> None:
+    """Write what was to be written, and say so on standard error."""
+    for baseline in baselines:
+        name = shown(baseline.file)
+        if options.write_baseline is not None:
+            baseline.write()
+            click.echo(f"trtlint: {name}: {plural(len(baseline), 'place')} recorded", err=True)
+        elif options.update_baseline:
+            dropped = baseline.shrink()
+            left = plural(len(baseline), "place")
+            click.echo(f"trtlint: {name}: {dropped} dropped, {left} left", err=True)
 
 
 def _collect_seldom() -> None:
-    """Let the collector see models only, and not while one of a few thousand nodes is read.
+    """End the pause of the garbage collector that the command began with.
 
-    What is loaded so far lives until the end.
+    It then looks at models only, and seldom: reading one makes tens of thousands of objects.
     """
-    gc.freeze()
-    gc.set_threshold(50_000, 10, 10)
-    gc.enable()
+    if not gc.isenabled():
+        gc.freeze()
+        gc.set_threshold(50_000, 10, 10)
+        gc.enable()
 
 
 class _Run:
-    """Lints file after file and remembers the reports and the gravest failure."""
+    """Lints file after file and remembers whether a finding counts, and the gravest failure."""
 
-    def __init__(self, rules: Sequence[Rule], builds: Sequence[Target]) -> None:
-        self.rules = rules
-        self.builds = builds
-        self.done: list[ModelReport] = []
+    def __init__(self, review: Review, baselines: Mapping[Path, Baseline], options: LintOptions) -> None:
+        self.review = review
+        self.baselines = baselines
+        self.options = options
+        self.found = False
         self.failure = Exit.CLEAN
 
-    def reports(self, files: Iterable[Path]) -> Iterator[tuple[ModelReport, ...]]:
-        """The reports of each file, one for each target."""
-        for file in files:
-            reports = self._lint(file)
-            self.done += reports
+    def reports(self, plans: Sequence[Plan]) -> Iterator[tuple[ModelReport, ...]]:
+        """The reports of each file, one for each target, as its configuration wants them."""
+        done = watched(outcomes(plans, self.options), len(plans))
+        for plan, outcome in zip(plans, done, strict=True):
+            self.failure = max(self.failure, outcome.exit)
+            reports = self.review.apply(plan.file, outcome.reports, plan.policy)
+            self.found = self.found or fails(reports, plan.fail_on)
             yield reports
 
-    def _lint(self, file: Path) -> tuple[ModelReport, ...]:
-        try:
-            reports = lint_file(file, self.builds, self.rules)
-            if any(report.errors for report in reports):
-                self.failure = max(self.failure, Exit.UNREADABLE)
-            return reports
-        except MemoryError:
-            self.failure = max(self.failure, Exit.UNREADABLE)
-            problem = Problem(str(file), "not enough memory to lint this file")
-        except Exception as error:  # noqa: BLE001 - a bug met in one file must not hide the others
-            self.failure = Exit.BUG
-            problem = Problem(str(file), describe(error))
-        return tuple(ModelReport(problem.path, build.words, errors=(problem,)) for build in self.builds)
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the run, once every file is reported: ``Report.notes``."""
+        missing = [
+            f"{shown(baseline.file)}: {model} is no longer there; --update-baseline drops its entries"
+            for baseline in self.baselines.values()
+            for model in baseline.missing()
+            if not self.options.write_baseline and not self.options.update_baseline
+        ]
+        return self.review.notes() + tuple(missing)
 
 
-def fails(reports: Iterable[ModelReport], fail_on: str) -> bool:
+def fails(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
     """Whether a finding is grave and sure enough for exit code 1.
 
     Args:
         reports: what was found.
         fail_on: the mildest severity that counts, or ``never``.
     """
+    return any(counts(finding, fail_on) for report in reports for finding in report.findings)
+
+
+def counts(finding: Finding, fail_on: FailOn) -> bool:
+    """Whether this finding gives exit code 1."""
     if fail_on == "never":
         return False
-    counted = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    return any(
-        finding.severity in counted and finding.confidence != "low"
-        for report in reports
-        for finding in report.findings
+    grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    return finding.severity in grave and finding.confidence != "low"
+
+
+def _sources(options: LintOptions) -> Sources:
+    try:
+        return Sources(source_root=None if options.source_root is None else Path(options.source_root))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _outputs(options: LintOptions, plans: Sequence[Plan], root: Path | None) -> Outputs:
+    """The outputs asked for, ready to take reports."""
+    try:
+        wanted = parse(options.outputs, options.format, quiet=options.quiet)
+    except OutputError as error:
+        raise click.UsageError(str(error)) from None
+    style = Style(
+        files=len(plans),
+        rules=list({rule.id: rule for plan in plans for rule in plan.rules}.values()),
+        root=root,
+        show_conditional=options.show_conditional,
+        statistics=options.statistics,
+        quiet=options.quiet,
     )
-
-
-def _write(reports: Iterator[tuple[ModelReport, ...]], files: int, options: LintOptions) -> None:
-    """Write reports as they come; JSON is one document, written at the end."""
-    writers = {"full": _write_full, "concise": _write_concise, "json": _write_json}
-    writers[options.format](reports, files, options.show_conditional)
-
-
-def _write_full(reports: Iterator[tuple[ModelReport, ...]], files: int, show_conditional: bool) -> None:
-    from trtlint.report.text import TextReport
-
-    text = TextReport(sys.stdout, files=files, show_conditional=show_conditional)
-    for models in reports:
-        text.add(models)
-    text.close()
-
-
-def _write_concise(reports: Iterator[tuple[ModelReport, ...]], files: int, show_conditional: bool) -> None:
-    from trtlint.report import concise
-
-    unseen = []
-    for models in reports:
-        for line in concise.file_lines(models, show_conditional=show_conditional):
-            print(line)
-        unseen += [] if show_conditional else concise.conditional(models)
-    for line in concise.closing(unseen):
-        print(line)
-
-
-def _write_json(reports: Iterator[tuple[ModelReport, ...]], files: int, show_conditional: bool) -> None:
-    from trtlint.report.json import dumps
-
-    print(dumps(Report(tuple(report for models in reports for report in models))))
+    return Outputs(wanted, style, sys.stdout)

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 from packaging.version import Version
 
+from trtlint.buildcommand import BuildCommand, CommandError, commands_for, read_commands
 from trtlint.commands.options import TargetOptions
-from trtlint.engine.rulebook import Rulebook, RuleError, builtin_rules, load_rules
+from trtlint.engine.rulebook import Rulebook, RuleError, with_builtin
 from trtlint.knowledge.releases import Product
 from trtlint.target import Target, TargetError, parse_versions
 
@@ -30,7 +31,14 @@ def targets(options: TargetOptions) -> list[Target]:
         if not wanted:
             wanted.append(("tensorrt", None))
         return [
-            Target(product=product, version=version, gpu=options.gpu, asked=asked, refused=refused)
+            Target(
+                product=product,
+                version=version,
+                gpu=options.gpu,
+                asked=asked,
+                refused=refused,
+                plugins=None if options.plugins is None else frozenset(options.plugins),
+            )
             for product, version in wanted
         ]
     except TargetError as error:
@@ -41,6 +49,30 @@ def _versions(options: TargetOptions) -> list[tuple[Product, tuple[str, ...]]]:
     return [("tensorrt", options.trt), ("tensorrt-rtx", options.rtx)]
 
 
+def build_commands(text: str | None) -> tuple[BuildCommand, ...]:
+    """The commands that ``--build`` gives, none if it was not given.
+
+    Raises:
+        click.UsageError: there are none in it, or its file cannot be read.
+    """
+    try:
+        return () if text is None else read_commands(text)
+    except CommandError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand | None:
+    """The command that builds a model; what is unclear about it is said on standard error."""
+    found = commands_for(model, commands)
+    if commands and not found:
+        click.echo(f"trtlint: warning: no command of --build has --onnx={model.name}", err=True)
+    if len(found) > 1:
+        others = ", ".join(str(command.line) for command in found[1:])
+        text = f"{found[0].place or '--build'} is taken for {model.name}; so could be line {others}"
+        click.echo(f"trtlint: warning: {text}", err=True)
+    return found[0] if found else None
+
+
 def rulebook(folders: Sequence[str]) -> Rulebook:
     """The rules that come with trtlint and those of the user's folders.
 
@@ -48,6 +80,6 @@ def rulebook(folders: Sequence[str]) -> Rulebook:
         click.UsageError: a rule file is wrong; the text begins with file and line.
     """
     try:
-        return load_rules([builtin_rules(), *map(Path, folders)])
+        return with_builtin(map(Path, folders))
     except RuleError as error:
         raise click.UsageError(str(error)) from None

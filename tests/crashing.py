@@ -1,0 +1,45 @@
+"""A worker in which some files are fatal, set up in each process of a pool by :func:`begin`."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from trtlint import api
+from trtlint.runs.pools import Pool
+
+_lint_file = api.lint_file
+
+
+def lint_file(path: Path, *rest: object) -> object:
+    """Lint a file; what happens instead is in its name."""
+    if path.stem == "killed":
+        time.sleep(0.2)  # let the others of the pool begin
+        os._exit(9)
+    if path.stem == "bug":
+        raise ZeroDivisionError("of mine")
+    if path.stem == "memory":
+        raise MemoryError
+    if path.stem == "slow":
+        time.sleep(0.5)
+    return _lint_file(path, *rest)  # type: ignore[arg-type]
+
+
+def begin() -> None:
+    """What each process does first."""
+    api.lint_file = lint_file  # type: ignore[assignment]
+
+
+@contextmanager
+def pools(most: int) -> Iterator[Pool]:
+    """Processes like those of ``-j``, with fatal files."""
+    executor = ProcessPoolExecutor(most, multiprocessing.get_context("spawn"), initializer=begin)
+    try:
+        yield Pool(executor, most)
+    finally:
+        executor.shutdown()

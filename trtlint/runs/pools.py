@@ -1,0 +1,119 @@
+"""Executors: several processes of this machine, or the workers of a Dask cluster.
+
+Both are :class:`concurrent.futures.Executor`, so that whatever runs jobs knows neither.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from trtlint import __version__
+from trtlint.runs.start import begin
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+SCHEME = "dask://"
+_MOST_PROCESSES = 60
+"""Windows waits for at most so many. https://docs.python.org/3/library/concurrent.futures.html"""
+_SECONDS_TO_CONNECT = 10
+
+
+class ExecutorError(ValueError):
+    """An executor that cannot be used; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """An executor, and how many jobs it does at once."""
+
+    executor: Executor
+    width: int
+
+
+Pools = Callable[[int], AbstractContextManager[Pool]]
+"""Opens a pool of at most so many workers."""
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def processes(most: int) -> Iterator[Pool]:
+    """Fresh processes of this machine.
+
+    They are spawned and not forked: numpy has threads of its own, and a fork that happens while one
+    of them holds a lock never gets it back.
+    https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods
+    """
+    import multiprocessing  # here, since most runs take one file and need no pool
+    from concurrent.futures import ProcessPoolExecutor
+
+    width = max(1, min(most, _MOST_PROCESSES))
+    try:
+        executor = ProcessPoolExecutor(width, multiprocessing.get_context("spawn"), initializer=begin)
+    except (OSError, ImportError, NotImplementedError) as error:  # a system without semaphores
+        raise ExecutorError(f"this system has no pools of processes, use -j 1: {error}") from None
+    try:
+        yield Pool(executor, width)
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def dask(address: str) -> Pools:
+    """The workers of a Dask cluster, through the executor that ``distributed`` has for this.
+
+    Files and rule folders are read by the workers, from the same paths as here.
+    https://distributed.dask.org/en/stable/client.html#concurrent-futures-api
+
+    Args:
+        address: the scheduler as ``dask://host:port``.
+
+    Raises:
+        ExecutorError: ``distributed`` is not installed.
+    """
+    try:
+        # Its functions are not annotated.
+        Client: Any = import_module("distributed").Client  # noqa: N806
+    except ImportError:
+        raise ExecutorError(f"{SCHEME} needs the package distributed: pip install 'trtlint[dask]'") from None
+
+    @contextmanager
+    def cluster(most: int) -> Iterator[Pool]:
+        try:
+            client = Client(f"tcp://{address.removeprefix(SCHEME)}", timeout=_SECONDS_TO_CONNECT)
+        except (OSError, ValueError) as error:
+            raise ExecutorError(f"{address} cannot be reached: {' '.join(str(error).split())}") from None
+        with client:
+            _require_same_version(address, client.run(_version, on_error="return"))
+            executor = client.get_executor(pure=False)
+            try:
+                yield Pool(executor, sum(client.nthreads().values()))
+            finally:
+                executor.shutdown(wait=False)
+
+    return cluster
+
+
+def _version() -> str:
+    return __version__
+
+
+def _require_same_version(address: str, versions: dict[str, object]) -> None:
+    """Refuse a cluster without workers, and one whose workers would find something else."""
+    if not versions:
+        raise ExecutorError(f"{address} has no workers")
+    for worker, version in versions.items():
+        if isinstance(version, Exception):
+            raise ExecutorError(f"{address}: the worker {worker} cannot run trtlint: {version}")
+        if version != __version__:
+            raise ExecutorError(f"{address}: the worker {worker} has trtlint {version}, not {__version__}")

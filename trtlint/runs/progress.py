@@ -1,0 +1,90 @@
+"""A progress bar on standard error, for a person who waits."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_Item = TypeVar("_Item")
+_PATIENCE = 0.5
+"""Seconds before a bar is shown; many runs are over by then."""
+_INTERVAL = 0.1
+"""Seconds between two drawings of it."""
+
+
+def watched(items: Iterable[_Item], total: int) -> Iterator[_Item]:
+    """The items; while they are being made, a bar says how many there have been.
+
+    There is none unless standard error is a terminal and there are several items.
+    """
+    if total < 2 or not sys.stderr.isatty():
+        yield from items
+        return
+    bar = _Bar(total)
+    try:
+        for item in items:
+            bar.before()
+            yield item
+            bar.after()
+    finally:
+        bar.close()
+
+
+class _Bar:
+    """A bar that is taken away while the caller uses an item, if that may write to the same terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._next = time.monotonic() + _PATIENCE
+        self._shared = sys.stdout.isatty()
+        self._progress: Progress | None = None
+
+    def before(self) -> None:
+        if self._shared and self._progress is not None:
+            self._progress.stop()
+
+    def after(self) -> None:
+        self._done += 1
+        now = time.monotonic()
+        if self._progress is None and now >= self._next:
+            self._progress = _progress()
+            self._progress.add_task("linting", total=self._total)
+            if not self._shared:
+                self._progress.start()
+        if self._progress is None:
+            return
+        self._progress.update(self._progress.task_ids[0], completed=self._done)
+        if self._shared:
+            self._progress.start()
+        elif now >= self._next:
+            self._progress.refresh()
+            self._next = now + _INTERVAL
+
+    def close(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+def _progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    # Nothing is drawn between two items, so that no thread is needed, and what goes to standard output
+    # is left alone.
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )

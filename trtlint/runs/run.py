@@ -1,0 +1,175 @@
+"""Jobs in, outcomes out, in the order of the jobs, whatever happens to one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trtlint import cache
+from trtlint.cache import Cache
+from trtlint.exits import Exit
+from trtlint.runs.job import Job, Outcome
+from trtlint.runs.pools import Pool, Pools
+from trtlint.runs.worker import failed, finish, lint_job
+
+_WAITING = 4
+"""Jobs given to the executor for each that it can do at once, so that it never runs out of them."""
+_AHEAD = 10_000
+"""Outcomes that may wait for an earlier one."""
+_DIED = "the process that linted this file died: not enough memory, or a crash in a library"
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """How jobs are done.
+
+    Attributes:
+        pools: opens the executor, None to do all in this process.
+        workers: how many of its workers to use at most.
+        remote: whether its workers have another current folder, and do not reach the cache.
+    """
+
+    pools: Pools | None = None
+    workers: int = 1
+    remote: bool = False
+
+    def outcomes(self, jobs: Iterable[tuple[Job, Cache | None]]) -> Iterator[Outcome]:
+        """Do jobs and give their outcomes, in the same order.
+
+        Args:
+            jobs: each with the cache to use for it, None for none.
+
+        Raises:
+            ExecutorError: the executor cannot be used.
+        """
+        looked_up = map(_looked_up, jobs)
+        if self.pools is None:
+            return (lint_job(job) if found is None else found for job, found in looked_up)
+        return self._spread(enumerate(looked_up), self.pools)
+
+    def _spread(
+        self, jobs: Iterator[tuple[int, tuple[Job, Outcome | None]]], pools: Pools
+    ) -> Iterator[Outcome]:
+        ready: dict[int, Outcome] = {}
+        following, more = 0, True
+        with _Queue(pools, self.workers, self._sent) as queue:
+            while more or queue.busy:
+                if more and not queue.full and len(ready) < _AHEAD:
+                    entry = next(jobs, None)
+                    if entry is None:
+                        more = False
+                    elif entry[1][1] is not None:
+                        ready[entry[0]] = entry[1][1]
+                    else:
+                        queue.submit(entry[0], entry[1][0])
+                else:
+                    for index, job, outcome in queue.collect():
+                        ready[index] = self._received(job, outcome)
+                while following in ready:
+                    yield ready.pop(following)
+                    following += 1
+
+    def _sent(self, job: Job) -> Job:
+        """The job as a worker can do it."""
+        if not self.remote:
+            return job
+        folders = tuple(str(Path(folder).absolute()) for folder in job.rules.folders)
+        rules = replace(job.rules, folders=folders)
+        return replace(job, path=job.path.absolute(), rules=rules, store=None)
+
+    def _received(self, job: Job, outcome: Outcome) -> Outcome:
+        if self.remote and job.store is not None:
+            cache.keep(job.store, job.path, outcome.reports)
+        return outcome
+
+
+def _looked_up(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
+    """The job, with the place for its result, and its outcome where that was kept."""
+    job, kept = entry
+    store = None if kept is None else kept.place(job)
+    if kept is None or store is None:
+        return job, None
+    reports = kept.find(job, store)
+    return replace(job, store=store), None if reports is None else finish(job, reports)
+
+
+class _Queue:
+    """Jobs that are under way in an executor, which is opened with the first."""
+
+    def __init__(self, pools: Pools, most: int, sent: Callable[[Job], Job]) -> None:
+        self._pools = pools
+        self._most = most
+        self._sent = sent
+        self._pool: Pool | None = None
+        self._open = ExitStack()
+        self._waiting: dict[Future[Outcome], tuple[int, Job]] = {}
+
+    def __enter__(self) -> _Queue:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job is under way."""
+        return bool(self._waiting)
+
+    @property
+    def full(self) -> bool:
+        """Whether more jobs would only wait."""
+        return self._pool is not None and len(self._waiting) >= self._pool.width * _WAITING
+
+    def submit(self, index: int, job: Job) -> None:
+        """Give a job to the executor."""
+        if self._pool is None:
+            self._pool = self._open.enter_context(self._pools(self._most))
+        try:
+            future = self._pool.executor.submit(lint_job, self._sent(job))
+        except BrokenExecutor as error:
+            future = Future()
+            future.set_exception(error)
+        self._waiting[future] = index, job
+
+    def collect(self) -> Iterator[tuple[int, Job, Outcome]]:
+        """Wait until jobs are done."""
+        done, _ = wait(self._waiting, return_when=FIRST_COMPLETED)
+        if any(isinstance(_error(future), BrokenExecutor) for future in done):
+            yield from self._recover()
+            return
+        for future in done:
+            index, job = self._waiting.pop(future)
+            yield index, job, _outcome(future, job)
+
+    def _recover(self) -> Iterator[tuple[int, Job, Outcome]]:
+        """End what was under way after a process died: each file alone, so that one is to blame."""
+        wait(self._waiting)
+        self._open.close()
+        self._pool = None
+        lost, self._waiting = self._waiting, {}
+        for future, (index, job) in sorted(lost.items(), key=lambda item: item[1][0]):
+            if isinstance(_error(future), BrokenExecutor):
+                with self._pools(1) as pool:
+                    alone = pool.executor.submit(lint_job, self._sent(job))
+                    wait([alone])
+                    yield index, job, _outcome(alone, job)
+            else:
+                yield index, job, _outcome(future, job)
+
+
+def _error(future: Future[Outcome]) -> BaseException | None:
+    return None if future.cancelled() else future.exception()
+
+
+def _outcome(future: Future[Outcome], job: Job) -> Outcome:
+    """What a finished future holds; a job itself never fails, so an exception is the executor's."""
+    try:
+        return future.result()
+    except BrokenExecutor:
+        return failed(job, _DIED, Exit.UNREADABLE)
+    except Exception as error:  # noqa: BLE001 - each executor has its own
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return failed(job, f"the executor could not lint this file: {text}", Exit.UNREADABLE)

@@ -1,0 +1,103 @@
+"""The part that runs in each process: one job in, one outcome out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from trtlint import api, cache, lfs
+from trtlint.commands.bugs import describe
+from trtlint.engine.finding import ModelReport, Problem
+from trtlint.engine.rulebook import Rule, with_builtin
+from trtlint.exits import Exit
+from trtlint.runs.job import Job, Outcome, RuleSet
+
+_CHECKED: dict[RuleSet, tuple[Rule, ...]] = {}
+
+
+class OtherRulesError(Exception):
+    """The rule files that a process finds are not those that the run began with."""
+
+
+def describe_rules(folders: tuple[str, ...], rules: Iterable[Rule]) -> RuleSet:
+    """Name loaded rules for other processes; this one keeps them as they are."""
+    chosen = tuple(rules)
+    ruleset = RuleSet(folders, tuple(rule.id for rule in chosen), cache.digest_of_rules(chosen))
+    _CHECKED[ruleset] = chosen
+    return ruleset
+
+
+def lint_job(job: Job) -> Outcome:
+    """Lint one file; whatever happens is in the outcome."""
+    try:
+        pointer = lfs.is_pointer(job.path)
+        outcome = _skipped(job) if pointer else _lint(job)
+    except MemoryError:
+        outcome = failed(job, "not enough memory to lint this file", Exit.UNREADABLE)
+    except OtherRulesError as error:
+        outcome = failed(job, str(error), Exit.USAGE)
+    except Exception as error:  # noqa: BLE001 - a bug met in one file must not hide the others
+        outcome = failed(job, describe(error), Exit.BUG)
+    return outcome
+
+
+def failed(job: Job, message: str, code: Exit) -> Outcome:
+    """The outcome of a job that could not be done."""
+    problem = Problem(job.name, message)
+    return Outcome(
+        tuple(ModelReport(job.name, target.words, errors=(problem,)) for target in job.targets), code
+    )
+
+
+def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
+    """The outcome for reports that were made now or earlier, under the name that the user gave."""
+    named = tuple(_named(report, job.name) for report in reports)
+    if job.require_lfs:
+        named = tuple(_requiring_data(report, job.path) for report in named)
+    return Outcome(named, Exit.UNREADABLE if any(report.errors for report in named) else Exit.CLEAN)
+
+
+def _lint(job: Job) -> Outcome:
+    reports = api.lint_file(job.path, job.targets, _rules(job.rules), job.command, job.evidence)
+    if job.store is not None:
+        cache.keep(job.store, job.path, reports)
+    return finish(job, reports)
+
+
+def _skipped(job: Job) -> Outcome:
+    if job.require_lfs:
+        return failed(job, lfs.POINTER, Exit.UNREADABLE)
+    notes = (f"skipped: {lfs.POINTER}",)
+    return Outcome(
+        tuple(ModelReport(job.name, target.words, notes=notes, skipped=True) for target in job.targets)
+    )
+
+
+def _rules(wanted: RuleSet) -> tuple[Rule, ...]:
+    """The rules, loaded once; a worker of a cluster may live longer than a version of their files."""
+    if wanted not in _CHECKED:
+        book = with_builtin(map(Path, wanted.folders))
+        ids = frozenset(wanted.ids)
+        chosen = tuple(rule for rule in book if rule.id in ids)
+        if cache.digest_of_rules(chosen) != wanted.digest:
+            raise OtherRulesError("the rule files changed, or are others where the linting is done")
+        _CHECKED[wanted] = chosen
+    return _CHECKED[wanted]
+
+
+def _named(report: ModelReport, name: str) -> ModelReport:
+    if report.path == name:
+        return report
+    errors = tuple(replace(problem, path=name) for problem in report.errors)
+    return replace(report, path=name, errors=errors)
+
+
+def _requiring_data(report: ModelReport, model: Path) -> ModelReport:
+    """The report with an error for each file of external data that Git LFS has not fetched."""
+    missing = tuple(
+        Problem(report.path, f"external data {name!r} are {lfs.POINTER}")
+        for name in report.data_files
+        if lfs.is_pointer(model.parent / name)
+    )
+    return replace(report, errors=report.errors + missing) if missing else report
