@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 .PHONY: demo test bench clean
 
 demo: $(VENV)/.installed
-	$(BIN)/trtlint examples --trt 10.7 --gpu L4 || test $$? -eq 1
+	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 || test $$? -eq 1
+	$(BIN)/trtlint examples/nafnet.onnx --log examples/nafnet.build.log.gz
 
 test: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import reading, scaling, startup
+from benchmarks import fleet, parser_verdicts, reading, scaling, startup, versions
 
 if __name__ == "__main__":
-    results = [benchmark.main() for benchmark in (startup, scaling, reading)]
+    benchmarks = (startup, scaling, versions, reading, fleet, parser_verdicts)
+    results = [benchmark.main() for benchmark in benchmarks]
     sys.exit(0 if all(results) else 1)

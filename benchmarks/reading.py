@@ -21,7 +21,7 @@ LARGE, SMALL = 960, 64
 """Widths of the model; the large one has a gigabyte of float32 weights."""
 
 COMMANDS = {
-    "trtlint": [*TRTLINT, "--trt", "10.7"],
+    "trtlint": [*TRTLINT, "--trt", "10.7", "--no-cache"],
     "onnx.load": [*PYTHON, "-c", "import sys, onnx; onnx.load(sys.argv[1])"],
     "polygraphy inspect model": [
         *PYTHON,

@@ -13,7 +13,8 @@ def main() -> bool:
     print("start-up")
     nothing, version = costs([[*PYTHON, "-c", "pass"], [*TRTLINT, "--version"]], runs=20)
     imports, lint = costs(
-        [[*PYTHON, "-c", "import onnx, networkx"], [*TRTLINT, str(MODEL), "--trt", "10.7"]], runs=10
+        [[*PYTHON, "-c", "import onnx, networkx"], [*TRTLINT, str(MODEL), "--trt", "10.7", "--no-cache"]],
+        runs=10,
     )
     return all(
         [

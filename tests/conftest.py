@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.workspace import Workspace
+
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for results of earlier runs: each test has its own, and none the user's."""
+    folder = tmp_path / "results"
+    monkeypatch.setenv("TRTLINT_CACHE_DIR", str(folder))
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +33,18 @@ def shared() -> Path:
 def exported(shared: Path) -> Path:
     """The folder of real exported models."""
     return shared / "data" / "exported"
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Workspace:
+    """A folder with two models, made the current one, and two rules in place of trtlint's own."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("trtlint.engine.rulebook.builtin_rules", lambda: folder / "house")
+    space = Workspace(folder, capsys)
+    space.rule("house", "XYZ901", "house-relu", op="Relu")
+    space.rule("house", "XYZ902", "house-sin", op="Sin", severity="warning")
+    space.save("models/a.onnx", [("Relu", "blocks.0"), ("Relu", "blocks.1"), ("Sin", "head")])
+    space.save("models/b.onnx", [("Abs", "head")])
+    return space

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.conftest import REPOSITORY
 from trtlint.engine.examples import run_examples
@@ -16,12 +19,23 @@ README = (REPOSITORY / "README.md").read_text()
 RULES = (REPOSITORY / "rules" / "README.md").read_text()
 
 
-def test_the_screen_in_the_readme_is_real() -> None:
-    shown = re.search(r"```\n\$ trtlint ([^\n]*)\n(.*?)\n```", README, re.DOTALL)
-    assert shown is not None
-    command = [sys.executable, "-m", "trtlint", *shown[1].split()]
-    result = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    assert result.stdout.rstrip() == shown[2]
+SCREENS = re.findall(r"```\n\$ trtlint ([^\n]*)\n(.*?)\n```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize(("command", "screen"), SCREENS, ids=[command for command, _ in SCREENS])
+def test_a_screen_in_the_readme_is_real(command: str, screen: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "trtlint", *command.split()],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+    if command.startswith("upgrade"):  # of which the first screen is shown
+        assert result.stdout.startswith(f"{screen}\n")
+    else:
+        assert result.stdout.rstrip() == screen
 
 
 def test_the_table_of_functions_is_complete() -> None:

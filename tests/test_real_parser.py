@@ -1,0 +1,98 @@
+"""What trtlint says of small models, against NVIDIA's own parser and builder where they are installed.
+
+The wheel tensorrt-rtx-cu12 runs without a GPU, for a GPU that is named.  It can crash, so it works in a
+process of its own; ``TRTLINT_RTX_PYTHON`` names a Python that has it, this one if left out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+
+from benchmarks.parser_verdicts import answer
+from trtlint.api import lint_file
+from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.target import Target
+
+PYTHON = os.environ.get("TRTLINT_RTX_PYTHON", sys.executable)
+
+CHILD = """
+import json, sys
+import tensorrt_rtx_bindings as trt
+if len(sys.argv) == 1:
+    print(json.dumps(trt.__version__))
+    sys.exit()
+logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
+builder = trt.Builder(logger)
+network = builder.create_network(0)
+parsed, built = trt.OnnxParser(network, logger).parse_from_file(sys.argv[1]), None
+if parsed:
+    config = builder.create_builder_config()
+    config.num_compute_capabilities = 1
+    config.set_compute_capability(trt.ComputeCapability.SM89, 0)
+    built = builder.build_serialized_network(network, config) is not None
+print(json.dumps([parsed, built]))
+"""
+
+ATTENTION = """({0}[1,4,16,{1}] q, {0}[1,4,16,{1}] k, {0}[1,4,16,{1}] v) => ({0}[1,4,16,{1}] y)
+    {{ y = Attention (q, k, v) }}"""
+MODELS = {
+    "relu": "(float[4] x) => (float[4] y) { y = Relu (x) }",
+    "relu of integers": "(int32[4] x) => (int32[4] y) { y = Relu (x) }",
+    "celu in half": "(float16[4] x) => (float16[4] y) { y = Celu (x) }",
+    "softmax of int8": "(int8[2,4] x) => (int8[2,4] y) { y = Softmax (x) }",
+    "uint16 input": "(uint16[4] x) => (float[4] y) { y = Cast <to = 1> (x) }",
+    "uint8 inside": "(uint8[4] x) => (float[4] y) { a = Identity (x) y = Cast <to = 1> (a) }",
+    "stored axes": "(float[2,4] x) => (float[2,1] y) <int64[1] a = {1}> { y = ReduceSum (x, a) }",
+    "fed axes": "(float[2,4] x, int64[1] a) => (float[2,1] y) { y = ReduceSum (x, a) }",
+    "computed axes": """(float[2,4] x) => (float[2,1] y) <int64[1] a = {2}, int64[1] b = {1}>
+        { c = Sub (a, b) y = ReduceSum (x, c) }""",
+    "computed axes of unsqueeze": """(float[2,4] x) => (float[2,1,4] y) <int64[1] a = {2}, int64[1] b = {1}>
+        { c = Sub (a, b) y = Unsqueeze (x, c) }""",
+    "vector by batch": "(float[4] x, float[2,4,3] z) => (float[2,3] y) { y = MatMul (x, z) }",
+    "attention in float": ATTENTION.format("float", 64),
+    "attention in half": ATTENTION.format("float16", 64),
+    "attention of 512": ATTENTION.format("float16", 512),
+    "one query": """(float[1,4,1,64] q, float[1,4,16,64] k) => (float[1,4,1,64] y)
+        { y = Attention (q, k, k) }""",
+    "cast to fp8": "(float[4] x) => (float8e4m3fn[4] y) { y = Cast <to = 17> (x) }",
+    "zero point": """(float[4] x) => (float[4] y) <float s = {0.5}, int8 z = {3}>
+        { q = QuantizeLinear (x, s, z) y = DequantizeLinear (q, s, z) }""",
+    "negative scale": """(float[4] x) => (float[4] y) <float s = {-0.5}, int8 z = {0}>
+        { q = QuantizeLinear (x, s, z) y = DequantizeLinear (q, s, z) }""",
+    "symmetric": """(float[4] x) => (float[4] y) <float s = {0.5}, int8 z = {0}>
+        { q = QuantizeLinear (x, s, z) y = DequantizeLinear (q, s, z) }""",
+    "top 4000": """(float[1,5000] x) => (float[1,4000] y, int64[1,4000] i) <int64[1] k = {4000}>
+        { y, i = TopK (x, k) }""",
+    "unknown operator": "(float[3,3] x) => (float y) { y = Det (x) }",
+}
+
+
+@pytest.fixture(scope="module")
+def release() -> str:
+    """The release of the parser that is installed."""
+    done = subprocess.run([PYTHON, "-c", CHILD], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip("NVIDIA's parser is not installed (tensorrt-rtx-cu12)")
+    version: str = json.loads(done.stdout)
+    return ".".join(version.split(".")[:3])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_answer_is_the_parsers(name: str, release: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    text = f'< ir_version: 10, opset_import: ["" : 23] > g {MODELS[name]}'
+    onnx.save(onnx.parser.parse_model(text), path)
+    done = subprocess.run([PYTHON, "-c", CHILD, str(path)], capture_output=True, text=True, check=True)
+    parsed, built = json.loads(done.stdout.splitlines()[-1])
+    target = Target(product="tensorrt-rtx", version=release, gpu="L4")
+    (report,) = lint_file(path, [target], load_rules([builtin_rules()]))
+    assert answer(report, "parse") == ("accepted" if parsed else "refused")
+    if parsed:
+        assert answer(report, "build") == ("accepted" if built else "refused")
