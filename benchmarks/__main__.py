@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import fleet, parser_verdicts, reading, scaling, startup, versions
+from benchmarks import fleet, logs, parser_verdicts, reading, scaling, startup, versions
 
 if __name__ == "__main__":
-    benchmarks = (startup, scaling, versions, reading, fleet, parser_verdicts)
+    benchmarks = (startup, scaling, versions, reading, logs, fleet, parser_verdicts)
     results = [benchmark.main() for benchmark in benchmarks]
     sys.exit(0 if all(results) else 1)
