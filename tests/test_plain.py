@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from trtlint import plain
 from trtlint.engine.finding import ModelReport
 
+# Shares and times are numbers; what is no number equals nothing, itself included.
+st.register_type_strategy(float, st.floats(allow_nan=False))
 REPORTS = st.from_type(ModelReport)
 
 
