@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import onnx
 
 from trtlint.engine.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
 from trtlint.engine.truth import Unknown, both, either
+from trtlint.model.folding import ma
 from trtlint.model.graph import DTYPES, Value
 from trtlint.model.symbolic import dimensions
 
@@ -87,7 +87,7 @@ def _constant(constants: Constants | None, value: Value) -> object:
     if constants is None:
         return None
     array = constants.array(value)
-    return constants.foldable(value) or (array is not None and not np.ma.is_masked(array))
+    return constants.foldable(value) or (array is not None and not ma.is_masked(array))
 
 
 def _stored(constants: Constants | None, value: Value) -> object:

@@ -18,6 +18,9 @@ from trtlint.model.values import Constants
 if TYPE_CHECKING:
     from trtlint.facts import Facts
 
+# Typed differently from one numpy to the next.
+_FMIN: Any = np.fmin
+_FMAX: Any = np.fmax
 FP16_MAX = 65504.0
 """The largest finite FP16 number; anything from 65520 rounds to infinity."""
 FP16_MIN_NORMAL = 2.0**-14
@@ -44,14 +47,14 @@ class Values:
     @property
     def low(self) -> float | None:
         """The smallest element, NaN left out."""
-        values: Any = self._read()
-        return None if values is None or values.size == 0 else float(np.fmin.reduce(values, axis=None))
+        values = self._read()
+        return None if values is None or values.size == 0 else float(_FMIN.reduce(values, axis=None))
 
     @property
     def high(self) -> float | None:
         """The largest element, NaN left out."""
-        values: Any = self._read()
-        return None if values is None or values.size == 0 else float(np.fmax.reduce(values, axis=None))
+        values = self._read()
+        return None if values is None or values.size == 0 else float(_FMAX.reduce(values, axis=None))
 
     @property
     def beyond_fp16(self) -> int | None:

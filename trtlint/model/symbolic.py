@@ -11,8 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-import numpy as np
-
+from trtlint.model.folding import ma
 from trtlint.model.graph import Dimension, Node, Value
 from trtlint.model.values import Constants
 
@@ -56,7 +55,7 @@ class _Walk:
         if value not in self._elements:
             array = self.constants.array(value)
             found: Dimensions | None = None
-            if array is not None and not np.ma.is_masked(array):
+            if array is not None and not ma.is_masked(array):
                 found = tuple(int(x) for x in array.reshape(-1)) if array.dtype.kind in "iu" else None
             elif value.producer is not None and not value.producer.domain and depth < _DEEPEST:
                 found = self._elements_of(value.producer, depth + 1)
