@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from trtlint.engine.compiler import Compiler
-from trtlint.engine.fieldtypes import Kinds
 from trtlint.engine.operations import Code
 from trtlint.engine.syntax import ExpressionError, parse
 from trtlint.engine.truth import Truth, Unknown
@@ -37,7 +36,6 @@ Scope = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    kinds: Kinds
     names: frozenset[str]
     code: Code
 
@@ -69,11 +67,6 @@ class Expression:
         return self
 
     @property
-    def kinds(self) -> Kinds:
-        """The types that the value can have."""
-        return self._ready().kinds
-
-    @property
     def names(self) -> frozenset[str]:
         """The names that it reads."""
         return self._ready().names
@@ -97,8 +90,8 @@ class Expression:
         if self._compiled is None:
             tree = parse(self.text)
             compiler = Compiler(self.text, self._scope())
-            kinds, code = compiler.condition(tree) if self._condition else compiler.visit(tree)
-            self._compiled = _Compiled(kinds, frozenset(compiler.used), code)
+            _, code = compiler.condition(tree) if self._condition else compiler.visit(tree)
+            self._compiled = _Compiled(frozenset(compiler.used), code)
         return self._compiled
 
 

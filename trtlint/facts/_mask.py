@@ -51,18 +51,19 @@ def fill_of(value: Value | None, constants: Constants) -> float | None:
     return lowest if lowest is not None and lowest < 0 else None
 
 
-_MASK_OPS = frozenset(
-    {"Add", "Sub", "Mul", "Cast", "Expand", "Identity", "Trilu", "Reshape", "Unsqueeze", "Squeeze", "Slice"}
-    | {"Transpose", "Gather", "Tile", "Concat", "ScatterND", "Max", "Min"}
+_COMBINING = frozenset({"Add", "Sub", "Mul", "Max", "Min", "Concat"})
+_MOVING = frozenset(
+    {"Cast", "Expand", "Identity", "Trilu", "Reshape", "Unsqueeze", "Squeeze", "Slice", "Transpose"}
+    | {"Gather", "Tile", "ScatterND"}
 )
 
 
 def _parents(node: Node) -> list[Value | None]:
     if node.op == "Where":
         return [node.input(1), node.input(2)]
-    if node.op in ("Mul", "Add", "Sub", "Max", "Min", "Concat"):
+    if node.op in _COMBINING:
         return list(node.inputs)
-    return [node.input(0)] if node.op in _MASK_OPS else []
+    return [node.input(0)] if node.op in _MOVING else []
 
 
 def _lowest(value: Value, constants: Constants) -> float | None:
