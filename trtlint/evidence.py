@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import Problem
+from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.build.build import Build

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from trtlint.baseline import Baseline
 from trtlint.engine.evaluate import version_truth
 from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, ModelReport, Severity
 from trtlint.engine.rulebook import Rule
+from trtlint.records import dataclass
 from trtlint.selection import most_specific
 from trtlint.suppression import Entry, RuleName
 from trtlint.target import Target

@@ -47,7 +47,7 @@ def with_initializer(*tensors: TensorProto) -> onnx.ModelProto:
 
 
 def stored(raw: RawModel, index: int = 0) -> TensorProto:
-    return raw.proto.graph.initializer[index]
+    return decode(raw.data).graph.initializer[index]
 
 
 # ---- what is kept and what is left
@@ -59,7 +59,7 @@ def test_structure_is_what_onnx_reads(exported: Path) -> None:
     for path in paths:
         expected, raw = onnx.load(path), read(path)
         assert len(raw.data) <= path.stat().st_size
-        for tensor, ours in zip(expected.graph.initializer, raw.proto.graph.initializer, strict=True):
+        for tensor, ours in zip(expected.graph.initializer, decode(raw.data).graph.initializer, strict=True):
             assert np.array_equal(raw.tensors.array(ours), numpy_helper.to_array(tensor), equal_nan=True)
             assert ours.name == tensor.name
             assert ours.dims == tensor.dims
@@ -67,7 +67,7 @@ def test_structure_is_what_onnx_reads(exported: Path) -> None:
                 assert ours == tensor
         del expected.graph.initializer[:]
         ours_without = onnx.ModelProto()
-        ours_without.CopyFrom(raw.proto)
+        ours_without.CopyFrom(decode(raw.data))
         del ours_without.graph.initializer[:]
         for one, two in zip(ours_without.graph.node, expected.graph.node, strict=True):
             if one.op_type != "Constant":
@@ -173,8 +173,8 @@ def test_sparse_and_long_texts_are_left_out(tmp_path: Path) -> None:
     proto.training_info.add().algorithm.CopyFrom(proto.graph)
     raw = read(write(tmp_path, proto))
     assert len(raw.data) < 2 * KEPT
-    assert raw.proto.doc_string == ""
-    assert not raw.proto.training_info
+    assert decode(raw.data).doc_string == ""
+    assert not decode(raw.data).training_info
 
 
 @LINUX

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,6 +19,7 @@ from trtlint.commands.setup import targets as expanded
 from trtlint.config import Choices, ConfigError, Configuration, Configurations, load, overlay
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rulebook import Rule, Rulebook
+from trtlint.records import dataclass
 from trtlint.review import Policy, applicable, names
 from trtlint.selection import Layer, SelectionError, choose_by_layers, require, split
 from trtlint.suppression import RuleName

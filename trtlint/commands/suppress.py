@@ -6,7 +6,6 @@ import filecmp
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -23,6 +22,7 @@ from trtlint.model.load import Model, load
 from trtlint.model.metadata import copy_with
 from trtlint.model.origin import origin
 from trtlint.model.tensors import LEFT
+from trtlint.records import dataclass
 from trtlint.report.escape import clean
 from trtlint.selection import SelectionError, require
 

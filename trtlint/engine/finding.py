@@ -6,11 +6,12 @@ another process.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from trtlint.facts.base import Refusal
 from trtlint.model.origin import Source
+from trtlint.records import dataclass
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["confirmed", "high", "medium", "low"]

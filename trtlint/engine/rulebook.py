@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
@@ -25,6 +24,7 @@ from trtlint.engine.scope import scope_of_kind, scope_of_pattern
 from trtlint.engine.template import Template, template
 from trtlint.engine.witness import Witnesses, read_witnesses
 from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.records import dataclass
 
 PATTERN = "pattern"
 """The kind of fact that a rule describes itself, with ``match``."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast, get_args
 
@@ -19,6 +18,7 @@ from trtlint.knowledge import parsed, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Value
+from trtlint.records import dataclass
 
 SCOPE: Mapping[str, Any] = {
     "op": str,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ from trtlint.facts._walk import MAX_STEPS
 from trtlint.model.folding import ma
 from trtlint.model.graph import FLOAT_DTYPES, Node, Value
 from trtlint.model.values import Constants
+from trtlint.records import dataclass
 
 MaskKind = Literal["none", "additive", "where", "attribute"]
 

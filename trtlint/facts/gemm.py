@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts._activations import Activation, activation_of
@@ -13,6 +12,7 @@ from trtlint.facts.base import Fact, Step
 from trtlint.facts.convolution import bounds
 from trtlint.model.graph import Node
 from trtlint.model.values import Constants
+from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import networkx as nx
@@ -11,6 +10,7 @@ import networkx as nx
 from trtlint.facts._decomposed import Decomposed, decomposed_norms
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import DTYPES, Graph, Node, Value
+from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
@@ -15,6 +14,7 @@ from trtlint.model.inline import inline
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants
+from trtlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

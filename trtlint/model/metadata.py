@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import text
-from trtlint.model.reader import read
+from trtlint.model.reader import decode, read
 from trtlint.model.wire import LENGTH, Buffer, fields, record
 
 _METADATA = 14
@@ -83,6 +83,6 @@ def _copy(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
 
 def _verify(copy: Path, key: str, value: str) -> None:
     """Read the copy back; a file cut off at the end of a message, for one, takes no further field."""
-    entries = read(copy).proto.metadata_props
+    entries = decode(read(copy).data).metadata_props
     if [text(entry.value) for entry in entries if text(entry.key) == key] != [value]:
         raise ModelError("the copy does not hold what was written to it")

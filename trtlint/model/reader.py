@@ -14,8 +14,7 @@ import mmap
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import field
 from pathlib import Path
 
 import onnx
@@ -25,6 +24,7 @@ from trtlint.model import sniff
 from trtlint.model.errors import ModelError
 from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
 from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record
+from trtlint.records import dataclass
 
 __all__ = ["RawModel", "TensorStore", "read"]
 
@@ -69,7 +69,7 @@ _HAS_OPSETS = 3
 """The IR version from which a model must say its operator sets."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RawModel:
     """A model as the file has it, large tensors left out.
 
@@ -85,11 +85,6 @@ class RawModel:
     tensors: TensorStore
     notes: list[str] = field(default_factory=list)
     has_functions: bool = False
-
-    @cached_property
-    def proto(self) -> onnx.ModelProto:
-        """The decoded model."""
-        return decode(self.data)
 
 
 def read(path: Path) -> RawModel:

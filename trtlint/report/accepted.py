@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from trtlint.engine.finding import Finding, ModelReport
+from trtlint.records import dataclass
 from trtlint.report.counts import plural
 
 _GONE = 5
 """Entries of a baseline named at most for a model."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Accepted:
     """Counts over the files of a run."""
 
