@@ -25,7 +25,8 @@ from typing import Literal
 
 from trtlint.api import lint_file
 from trtlint.engine.finding import ModelReport
-from trtlint.engine.rulebook import Rule, builtin_rules, load_rules
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.target import Target
 
 Answer = Literal["refused", "accepted", "unknown"]

@@ -14,7 +14,9 @@ import pytest
 from tests.graphs import model_of
 from trtlint.buildcommand import find_commands
 from trtlint.cli import run
-from trtlint.engine.rulebook import Rule, builtin_rules, load_rule, load_rules
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulefile import load_rule
 from trtlint.facts import Facts
 from trtlint.report.upgrade import UpgradeReport
 from trtlint.report.upgradejson import schema, to_json

@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING
 from trtlint.buildcommand import BuildCommand, commands_for, read_commands
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import ModelReport, Problem, Report
-from trtlint.engine.rulebook import Rule, Rulebook, load_builtin
-from trtlint.evidence import Evidence
-from trtlint.facts import Facts
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import Entry, Rulebook, load_builtin, rules_on
+from trtlint.evidence import Evidence, grounds_for
+from trtlint.facts import Facts, Ground
 from trtlint.files import expand
 from trtlint.knowledge.releases import Product
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
-from trtlint.review import Policy, Review
+from trtlint.review import Policy, Review, applicable, names
 from trtlint.settled import settle_all
 from trtlint.sources import Sources
 from trtlint.target import Target
@@ -63,32 +64,32 @@ def lint(
     """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    chosen = _builtin() if rules is None else list(rules)
-    files = expand(os.fspath(entry) for entry in paths)
+    book = _builtin().entries if rules is None else tuple(map(Entry.of, rules))
     sources = Sources()
     review = Review()
-    policy = Policy.of_rules(chosen, targets)
     commands = read_commands(build) if build is not None else ()
+
+    @cache
+    def rules_for(found: frozenset[Ground]) -> tuple[tuple[Rule, ...], Policy]:
+        chosen = rules_on(found, book)
+        return chosen, Policy(ran=applicable(chosen, targets), known=names(book))
+
+    def reports(file: Path, given: Evidence | None) -> Iterator[ModelReport]:
+        command = next(iter(commands_for(file, commands)), None)
+        chosen, policy = rules_for(grounds_for(given, command))
+        found = lint_file(file, built_with(targets, command), chosen, command, given)
+        yield from map(sources.locate, review.apply(file, found, policy))
+
     if evidence is not None and not paths:
         place = Path(next(iter(evidence.files), ""))
-        alone = Evidence(place, evidence, alone=True)
-        return Report(tuple(review.apply(place, lint_file(place, targets, chosen, None, alone), policy)))
+        return Report(tuple(reports(place, Evidence(place, evidence, alone=True))))
     return Report(
         tuple(
-            sources.locate(report)
-            for file in files
-            for command in [next(iter(commands_for(file, commands)), None)]
-            for report in review.apply(
-                file,
-                lint_file(file, built_with(targets, command), chosen, command, _of(file, evidence)),
-                policy,
-            )
+            report
+            for file in expand(os.fspath(entry) for entry in paths)
+            for report in reports(file, None if evidence is None else Evidence(file, evidence))
         )
     )
-
-
-def _of(file: Path, build: Build | None) -> Evidence | None:
-    return None if build is None else Evidence(file, build)
 
 
 def built_with(targets: Iterable[Target], command: BuildCommand | None) -> list[Target]:

@@ -32,7 +32,7 @@ from typing import Any
 import trtlint
 from trtlint import plain
 from trtlint.engine.finding import ModelReport
-from trtlint.engine.rulebook import Rule
+from trtlint.engine.rule import Rule
 from trtlint.records import dataclass
 from trtlint.runs.job import Job, Store
 

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import Problem
+from trtlint.facts import Ground, grounds
 from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.build.build import Build
+    from trtlint.buildcommand import BuildCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +29,12 @@ class Evidence:
     build: Build | None
     problems: tuple[Problem, ...] = ()
     alone: bool = False
+
+
+def grounds_for(evidence: Evidence | None, command: BuildCommand | None) -> frozenset[Ground]:
+    """What there is to find facts in, for a lint with this evidence and this build command."""
+    return grounds(
+        model=evidence is None or not evidence.alone,
+        build=evidence is not None and evidence.build is not None,
+        command=command is not None,
+    )

@@ -17,9 +17,9 @@ from trtlint import suppression
 from trtlint.baseline import Baseline
 from trtlint.engine.evaluate import version_truth
 from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, ModelReport, Severity
-from trtlint.engine.rulebook import Rule
+from trtlint.engine.rule import Rule
 from trtlint.records import dataclass
-from trtlint.selection import most_specific
+from trtlint.selection import Selectable, most_specific
 from trtlint.suppression import Entry, RuleName
 from trtlint.target import Target
 
@@ -44,14 +44,8 @@ class Policy:
     ran: tuple[RuleName, ...] = ()
     known: tuple[RuleName, ...] = ()
 
-    @classmethod
-    def of_rules(cls, rules: Iterable[Rule], targets: Sequence[Target]) -> Policy:
-        """A policy that wants nothing, for a run of all the rules there are."""
-        all_rules = list(rules)
-        return cls(ran=applicable(all_rules, targets), known=names(all_rules))
 
-
-def names(rules: Iterable[Rule]) -> tuple[RuleName, ...]:
+def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
     """Id and name of each rule."""
     return tuple((rule.id, rule.name) for rule in rules)
 

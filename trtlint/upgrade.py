@@ -13,7 +13,7 @@ from typing import cast
 
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
-from trtlint.engine.rulebook import Concern, Rule
+from trtlint.engine.rule import Concern, Rule
 from trtlint.facts import Facts
 from trtlint.facts.model import ModelFact
 from trtlint.knowledge.releases import PRODUCTS, Product, releases

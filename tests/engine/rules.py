@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent
 
-from trtlint.engine.rulebook import Rule, load_rule
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulefile import load_rule
 
 FRONT = {
     "id": "TST001",

@@ -9,7 +9,7 @@ import pytest
 from tests.engine.rules import make_rule
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.examples import Result, examples, run_examples
-from trtlint.engine.rulebook import RuleError
+from trtlint.engine.rule import RuleError
 from trtlint.engine.template import in_words
 from trtlint.facts import Facts
 from trtlint.target import Target

@@ -17,7 +17,8 @@ from trtlint.build.build import FileRead, read_build, together
 from trtlint.build.log import read_log
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.engine.rulebook import Rule, builtin_rules, load_rules
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts import Facts
 from trtlint.model.load import load
 from trtlint.settled import settle

@@ -10,7 +10,8 @@ from tests.engine.rules import make_rule
 from tests.graphs import facts_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.engine.rulebook import Rule, builtin_rules, load_rules
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts import Facts
 from trtlint.target import Target
 

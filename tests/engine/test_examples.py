@@ -8,7 +8,8 @@ import pytest
 
 from tests.engine.rules import make_rule
 from trtlint.engine.examples import Result, examples, run_examples
-from trtlint.engine.rulebook import RuleError, builtin_rules, load_rules, rule_files
+from trtlint.engine.rule import RuleError
+from trtlint.engine.rulebook import builtin_rules, load_rules, rule_files
 
 RELU = """\
 < ir_version: 8, opset_import: ["" : 17] >

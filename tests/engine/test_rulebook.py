@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.engine.rules import make_rule, rule_text, write_rule
-from trtlint.engine.rulebook import RuleError, builtin_rules, load_rule, load_rules, rule_files
+from trtlint.engine.rule import RuleError
+from trtlint.engine.rulebook import builtin_rules, load_rules, rule_files
+from trtlint.engine.rulefile import load_rule
 
 
 def test_a_rule_is_read(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from trtlint.build.log import read_log
 from trtlint.build.profile import Profile, profile_from_json
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.engine.rulebook import Rule, RuleError
+from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts import Facts
 from trtlint.target import Target
 

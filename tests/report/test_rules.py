@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from trtlint.engine.rulebook import Rule, builtin_rules, load_rules
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.report.rules import write_rule, write_table
 from trtlint.report.ruletext import what
 

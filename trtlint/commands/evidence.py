@@ -83,5 +83,5 @@ def _settled(plan: Plan, evidence: Evidence) -> Plan:
     from trtlint.settled import settle_all
 
     targets = tuple(dict.fromkeys(each.target for each in settle_all(plan.targets, evidence.build)))
-    policy = replace(plan.policy, ran=applicable(plan.rules, targets))
-    return replace(plan, evidence=evidence, targets=targets, policy=policy)
+    settled = replace(plan, evidence=evidence, targets=targets)
+    return replace(settled, policy=replace(plan.policy, ran=applicable(settled.rules, targets)))

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from trtlint.engine.examples import run_examples as run_all
-from trtlint.engine.rulebook import RuleError, builtin_rules, load_rules
+from trtlint.engine.rule import RuleError
+from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.exits import Exit
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean

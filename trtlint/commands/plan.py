@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -18,15 +18,14 @@ from trtlint.commands.setup import build_command, build_commands, rulebook
 from trtlint.commands.setup import targets as expanded
 from trtlint.config import Choices, ConfigError, Configuration, Configurations, load, overlay
 from trtlint.engine.finding import Confidence
-from trtlint.engine.rulebook import Rule, Rulebook
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import Entry, Rulebook, rules_on
+from trtlint.evidence import Evidence, grounds_for
 from trtlint.records import dataclass
 from trtlint.review import Policy, applicable, names
 from trtlint.selection import Layer, SelectionError, choose_by_layers, require, split
 from trtlint.suppression import RuleName
 from trtlint.target import Target
-
-if TYPE_CHECKING:
-    from trtlint.evidence import Evidence
 
 _Value = TypeVar("_Value")
 _LEAST_SURE: Confidence = "low"
@@ -43,7 +42,7 @@ class Plan:
         targets: what to lint it for.
         command: the command line that builds it, None where it is not known.
         book: all rules.
-        rules: those to run.
+        chosen: those that are wanted.
         policy: what to make of the findings.
         fail_on: the mildest finding that gives exit code 1.
         left: the files of a build that the configuration names for the model.
@@ -56,11 +55,16 @@ class Plan:
     targets: tuple[Target, ...]
     command: BuildCommand | None
     book: Rulebook
-    rules: tuple[Rule, ...]
+    chosen: tuple[Entry, ...]
     policy: Policy
     fail_on: FailOn
     left: BuildFiles = field(default_factory=BuildFiles)
     evidence: Evidence | None = None
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules to run: the chosen ones that look at what is there."""
+        return rules_on(grounds_for(self.evidence, self.command), self.chosen)
 
 
 class Planner:
@@ -78,9 +82,9 @@ class Planner:
         self._configurations = Configurations()
         self._checked: set[Path | None] = set()
         self._books: dict[tuple[str, ...], Rulebook] = {}
-        self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...]], tuple[Rule, ...]] = {}
+        self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...]], tuple[Entry, ...]] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
-        self._ran: dict[tuple[int, tuple[Target, ...]], tuple[RuleName, ...]] = {}
+        self._ran: dict[tuple[int, bool, tuple[Target, ...]], tuple[RuleName, ...]] = {}
         self._commands = build_commands(options.build)
         self._fixed: Configuration | None = None
         if options.isolated:
@@ -110,26 +114,25 @@ class Planner:
                 tuple(split(options.ignore)),
             )
         )
-        rules = self._rules(configuration, book, tuple(layers))
+        chosen = self._choose(configuration, book, tuple(layers))
         builds = _builds(told, options.target)
         asked = [target for build in builds for target in self._expanded(build)]
         command = build_command(self._commands, file)
         targets = tuple(dict.fromkeys(built_with(asked, command)))
-        return Plan(
+        plan = Plan(
             file=file,
             configuration=configuration,
             builds=builds,
             targets=targets,
             command=command,
             book=book,
-            rules=rules,
+            chosen=chosen,
             policy=Policy(
                 severity=tuple(pair for choices in told for pair in choices.severity),
                 min_confidence=options.min_confidence or _last(c.min_confidence for c in told) or _LEAST_SURE,
                 suppress=configuration.suppressions(file),
                 baseline=self._baseline(configuration),
-                ran=self._applicable(rules, targets),
-                known=names(book),
+                known=names(book.entries),
             ),
             fail_on=options.fail_on or _last(c.fail_on for c in told) or "error",
             left=BuildFiles(
@@ -138,6 +141,7 @@ class Planner:
                 profile=_last(c.left.profile for c in told),
             ),
         )
+        return replace(plan, policy=replace(plan.policy, ran=self._ran_for(plan)))
 
     def _check(self, configuration: Configuration, book: Rulebook) -> None:
         """Refuse a configuration that names what does not exist, even where no model needs it."""
@@ -146,14 +150,14 @@ class Planner:
         self._checked.add(configuration.file)
         with _users():
             for choices in (configuration.general, *(section.choices for section in configuration.sections)):
-                choose_by_layers(book.rules, [choices.layer])
+                choose_by_layers(book.entries, [choices.layer])
                 for selector, _ in choices.severity:
-                    require(selector, book.rules, f"{choices.where}severity: ")
+                    require(selector, book.entries, f"{choices.where}severity: ")
                 for build in choices.targets:
                     self._check_target(build, choices.where)
             for entry in configuration.suppress:
                 for selector in entry.rules:
-                    require(selector, book.rules, f"{entry.suppression.where}.rule: ")
+                    require(selector, book.entries, f"{entry.suppression.where}.rule: ")
 
     def _check_target(self, build: TargetOptions, where: str) -> None:
         try:
@@ -167,20 +171,20 @@ class Planner:
             self._books[folders] = rulebook(folders)
         return self._books[folders]
 
-    def _rules(
+    def _choose(
         self, configuration: Configuration, book: Rulebook, layers: tuple[Layer, ...]
-    ) -> tuple[Rule, ...]:
+    ) -> tuple[Entry, ...]:
         key = tuple(map(str, configuration.rules)), layers
         if key not in self._chosen:
             with _users():
-                self._chosen[key] = tuple(choose_by_layers(book.rules, layers))
+                self._chosen[key] = tuple(choose_by_layers(book.entries, layers))
         return self._chosen[key]
 
-    def _applicable(self, rules: tuple[Rule, ...], targets: tuple[Target, ...]) -> tuple[RuleName, ...]:
-        # The rules of equal choices are one object; comparing them would cost more than it saves.
-        key = id(rules), targets
+    def _ran_for(self, plan: Plan) -> tuple[RuleName, ...]:
+        # Equal choices are one object; comparing their rules would cost more than it saves.
+        key = id(plan.chosen), plan.command is None, plan.targets
         if key not in self._ran:
-            self._ran[key] = applicable(rules, targets)
+            self._ran[key] = applicable(plan.rules, plan.targets)
         return self._ran[key]
 
     def _expanded(self, build: TargetOptions) -> tuple[Target, ...]:

@@ -31,7 +31,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     policy = plan.policy
     yield f"targets = {_list(target.words for target in plan.targets)}"
     yield f"plugins = {_list(sorted({name for target in plan.targets for name in target.plugins or ()}))}"
-    yield f"run = {_list(rule.id for rule in plan.rules)}"
+    yield f"run = {_list(rule.id for rule in plan.chosen)}"
     yield f"rules = {_list(shown(folder) for folder in plan.configuration.rules)}"
     yield f"fail-on = {json.dumps(plan.fail_on)}"
     yield f"min-confidence = {json.dumps(policy.min_confidence)}"

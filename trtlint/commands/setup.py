@@ -10,7 +10,8 @@ from packaging.version import Version
 
 from trtlint.buildcommand import BuildCommand, CommandError, commands_for, read_commands
 from trtlint.commands.options import TargetOptions
-from trtlint.engine.rulebook import Rulebook, RuleError, with_builtin
+from trtlint.engine.rule import RuleError
+from trtlint.engine.rulebook import Rulebook, with_builtin
 from trtlint.knowledge.releases import Product
 from trtlint.target import Target, TargetError, parse_versions
 

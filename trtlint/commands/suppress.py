@@ -44,7 +44,7 @@ class SuppressOptions:
 def run_suppress(options: SuppressOptions) -> int:
     """Write the copy, and return the exit code."""
     try:
-        require(options.rule, rulebook(options.rules).rules)
+        require(options.rule, rulebook(options.rules).entries)
     except SelectionError as error:
         raise click.UsageError(str(error)) from None
     entry = _entry(options)

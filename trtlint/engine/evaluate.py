@@ -19,7 +19,8 @@ from trtlint.engine.finding import (
     Standing,
 )
 from trtlint.engine.fingerprint import Fingerprints, digest, finding_fingerprint
-from trtlint.engine.rulebook import EVIDENCE, Advice, Rule
+from trtlint.engine.rule import EVIDENCE, Advice, Rule
+from trtlint.engine.rulebook import looking_at
 from trtlint.engine.sameness import Facets
 from trtlint.engine.subjects import Subject, candidates
 from trtlint.engine.truth import Truth, Unknown, both
@@ -49,9 +50,7 @@ def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport
     found: list[Finding] = []
     told = _Told()
     # What a build says of a finding is told there; rules about builds come last, and tell the rest.
-    for rule in sorted(rules, key=about_builds):
-        if not facts.has_grounds(rule.find):
-            continue
+    for rule in sorted(looking_at(facts.grounds, rules), key=about_builds):
         applies = version_truth(rule, target)
         if applies is not False:
             found += _kept_findings(rule, facts, target, applies, fingerprints, told)

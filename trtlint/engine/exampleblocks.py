@@ -12,7 +12,7 @@ from trtlint.build.layers import layers_from_json, parse_json
 from trtlint.build.log import read_log
 from trtlint.build.plan import PlanHeader
 from trtlint.build.profile import profile_from_json
-from trtlint.engine.rulebook import Rule, RuleError
+from trtlint.engine.rule import Rule, RuleError
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.records import dataclass
 

@@ -35,7 +35,7 @@ from trtlint.build.errors import BuildFileError
 from trtlint.buildcommand import BuildCommand, find_commands
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.exampleblocks import Block, build_of, examples_in
-from trtlint.engine.rulebook import Rule, RuleError
+from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.versions import matching
 from trtlint.facts import Facts
 from trtlint.knowledge.releases import PRODUCTS, Product

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from trtlint.engine.evaluate import condition, version_truth
 from trtlint.engine.expression import compile_expression
-from trtlint.engine.rulebook import PATTERN, Rule
+from trtlint.engine.rule import PATTERN, Rule
 from trtlint.engine.scope import operands, scope_of
 from trtlint.engine.subjects import Subject, subjects
 from trtlint.engine.template import in_words

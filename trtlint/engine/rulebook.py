@@ -1,148 +1,55 @@
-"""Rule files: one Markdown file a rule, its front matter validated when it is loaded.
-
-A mistake in a rule - an unknown key, a field that the fact does not have, a role that no step
-plays - is an error with file and line.  It is never a rule that silently never fires.
-"""
+"""Rulebooks: the rules of folders of rule files, by id and name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Protocol, TypeVar
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
-from trtlint import facts
-from trtlint.build.patterns import pattern_names
-from trtlint.engine.expression import Expression, ExpressionError, Scope
-from trtlint.engine.finding import SEVERITIES, Severity
-from trtlint.engine.frontmatter import FrontMatterError, Item, nearest, split
-from trtlint.engine.pattern import Pattern, PatternError
-from trtlint.engine.scope import scope_of_kind, scope_of_pattern
-from trtlint.engine.template import Template, template
-from trtlint.engine.witness import Witnesses, read_witnesses
-from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.engine.frontmatter import nearest
+from trtlint.engine.rule import Rule, RuleError
+from trtlint.engine.rulefile import load_rule, parse_rule, read_rule
+from trtlint.facts import Ground, ground_of
 from trtlint.records import dataclass
 
-PATTERN = "pattern"
-"""The kind of fact that a rule describes itself, with ``match``."""
-
-EVIDENCE: Mapping[str, bool] = {
-    "documented": True,
-    "maintainer-confirmed": True,
-    "measured": True,
-    "user-reported": False,
-    "inferred": False,
-}
-"""What a rule can rest on, and whether that is enough for high confidence."""
-
-Concern = Literal["graph", "command", "code"]
-"""What a rule is about: the model, the command that builds it, or the program that runs the engine."""
-
-_MAX_BYTES = 256 * 1024
-_ID = re.compile(r"[A-Z]{2,5}[0-9]{3}")
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_RELEASE = re.compile(r"[0-9]+(\.[0-9]+){1,2}")
-_URL = re.compile(r"https://[^\s/]+\.[^\s/]+(/\S*)?")
-
-_KEYS = (
-    *("id", "name", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
-    *("severity_when", "message", "advice", "references", "concerns", "witness"),
-    "yields",
-)
-_REQUIRED = ("id", "name", "severity", "since", "evidence", "find", "message", "advice", "references")
+_FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
+"""How the rules that come with trtlint say what they look at."""
 
 
-class RuleError(ValueError):
-    """A rule file that cannot be used: the file, the line (from 1), and what is wrong there."""
-
-    def __init__(self, path: Path, line: int, message: str) -> None:
-        super().__init__(f"{path}:{line}: {message}")
-        self.path = path
-        self.line = line
-        self.message = message
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """What to do, and for whom.
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A rule of a rulebook, which is read when it is asked for: a run needs less than half of them.
 
     Attributes:
-        applies: version specifier by product; empty holds for every version of every product.
-        where: a further condition, None for none.
-        do: the sentence.
-        fix: name of the rewrite that does it, None where there is none.
-    """
-
-    applies: Mapping[Product, str]
-    where: Expression | None
-    do: Template
-    fix: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule, ready to be evaluated.
-
-    Attributes:
-        id: such as ``ACC102``.
-        name: the same in words, ``sdpa-scale-on-both-operands``.
-        severity: unless ``severity_when`` says otherwise.
-        since: the version of trtlint that has had it first.
-        evidence: what it rests on, a key of :data:`EVIDENCE`.
-        applies: PEP 440 specifier of release numbers by product; a product not named is not affected.
-        find: the kind of fact it looks at, or :data:`PATTERN`.
-        pattern: the pattern of a :data:`PATTERN` rule.
-        where: the condition on a fact, None where every fact of the kind counts.
-        mark: the roles whose steps get carets, each with a label, or None for the step's own.
-        severity_when: severities with their conditions; the first that holds wins.
-        message: the first line of the finding.
-        advice: in the order of the file.
-        references: public URLs.
-        concerns: what has to change where the rule holds.
-        witness: what a build says that confirms or refutes it.
-        yields: ids of rules to which a place is left where they have a finding; they are about the
-            model, and this one about its build.
-        path: the file.
-        body: the documentation, Markdown.
-        body_line: line of the file where ``body`` begins.
+        id, name, find, path: as of the :class:`Rule`.
+        read: gives the rule; the second time, the same one.
     """
 
     id: str
     name: str
-    severity: Severity
-    since: str
-    evidence: str
-    applies: Mapping[Product, str]
     find: str
-    pattern: Pattern | None
-    where: Expression | None
-    mark: Mapping[str, Template | None]
-    severity_when: tuple[tuple[Expression, Severity], ...]
-    message: Template
-    advice: tuple[Advice, ...]
-    references: tuple[str, ...]
-    concerns: Concern
-    witness: Witnesses
-    yields: frozenset[str]
     path: Path
-    body: str
-    body_line: int
+    read: Callable[[], Rule]
+
+    @classmethod
+    def of(cls, rule: Rule) -> Entry:
+        """The entry of a rule that has been read."""
+        return cls(rule.id, rule.name, rule.find, rule.path, lambda: rule)
 
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
     """Rules sorted by id, which are unique, as are the names."""
 
-    rules: tuple[Rule, ...]
+    entries: tuple[Entry, ...]
 
     def __iter__(self) -> Iterator[Rule]:
-        return iter(self.rules)
+        return (entry.read() for entry in self.entries)
 
     def __len__(self) -> int:
-        return len(self.rules)
+        return len(self.entries)
 
     def rule(self, key: str) -> Rule:
         """The rule with this id or name, upper and lower case alike.
@@ -150,11 +57,30 @@ class Rulebook:
         Raises:
             LookupError: there is none; the text names the nearest.
         """
-        for rule in self.rules:
-            if key.lower() in (rule.id.lower(), rule.name):
-                return rule
-        known = [word for rule in self.rules for word in (rule.id, rule.name)]
+        for entry in self.entries:
+            if key.lower() in (entry.id.lower(), entry.name):
+                return entry.read()
+        known = [word for entry in self.entries for word in (entry.id, entry.name)]
         raise LookupError(f"no rule {key!r}{nearest(key, known)}")
+
+
+class _Finds(Protocol):
+    @property
+    def find(self) -> str: ...
+
+
+_Finder = TypeVar("_Finder", bound=_Finds)
+
+
+def looking_at(grounds: Iterable[Ground], rules: Iterable[_Finder]) -> list[_Finder]:
+    """Those of the rules that look at what is there; others could find nothing."""
+    there = frozenset(grounds)
+    return [rule for rule in rules if ground_of(rule.find) in there]
+
+
+def rules_on(grounds: Iterable[Ground], entries: Iterable[Entry]) -> tuple[Rule, ...]:
+    """The rules of entries that look at what is there; no other is read."""
+    return tuple(entry.read() for entry in looking_at(grounds, entries))
 
 
 def builtin_rules() -> Path:
@@ -185,10 +111,10 @@ def rule_files(path: Path) -> list[Path]:
 def load_builtin() -> Rulebook:
     """The rules that come with trtlint.
 
-    Their expressions are compiled when they are first needed: the tests have checked them, and
-    a run needs few of them.
+    Each is read, and its expressions are compiled, when it is first needed: the tests have checked
+    them, and a run needs few.
     """
-    return _load([builtin_rules()], checked=False)
+    return _joined(map(_unread, rule_files(builtin_rules())))
 
 
 def load_rules(paths: Iterable[Path]) -> Rulebook:
@@ -197,7 +123,7 @@ def load_rules(paths: Iterable[Path]) -> Rulebook:
     Raises:
         RuleError: a file is wrong, or two rules have one id or name.
     """
-    return _load(paths, checked=True)
+    return _joined(_checked(paths))
 
 
 def with_builtin(paths: Iterable[Path]) -> Rulebook:
@@ -206,232 +132,29 @@ def with_builtin(paths: Iterable[Path]) -> Rulebook:
     Raises:
         RuleError: as :func:`load_rules`.
     """
-    return _joined((*load_builtin(), *load_rules(paths)))
+    return _joined((*load_builtin().entries, *_checked(paths)))
 
 
-def _load(paths: Iterable[Path], *, checked: bool) -> Rulebook:
-    files = dict.fromkeys(file for path in paths for file in rule_files(path))
-    return _joined(load_rule(file, checked=checked) for file in files)
+def _checked(paths: Iterable[Path]) -> Iterator[Entry]:
+    for file in dict.fromkeys(file for path in paths for file in rule_files(path)):
+        yield Entry.of(load_rule(file))
 
 
-def _joined(rules: Iterable[Rule]) -> Rulebook:
-    taken: dict[str, Rule] = {}
-    for rule in rules:
-        for word in (rule.id, rule.name):
-            other = taken.setdefault(word, rule)
-            if other is not rule and other.path.resolve() != rule.path.resolve():
-                raise RuleError(rule.path, 1, f"{word!r} is taken by {other.path}")
-    return Rulebook(tuple(sorted({rule.id: rule for rule in taken.values()}.values(), key=lambda r: r.id)))
+def _unread(path: Path) -> Entry:
+    """The entry of a file that is known to be right: its name and one line of it tell enough."""
+    text = read_rule(path)
+    id_, _, name = path.stem.partition("-")
+    found = _FIND.search(text)
+    if found is None:
+        return Entry.of(parse_rule(path, text, checked=False))
+    return Entry(id_, name, found[1], path, cache(partial(parse_rule, path, text, checked=False)))
 
 
-def load_rule(path: Path, *, checked: bool = True) -> Rule:
-    """Load one rule file; ``checked`` is whether its expressions are compiled at once.
-
-    Raises:
-        RuleError: the file cannot be read or is wrong.
-    """
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise RuleError(path, 1, f"longer than {_MAX_BYTES} bytes")
-        front, body, body_line = split(data.decode("utf-8-sig").replace("\r\n", "\n"))
-        return _Reader(path, front, checked).rule(body, body_line)
-    except OSError as error:
-        raise RuleError(path, 1, error.strerror or str(error)) from None
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise RuleError(path, line, f"not UTF-8 at byte {error.start}") from None
-    except FrontMatterError as error:
-        raise RuleError(path, error.line, error.message) from None
-
-
-class _Reader:
-    """Reads the front matter of one file; every method raises FrontMatterError with the line."""
-
-    def __init__(self, path: Path, front: Item, checked: bool) -> None:
-        self.path = path
-        self.checked = checked
-        self.front = front.mapping("front matter", _KEYS)
-        for key in _REQUIRED:
-            if key not in self.front:
-                raise FrontMatterError(f"the key {key!r} is missing", front.line)
-        self.scope: Callable[[], Scope] = dict
-
-    def rule(self, body: str, body_line: int) -> Rule:
-        """The whole rule."""
-        front = self.front
-        id_ = _matching(front["id"], "id", _ID, "two to five capitals and three digits")
-        name = _matching(front["name"], "name", _NAME, "words in lower case joined with '-'")
-        if self.path.name != f"{id_}-{name}.md":
-            raise FrontMatterError(f"the file must be called {id_}-{name}.md", front["id"].line)
-        find, pattern = self._find()
-        where = front.get("where")
-        return Rule(
-            id=id_,
-            name=name,
-            severity=_severity(front["severity"]),
-            since=_matching(front["since"], "since", _RELEASE, "a release number"),
-            evidence=front["evidence"].choice("evidence", EVIDENCE),
-            applies=self._applies(),
-            find=find,
-            pattern=pattern,
-            where=None if where is None else self._condition(where, "where"),
-            mark=self._mark(find, pattern),
-            severity_when=self._severity_when(),
-            message=self._template(front["message"], "message"),
-            advice=tuple(self._advice(item) for item in front["advice"].items("advice")),
-            references=self._references(),
-            concerns=self._concerns(),
-            witness=read_witnesses(
-                self.front.get("witness"),
-                self._condition_on,
-                self._text_on,
-                pattern_names() if self.checked else None,
-            ),
-            yields=self._yields(),
-            path=self.path,
-            body=body,
-            body_line=body_line,
-        )
-
-    def _yields(self) -> frozenset[str]:
-        item = self.front.get("yields")
-        ids = () if item is None else item.items("yields")
-        return frozenset(_matching(id_, "yields", _ID, "the ids of rules") for id_ in ids)
-
-    def _find(self) -> tuple[str, Pattern | None]:
-        """The kind and the pattern; sets the scope of expressions."""
-        known = (*facts.kinds(), PATTERN)
-        find = self.front["find"].choice("find", known)
-        match = self.front.get("match")
-        if find == PATTERN:
-            if match is None:
-                raise FrontMatterError("'find: pattern' needs 'match'", self.front["find"].line)
-            try:
-                pattern = Pattern.compile(match.text("match"))
-            except PatternError as error:
-                raise FrontMatterError(f"match: {error.message}", match.line + error.line - 1) from None
-            self.scope = partial(scope_of_pattern, pattern)
-            return find, pattern
-        if match is not None:
-            raise FrontMatterError("'match' goes with 'find: pattern' only", match.line)
-        self.scope = partial(scope_of_kind, find)
-        return find, None
-
-    def _condition(self, item: Item, what: str) -> Expression:
-        return self._compiled(item, what, self.scope)
-
-    def _condition_on(self, item: Item, what: str, kind: str) -> Expression:
-        return self._compiled(item, what, partial(scope_of_kind, kind))
-
-    def _text_on(self, item: Item, what: str, kind: str) -> Template:
-        return self._filled(item, what, partial(scope_of_kind, kind))
-
-    def _compiled(self, item: Item, what: str, scope: Callable[[], Scope]) -> Expression:
-        expression = Expression(item.text(what).strip(), scope, condition=True)
-        try:
-            return expression.check() if self.checked else expression
-        except ExpressionError as error:
-            raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
-
-    def _template(self, item: Item, what: str) -> Template:
-        return self._filled(item, what, self.scope)
-
-    def _filled(self, item: Item, what: str, scope: Callable[[], Scope]) -> Template:
-        try:
-            return template(" ".join(item.text(what).split()), scope, check=self.checked)
-        except ExpressionError as error:
-            raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
-
-    def _applies(self) -> Mapping[Product, str]:
-        item = self.front.get("applies")
-        if item is None:
-            return dict.fromkeys(PRODUCTS, "")
-        ranges = _ranges(item.mapping("applies", PRODUCTS))
-        if not ranges:
-            raise FrontMatterError("applies: name a product, or leave the key out", item.line)
-        return ranges
-
-    def _mark(self, find: str, pattern: Pattern | None) -> Mapping[str, Template | None]:
-        item = self.front.get("mark")
-        if item is None:
-            return {}
-        roles = self._roles(find, pattern)
-        if isinstance(item.value, dict):
-            labels = item.mapping("mark", roles)
-            return {
-                role: self._template(label, f"mark {role}") if label.value != "" else None
-                for role, label in labels.items()
-            }
-        return {role.choice("mark", roles): None for role in item.items("mark")}
-
-    def _roles(self, find: str, pattern: Pattern | None) -> tuple[str, ...] | None:
-        """The roles that can be marked, None where that is not to be checked."""
-        if not self.checked:
-            return None
-        return pattern.outputs if pattern is not None else tuple(facts.fact_class(find).roles)
-
-    def _severity_when(self) -> tuple[tuple[Expression, Severity], ...]:
-        item = self.front.get("severity_when")
-        found = []
-        for entry in [] if item is None else item.items("severity_when"):
-            fields = entry.mapping("severity_when", ("where", "severity"))
-            for key in ("where", "severity"):
-                if key not in fields:
-                    raise FrontMatterError(f"severity_when: the key {key!r} is missing", entry.line)
-            found.append((self._condition(fields["where"], "where"), _severity(fields["severity"])))
-        return tuple(found)
-
-    def _advice(self, item: Item) -> Advice:
-        fields = item.mapping("advice", (*PRODUCTS, "where", "do", "fix"))
-        if "do" not in fields:
-            raise FrontMatterError("advice: the key 'do' is missing", item.line)
-        where, fix = fields.get("where"), fields.get("fix")
-        return Advice(
-            applies=_ranges(fields),
-            where=None if where is None else self._condition(where, "advice where"),
-            do=self._template(fields["do"], "advice do"),
-            fix=None if fix is None else _matching(fix, "fix", _NAME, "words joined with '-'"),
-        )
-
-    def _concerns(self) -> Concern:
-        item = self.front.get("concerns")
-        text = "graph" if item is None else item.choice("concerns", get_args(Concern))
-        return next(concern for concern in get_args(Concern) if concern == text)
-
-    def _references(self) -> tuple[str, ...]:
-        items = self.front["references"].items("references")
-        return tuple(_matching(item, "reference", _URL, "a https URL") for item in items)
-
-
-def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
-    """Version specifiers by product, ``*`` and nothing meaning all."""
-    ranges: dict[Product, str] = {}
-    for product in PRODUCTS:
-        item = fields.get(product)
-        if item is None:
-            continue
-        if not isinstance(item.value, str):
-            raise FrontMatterError(f"{product} must be a version specifier such as '>=10.7,<10.8'", item.line)
-        text = item.value.strip()
-        ranges[product] = "" if text == "*" else text
-        try:
-            SpecifierSet(ranges[product])
-        except InvalidSpecifier:
-            raise FrontMatterError(
-                f"{product}: {text!r} is no PEP 440 version specifier", item.line
-            ) from None
-    return ranges
-
-
-def _severity(item: Item) -> Severity:
-    text = item.choice("severity", SEVERITIES)
-    return next(severity for severity in SEVERITIES if severity == text)
-
-
-def _matching(item: Item, what: str, pattern: re.Pattern[str], words: str) -> str:
-    text = item.text(what)
-    if not pattern.fullmatch(text):
-        raise FrontMatterError(f"{what}: {text!r} is not {words}", item.line)
-    return text
+def _joined(entries: Iterable[Entry]) -> Rulebook:
+    taken: dict[str, Entry] = {}
+    for entry in entries:
+        for word in (entry.id, entry.name):
+            other = taken.setdefault(word, entry)
+            if other is not entry and other.path.resolve() != entry.path.resolve():
+                raise RuleError(entry.path, 1, f"{word!r} is taken by {other.path}")
+    return Rulebook(tuple(sorted({entry.id: entry for entry in taken.values()}.values(), key=lambda e: e.id)))

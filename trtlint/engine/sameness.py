@@ -12,7 +12,7 @@ from functools import cache
 
 from trtlint.engine.expression import Expression
 from trtlint.engine.finding import Finding
-from trtlint.engine.rulebook import Rule
+from trtlint.engine.rule import Rule
 from trtlint.engine.subjects import Subject
 from trtlint.engine.template import Template
 from trtlint.engine.truth import Truth

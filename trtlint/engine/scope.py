@@ -14,7 +14,7 @@ from trtlint.model.graph import Value
 from trtlint.target import Target
 
 if TYPE_CHECKING:
-    from trtlint.engine.rulebook import Rule
+    from trtlint.engine.rule import Rule
 
 _PLACES = frozenset({"node", "chain"})
 """Fields of every fact that say where it is; expressions are about what it is."""

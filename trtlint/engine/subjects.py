@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from trtlint.engine.functions import FUNCTIONS
 from trtlint.engine.pattern import Match
-from trtlint.engine.rulebook import Rule
+from trtlint.engine.rule import Rule
 from trtlint.engine.scope import field_names, required
 from trtlint.facts import Facts
 from trtlint.facts.base import Fact, Refusal, Step

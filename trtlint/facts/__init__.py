@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.facts._absent import absent
 from trtlint.facts.base import Fact
@@ -33,6 +33,22 @@ COMMAND_KINDS = frozenset({"build_command", "flag", "input_shape"})
 All other kinds state what the model is.  These are named here, and nowhere else, so that a lint of a
 model alone need not import them.
 """
+
+Ground = Literal["model", "build", "command"]
+"""What facts are found in."""
+
+
+def grounds(*, model: bool, build: bool, command: bool) -> frozenset[Ground]:
+    """What there is to find facts in."""
+    there: dict[Ground, bool] = {"model": model, "build": build, "command": command}
+    return frozenset(ground for ground, given in there.items() if given)
+
+
+def ground_of(kind: str) -> Ground:
+    """What facts of a kind are found in."""
+    if kind in BUILD_KINDS:
+        return "build"
+    return "command" if kind in COMMAND_KINDS else "model"
 
 
 @cache
@@ -80,11 +96,10 @@ class Facts:
         self.build = build
         self._found: dict[str, tuple[Fact, ...]] = {}
 
-    def has_grounds(self, kind: str) -> bool:
-        """Whether there is what facts of a kind are found in: a model, its build, or a command."""
-        if kind in BUILD_KINDS:
-            return self.build is not None
-        return self.has_model if kind not in COMMAND_KINDS else self.command is not None
+    @property
+    def grounds(self) -> frozenset[Ground]:
+        """What there is to find facts in."""
+        return grounds(model=self.has_model, build=self.build is not None, command=self.command is not None)
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """All facts of a kind, in graph order.
@@ -93,8 +108,8 @@ class Facts:
             KeyError: no such kind.
         """
         if kind not in self._found:
-            missing = kind in BUILD_KINDS | COMMAND_KINDS and not self.has_grounds(kind)
-            self._found[kind] = () if missing else tuple(_module(kind).find(self))
+            missing = {"build", "command"} - self.grounds
+            self._found[kind] = () if ground_of(kind) in missing else tuple(_module(kind).find(self))
         return self._found[kind]
 
     @cached_property

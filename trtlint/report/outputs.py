@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from trtlint.engine.finding import Finding, ModelReport, Report
-from trtlint.engine.rulebook import Rule
+from trtlint.engine.rule import Rule
 from trtlint.records import dataclass
 from trtlint.report.accepted import Accepted
 

@@ -10,7 +10,7 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
-from trtlint.engine.rulebook import Rule
+from trtlint.engine.rule import Rule
 from trtlint.report.escape import clean, clean_block
 from trtlint.report.layout import hang
 from trtlint.report.ruletext import applies, what

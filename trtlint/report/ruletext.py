@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trtlint.engine.rulebook import Rule
+from trtlint.engine.rule import Rule
 from trtlint.engine.versions import in_words
 from trtlint.knowledge.releases import PRODUCTS
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from trtlint import __version__
 from trtlint.engine.finding import Finding, Problem, Site
-from trtlint.engine.rulebook import EVIDENCE, Rule
+from trtlint.engine.rule import EVIDENCE, Rule
 from trtlint.report.escape import clean
 from trtlint.report.locations import Overview, Place, Spot
 from trtlint.report.provenance import provenance

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trtlint.engine.finding import Problem, Severity
-from trtlint.engine.rulebook import Concern
+from trtlint.engine.rule import Concern
 from trtlint.report.counts import hidden, plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang

@@ -9,7 +9,8 @@ from pathlib import Path
 from trtlint import api, cache, lfs
 from trtlint.commands.bugs import describe
 from trtlint.engine.finding import ModelReport, Problem
-from trtlint.engine.rulebook import Rule, with_builtin
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import with_builtin
 from trtlint.exits import Exit
 from trtlint.runs.job import Job, Outcome, RuleSet
 
@@ -79,7 +80,7 @@ def _rules(wanted: RuleSet) -> tuple[Rule, ...]:
     if wanted not in _CHECKED:
         book = with_builtin(map(Path, wanted.folders))
         ids = frozenset(wanted.ids)
-        chosen = tuple(rule for rule in book if rule.id in ids)
+        chosen = tuple(entry.read() for entry in book.entries if entry.id in ids)
         if cache.digest_of_rules(chosen) != wanted.digest:
             raise OtherRulesError("the rule files changed, or are others where the linting is done")
         _CHECKED[wanted] = chosen

@@ -1,0 +1,107 @@
+"""A rule, ready to be evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from trtlint.engine.expression import Expression
+from trtlint.engine.finding import Severity
+from trtlint.engine.pattern import Pattern
+from trtlint.engine.template import Template
+from trtlint.engine.witness import Witnesses
+from trtlint.knowledge.releases import Product
+from trtlint.records import dataclass
+
+PATTERN = "pattern"
+"""The kind of fact that a rule describes itself, with ``match``."""
+
+EVIDENCE: Mapping[str, bool] = {
+    "documented": True,
+    "maintainer-confirmed": True,
+    "measured": True,
+    "user-reported": False,
+    "inferred": False,
+}
+"""What a rule can rest on, and whether that is enough for high confidence."""
+
+Concern = Literal["graph", "command", "code"]
+"""What a rule is about: the model, the command that builds it, or the program that runs the engine."""
+
+
+class RuleError(ValueError):
+    """A rule file that cannot be used: the file, the line (from 1), and what is wrong there."""
+
+    def __init__(self, path: Path, line: int, message: str) -> None:
+        super().__init__(f"{path}:{line}: {message}")
+        self.path = path
+        self.line = line
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do, and for whom.
+
+    Attributes:
+        applies: version specifier by product; empty holds for every version of every product.
+        where: a further condition, None for none.
+        do: the sentence.
+        fix: name of the rewrite that does it, None where there is none.
+    """
+
+    applies: Mapping[Product, str]
+    where: Expression | None
+    do: Template
+    fix: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule, ready to be evaluated.
+
+    Attributes:
+        id: such as ``ACC102``.
+        name: the same in words, ``sdpa-scale-on-both-operands``.
+        severity: unless ``severity_when`` says otherwise.
+        since: the version of trtlint that has had it first.
+        evidence: what it rests on, a key of :data:`EVIDENCE`.
+        applies: PEP 440 specifier of release numbers by product; a product not named is not affected.
+        find: the kind of fact it looks at, or :data:`PATTERN`.
+        pattern: the pattern of a :data:`PATTERN` rule.
+        where: the condition on a fact, None where every fact of the kind counts.
+        mark: the roles whose steps get carets, each with a label, or None for the step's own.
+        severity_when: severities with their conditions; the first that holds wins.
+        message: the first line of the finding.
+        advice: in the order of the file.
+        references: public URLs.
+        concerns: what has to change where the rule holds.
+        witness: what a build says that confirms or refutes it.
+        yields: ids of rules to which a place is left where they have a finding; they are about the
+            model, and this one about its build.
+        path: the file.
+        body: the documentation, Markdown.
+        body_line: line of the file where ``body`` begins.
+    """
+
+    id: str
+    name: str
+    severity: Severity
+    since: str
+    evidence: str
+    applies: Mapping[Product, str]
+    find: str
+    pattern: Pattern | None
+    where: Expression | None
+    mark: Mapping[str, Template | None]
+    severity_when: tuple[tuple[Expression, Severity], ...]
+    message: Template
+    advice: tuple[Advice, ...]
+    references: tuple[str, ...]
+    concerns: Concern
+    witness: Witnesses
+    yields: frozenset[str]
+    path: Path
+    body: str
+    body_line: int

@@ -1,0 +1,272 @@
+"""Rule files: one Markdown file a rule, its front matter validated when it is loaded.
+
+A mistake in a rule - an unknown key, a field that the fact does not have, a role that no step
+plays - is an error with file and line.  It is never a rule that silently never fires.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from trtlint import facts
+from trtlint.build.patterns import pattern_names
+from trtlint.engine.expression import Expression, ExpressionError, Scope
+from trtlint.engine.finding import SEVERITIES, Severity
+from trtlint.engine.frontmatter import FrontMatterError, Item, split
+from trtlint.engine.pattern import Pattern, PatternError
+from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError
+from trtlint.engine.scope import scope_of_kind, scope_of_pattern
+from trtlint.engine.template import Template, template
+from trtlint.engine.witness import read_witnesses
+from trtlint.knowledge.releases import PRODUCTS, Product
+
+_MAX_BYTES = 256 * 1024
+_ID = re.compile(r"[A-Z]{2,5}[0-9]{3}")
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_RELEASE = re.compile(r"[0-9]+(\.[0-9]+){1,2}")
+_URL = re.compile(r"https://[^\s/]+\.[^\s/]+(/\S*)?")
+
+_KEYS = (
+    *("id", "name", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
+    *("severity_when", "message", "advice", "references", "concerns", "witness"),
+    "yields",
+)
+_REQUIRED = ("id", "name", "severity", "since", "evidence", "find", "message", "advice", "references")
+
+
+def load_rule(path: Path, *, checked: bool = True) -> Rule:
+    """Load one rule file; ``checked`` is whether its expressions are compiled at once.
+
+    Raises:
+        RuleError: the file cannot be read or is wrong.
+    """
+    return parse_rule(path, read_rule(path), checked=checked)
+
+
+def read_rule(path: Path) -> str:
+    """The text of a rule file.
+
+    Raises:
+        RuleError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+        if len(data) > _MAX_BYTES:
+            raise RuleError(path, 1, f"longer than {_MAX_BYTES} bytes")
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise RuleError(path, 1, error.strerror or str(error)) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RuleError(path, line, f"not UTF-8 at byte {error.start}") from None
+
+
+def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:
+    """The rule that a file's text describes.
+
+    Raises:
+        RuleError: it is wrong.
+    """
+    try:
+        front, body, body_line = split(text)
+        return _Reader(path, front, checked).rule(body, body_line)
+    except FrontMatterError as error:
+        raise RuleError(path, error.line, error.message) from None
+
+
+class _Reader:
+    """Reads the front matter of one file; every method raises FrontMatterError with the line."""
+
+    def __init__(self, path: Path, front: Item, checked: bool) -> None:
+        self.path = path
+        self.checked = checked
+        self.front = front.mapping("front matter", _KEYS)
+        for key in _REQUIRED:
+            if key not in self.front:
+                raise FrontMatterError(f"the key {key!r} is missing", front.line)
+        self.scope: Callable[[], Scope] = dict
+
+    def rule(self, body: str, body_line: int) -> Rule:
+        """The whole rule."""
+        front = self.front
+        id_ = _matching(front["id"], "id", _ID, "two to five capitals and three digits")
+        name = _matching(front["name"], "name", _NAME, "words in lower case joined with '-'")
+        if self.path.name != f"{id_}-{name}.md":
+            raise FrontMatterError(f"the file must be called {id_}-{name}.md", front["id"].line)
+        find, pattern = self._find()
+        where = front.get("where")
+        return Rule(
+            id=id_,
+            name=name,
+            severity=_severity(front["severity"]),
+            since=_matching(front["since"], "since", _RELEASE, "a release number"),
+            evidence=front["evidence"].choice("evidence", EVIDENCE),
+            applies=self._applies(),
+            find=find,
+            pattern=pattern,
+            where=None if where is None else self._condition(where, "where"),
+            mark=self._mark(find, pattern),
+            severity_when=self._severity_when(),
+            message=self._template(front["message"], "message"),
+            advice=tuple(self._advice(item) for item in front["advice"].items("advice")),
+            references=self._references(),
+            concerns=self._concerns(),
+            witness=read_witnesses(
+                self.front.get("witness"),
+                self._condition_on,
+                self._text_on,
+                pattern_names() if self.checked else None,
+            ),
+            yields=self._yields(),
+            path=self.path,
+            body=body,
+            body_line=body_line,
+        )
+
+    def _yields(self) -> frozenset[str]:
+        item = self.front.get("yields")
+        ids = () if item is None else item.items("yields")
+        return frozenset(_matching(id_, "yields", _ID, "the ids of rules") for id_ in ids)
+
+    def _find(self) -> tuple[str, Pattern | None]:
+        """The kind and the pattern; sets the scope of expressions."""
+        known = (*facts.kinds(), PATTERN)
+        find = self.front["find"].choice("find", known)
+        match = self.front.get("match")
+        if find == PATTERN:
+            if match is None:
+                raise FrontMatterError("'find: pattern' needs 'match'", self.front["find"].line)
+            try:
+                pattern = Pattern.compile(match.text("match"))
+            except PatternError as error:
+                raise FrontMatterError(f"match: {error.message}", match.line + error.line - 1) from None
+            self.scope = partial(scope_of_pattern, pattern)
+            return find, pattern
+        if match is not None:
+            raise FrontMatterError("'match' goes with 'find: pattern' only", match.line)
+        self.scope = partial(scope_of_kind, find)
+        return find, None
+
+    def _condition(self, item: Item, what: str) -> Expression:
+        return self._compiled(item, what, self.scope)
+
+    def _condition_on(self, item: Item, what: str, kind: str) -> Expression:
+        return self._compiled(item, what, partial(scope_of_kind, kind))
+
+    def _text_on(self, item: Item, what: str, kind: str) -> Template:
+        return self._filled(item, what, partial(scope_of_kind, kind))
+
+    def _compiled(self, item: Item, what: str, scope: Callable[[], Scope]) -> Expression:
+        expression = Expression(item.text(what).strip(), scope, condition=True)
+        try:
+            return expression.check() if self.checked else expression
+        except ExpressionError as error:
+            raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
+
+    def _template(self, item: Item, what: str) -> Template:
+        return self._filled(item, what, self.scope)
+
+    def _filled(self, item: Item, what: str, scope: Callable[[], Scope]) -> Template:
+        try:
+            return template(" ".join(item.text(what).split()), scope, check=self.checked)
+        except ExpressionError as error:
+            raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
+
+    def _applies(self) -> Mapping[Product, str]:
+        item = self.front.get("applies")
+        if item is None:
+            return dict.fromkeys(PRODUCTS, "")
+        ranges = _ranges(item.mapping("applies", PRODUCTS))
+        if not ranges:
+            raise FrontMatterError("applies: name a product, or leave the key out", item.line)
+        return ranges
+
+    def _mark(self, find: str, pattern: Pattern | None) -> Mapping[str, Template | None]:
+        item = self.front.get("mark")
+        if item is None:
+            return {}
+        roles = self._roles(find, pattern)
+        if isinstance(item.value, dict):
+            labels = item.mapping("mark", roles)
+            return {
+                role: self._template(label, f"mark {role}") if label.value != "" else None
+                for role, label in labels.items()
+            }
+        return {role.choice("mark", roles): None for role in item.items("mark")}
+
+    def _roles(self, find: str, pattern: Pattern | None) -> tuple[str, ...] | None:
+        """The roles that can be marked, None where that is not to be checked."""
+        if not self.checked:
+            return None
+        return pattern.outputs if pattern is not None else tuple(facts.fact_class(find).roles)
+
+    def _severity_when(self) -> tuple[tuple[Expression, Severity], ...]:
+        item = self.front.get("severity_when")
+        found = []
+        for entry in [] if item is None else item.items("severity_when"):
+            fields = entry.mapping("severity_when", ("where", "severity"))
+            for key in ("where", "severity"):
+                if key not in fields:
+                    raise FrontMatterError(f"severity_when: the key {key!r} is missing", entry.line)
+            found.append((self._condition(fields["where"], "where"), _severity(fields["severity"])))
+        return tuple(found)
+
+    def _advice(self, item: Item) -> Advice:
+        fields = item.mapping("advice", (*PRODUCTS, "where", "do", "fix"))
+        if "do" not in fields:
+            raise FrontMatterError("advice: the key 'do' is missing", item.line)
+        where, fix = fields.get("where"), fields.get("fix")
+        return Advice(
+            applies=_ranges(fields),
+            where=None if where is None else self._condition(where, "advice where"),
+            do=self._template(fields["do"], "advice do"),
+            fix=None if fix is None else _matching(fix, "fix", _NAME, "words joined with '-'"),
+        )
+
+    def _concerns(self) -> Concern:
+        item = self.front.get("concerns")
+        text = "graph" if item is None else item.choice("concerns", get_args(Concern))
+        return next(concern for concern in get_args(Concern) if concern == text)
+
+    def _references(self) -> tuple[str, ...]:
+        items = self.front["references"].items("references")
+        return tuple(_matching(item, "reference", _URL, "a https URL") for item in items)
+
+
+def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
+    """Version specifiers by product, ``*`` and nothing meaning all."""
+    ranges: dict[Product, str] = {}
+    for product in PRODUCTS:
+        item = fields.get(product)
+        if item is None:
+            continue
+        if not isinstance(item.value, str):
+            raise FrontMatterError(f"{product} must be a version specifier such as '>=10.7,<10.8'", item.line)
+        text = item.value.strip()
+        ranges[product] = "" if text == "*" else text
+        try:
+            SpecifierSet(ranges[product])
+        except InvalidSpecifier:
+            raise FrontMatterError(
+                f"{product}: {text!r} is no PEP 440 version specifier", item.line
+            ) from None
+    return ranges
+
+
+def _severity(item: Item) -> Severity:
+    text = item.choice("severity", SEVERITIES)
+    return next(severity for severity in SEVERITIES if severity == text)
+
+
+def _matching(item: Item, what: str, pattern: re.Pattern[str], words: str) -> str:
+    text = item.text(what)
+    if not pattern.fullmatch(text):
+        raise FrontMatterError(f"{what}: {text!r} is not {words}", item.line)
+    return text
