@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Mapping
+from typing import Any, get_args
 
 import pytest
 from onnx import defs
 
+from trtlint.engine.expression import Expression, compile_expression
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts._conditions import INITIALIZER, INPUT, NODE, all_operators, conditions_for
 from trtlint.facts._reasons import Reason
@@ -21,6 +23,17 @@ from trtlint.knowledge.parsers import (
     range_of,
 )
 from trtlint.knowledge.releases import minors
+from trtlint.model.graph import Value
+
+SCOPE: Mapping[str, Any] = {
+    "op": str,
+    "domain": str,
+    "opset": int,
+    "inputs": tuple[Value, ...],
+    "outputs": tuple[Value, ...],
+    "attributes": Mapping[str, Any],
+}
+"""The names that conditions can use."""
 
 
 @pytest.mark.parametrize(
@@ -73,8 +86,12 @@ def test_conditions_are_sound(op: str) -> None:
         assert condition.applies
         assert condition.source.startswith("https://")
         assert condition.code or condition.stage == "build"
-        assert condition.says
-        # Nothing is known of these names: every expression is compiled, and none of them fails.
+        assert condition.says.pieces
+        for expression in (*condition.says.pieces, *condition.way.pieces):
+            if isinstance(expression, Expression):
+                compile_expression(expression.text, SCOPE)
+        compile_expression(condition.where.text, SCOPE, condition=True)
+        # Nothing is known of these names: every expression is evaluated, and none of them fails.
         assert isinstance(condition.holds({}), bool)
         assert all(isinstance(sentence, str) for sentence in condition.sentences({}))
         assert (condition.reason == "library") == bool(condition.plugin)

@@ -33,9 +33,12 @@ CONSTANTS = "constants"
 
 
 class Compiler:
-    """Compiles one expression; ``used`` collects the names it reads."""
+    """Compiles one expression; ``used`` collects the names it reads.
 
-    def __init__(self, text: str, scope: Mapping[str, Any]) -> None:
+    Without a scope, names and fields are taken as they come: what they are is not checked.
+    """
+
+    def __init__(self, text: str, scope: Mapping[str, Any] | None) -> None:
         self.text = text
         self.scope = scope
         self.used: set[str] = set()
@@ -81,15 +84,35 @@ class Compiler:
 
     def _name(self, node: ast.Name) -> Checked:
         name = node.id
-        if name not in self.scope:
+        kinds = ANYTHING if self.scope is None else self._kinds_of_name(node, self.scope)
+        self.used.add(name)
+        return kinds, lambda names: plain(names.get(name))
+
+    def _kinds_of_name(self, node: ast.Name, scope: Mapping[str, Any]) -> Kinds:
+        name = node.id
+        if name not in scope:
             if name in FUNCTIONS:
                 raise self.error(f"{name!r} is a function: write {FUNCTIONS[name].signature}", node)
-            raise self.error(f"unknown name {name!r}{_nearest(name, self.scope)}", node)
-        self.used.add(name)
-        return kinds_of(self.scope[name]), lambda names: plain(names.get(name))
+            raise self.error(f"unknown name {name!r}{_nearest(name, scope)}", node)
+        return kinds_of(scope[name])
 
     def _attribute(self, node: ast.Attribute) -> Checked:
         kinds, owner = self.visit(node.value)
+        field = node.attr
+        found = ANYTHING if self.scope is None else self._kinds_of_field(node, kinds)
+
+        def read(names: Names) -> object:
+            record = owner(names)
+            if isinstance(record, Unknown):
+                return record
+            value = getattr(record, field, None)
+            if value is None and isinstance(record, Target):
+                return Unknown(record.needs(field))
+            return plain(value)
+
+        return found, read
+
+    def _kinds_of_field(self, node: ast.Attribute, kinds: Kinds) -> Kinds:
         field = node.attr
         records = [kind.cls for kind in kinds if kind.name == "record" and kind.cls is not None]
         if not records and kinds:
@@ -101,17 +124,7 @@ class Compiler:
             known = [name for cls in records for name in members(cls)]
             where = " or ".join(cls.__name__ for cls in records)
             raise self.error(f"{where} has no field {field!r}{_nearest(field, known)}", node)
-
-        def read(names: Names) -> object:
-            record = owner(names)
-            if isinstance(record, Unknown):
-                return record
-            value = getattr(record, field, None)
-            if value is None and isinstance(record, Target):
-                return Unknown(record.needs(field))
-            return plain(value)
-
-        return tuple(dict.fromkeys(found)), read
+        return tuple(dict.fromkeys(found))
 
     def _subscript(self, node: ast.Subscript) -> Checked:
         kinds, many = self.visit(node.value)

@@ -18,7 +18,7 @@ no False.  Division by zero and an index beyond the end give unknown as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from trtlint.engine.compiler import Compiler
@@ -43,28 +43,25 @@ class _Compiled:
 class Expression:
     """An expression, compiled when it is first needed.
 
-    Most rules have nothing to look at in a given model, and compiling all their conditions would
-    cost more than the lint of a small one.  :meth:`check` compiles at once.
+    Most rules have nothing to look at in a given model, and compiling all their conditions, not to
+    speak of checking what they read against the facts, would cost more than the lint of a small one.
+    :func:`compile_expression` checks, and compiles at once.
     """
 
     __slots__ = ("_compiled", "_condition", "_scope", "text")
 
-    def __init__(self, text: str, scope: Callable[[], Scope], *, condition: bool = False) -> None:
-        """Take the text as it was written; ``condition`` is whether it must be true or false."""
+    def __init__(self, text: str, scope: Scope | None = None, *, condition: bool = False) -> None:
+        """Take the text as it was written.
+
+        Args:
+            text: the expression.
+            scope: the names that it may use; None where it has been checked before.
+            condition: whether it must be true or false.
+        """
         self.text = text
         self._scope = scope
         self._condition = condition
         self._compiled: _Compiled | None = None
-
-    def check(self) -> Expression:
-        """Compile now.
-
-        Raises:
-            ExpressionError: a syntax error, something that the language does not have, a name or
-                field that does not exist, or types that do not go together.
-        """
-        self._ready()
-        return self
 
     @property
     def names(self) -> frozenset[str]:
@@ -89,7 +86,7 @@ class Expression:
     def _ready(self) -> _Compiled:
         if self._compiled is None:
             tree = parse(self.text)
-            compiler = Compiler(self.text, self._scope())
+            compiler = Compiler(self.text, self._scope)
             _, code = compiler.condition(tree) if self._condition else compiler.visit(tree)
             self._compiled = _Compiled(frozenset(compiler.used), code)
         return self._compiled
@@ -99,6 +96,9 @@ def compile_expression(text: str, scope: Scope, *, condition: bool = False) -> E
     """Check and compile an expression; it may span several lines.
 
     Raises:
-        ExpressionError: as :meth:`Expression.check`.
+        ExpressionError: a syntax error, something that the language does not have, a name or field
+            that does not exist, or types that do not go together.
     """
-    return Expression(text, lambda: scope, condition=condition).check()
+    expression = Expression(text, scope, condition=condition)
+    expression._ready()
+    return expression

@@ -7,8 +7,7 @@ plays - is an error with file and line.  It is never a rule that silently never 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -16,7 +15,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from trtlint import facts
 from trtlint.build.patterns import pattern_names
-from trtlint.engine.expression import Expression, ExpressionError, Scope
+from trtlint.engine.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, split
 from trtlint.engine.pattern import Pattern, PatternError
@@ -40,13 +39,13 @@ _KEYS = (
 _REQUIRED = ("id", "name", "severity", "since", "evidence", "find", "message", "advice", "references")
 
 
-def load_rule(path: Path, *, checked: bool = True) -> Rule:
-    """Load one rule file; ``checked`` is whether its expressions are compiled at once.
+def load_rule(path: Path) -> Rule:
+    """Load and check one rule file.
 
     Raises:
         RuleError: the file cannot be read or is wrong.
     """
-    return parse_rule(path, read_rule(path), checked=checked)
+    return parse_rule(path, read_rule(path), checked=True)
 
 
 def read_rule(path: Path) -> str:
@@ -71,6 +70,11 @@ def read_rule(path: Path) -> str:
 def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:
     """The rule that a file's text describes.
 
+    Args:
+        path: the file.
+        text: what is in it.
+        checked: whether what its expressions read is checked; they are compiled at once then.
+
     Raises:
         RuleError: it is wrong.
     """
@@ -91,7 +95,7 @@ class _Reader:
         for key in _REQUIRED:
             if key not in self.front:
                 raise FrontMatterError(f"the key {key!r} is missing", front.line)
-        self.scope: Callable[[], Scope] = dict
+        self.scope: Scope | None = None
 
     def rule(self, body: str, body_line: int) -> Rule:
         """The whole rule."""
@@ -147,35 +151,40 @@ class _Reader:
                 pattern = Pattern.compile(match.text("match"))
             except PatternError as error:
                 raise FrontMatterError(f"match: {error.message}", match.line + error.line - 1) from None
-            self.scope = partial(scope_of_pattern, pattern)
+            self.scope = scope_of_pattern(pattern) if self.checked else None
             return find, pattern
         if match is not None:
             raise FrontMatterError("'match' goes with 'find: pattern' only", match.line)
-        self.scope = partial(scope_of_kind, find)
+        self.scope = self._scope_of(find)
         return find, None
 
     def _condition(self, item: Item, what: str) -> Expression:
         return self._compiled(item, what, self.scope)
 
     def _condition_on(self, item: Item, what: str, kind: str) -> Expression:
-        return self._compiled(item, what, partial(scope_of_kind, kind))
+        return self._compiled(item, what, self._scope_of(kind))
 
     def _text_on(self, item: Item, what: str, kind: str) -> Template:
-        return self._filled(item, what, partial(scope_of_kind, kind))
+        return self._filled(item, what, self._scope_of(kind))
 
-    def _compiled(self, item: Item, what: str, scope: Callable[[], Scope]) -> Expression:
-        expression = Expression(item.text(what).strip(), scope, condition=True)
+    def _scope_of(self, kind: str) -> Scope | None:
+        return scope_of_kind(kind) if self.checked else None
+
+    def _compiled(self, item: Item, what: str, scope: Scope | None) -> Expression:
+        text = item.text(what).strip()
         try:
-            return expression.check() if self.checked else expression
+            if scope is None:
+                return Expression(text, condition=True)
+            return compile_expression(text, scope, condition=True)
         except ExpressionError as error:
             raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
 
     def _template(self, item: Item, what: str) -> Template:
         return self._filled(item, what, self.scope)
 
-    def _filled(self, item: Item, what: str, scope: Callable[[], Scope]) -> Template:
+    def _filled(self, item: Item, what: str, scope: Scope | None) -> Template:
         try:
-            return template(" ".join(item.text(what).split()), scope, check=self.checked)
+            return template(" ".join(item.text(what).split()), scope)
         except ExpressionError as error:
             raise FrontMatterError(f"{what}: {error.message}, column {error.column}", item.line) from None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from trtlint.engine.expression import Expression, ExpressionError, Scope
+from trtlint.engine.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.model.graph import Node, Value
 from trtlint.records import dataclass
 
@@ -23,20 +23,16 @@ class Template:
         return "".join(p if isinstance(p, str) else in_words(p.value(names)) for p in self.pieces)
 
 
-def compile_template(text: str, scope: Scope) -> Template:
-    """Check and compile a text with ``{expression}`` in it; ``{{`` and ``}}`` are braces.
+def template(text: str, scope: Scope | None = None) -> Template:
+    """A text with ``{expression}`` in it; ``{{`` and ``}}`` are braces.
+
+    Args:
+        text: the text.
+        scope: the names that the expressions may use, which are checked and compiled at once; None
+            where they have been checked before.
 
     Raises:
         ExpressionError: an expression is wrong, or a brace has no partner.
-    """
-    return template(text, lambda: scope, check=True)
-
-
-def template(text: str, scope: Callable[[], Scope], *, check: bool) -> Template:
-    """The same, its expressions compiled when they are first needed unless ``check`` is set.
-
-    Raises:
-        ExpressionError: as :func:`compile_template`; without ``check`` for a lone brace only.
     """
     pieces: list[str | Expression] = []
     end = 0
@@ -49,11 +45,9 @@ def template(text: str, scope: Callable[[], Scope], *, check: bool) -> Template:
         elif match[1] is None:
             raise ExpressionError(f"the brace {found!r} has no partner", match.start() + 1)
         else:
-            expression = Expression(match[1].strip(), scope)
-            pieces.append(expression)
+            written = match[1].strip()
             try:
-                if check:
-                    expression.check()
+                pieces.append(Expression(written) if scope is None else compile_expression(written, scope))
             except ExpressionError as error:
                 raise ExpressionError(
                     f"in {found}: {error.message}", match.start() + 1 + error.column

@@ -11,26 +11,16 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, cast, get_args
 
-from trtlint.engine.expression import Expression, compile_expression
-from trtlint.engine.template import Template, compile_template
+from trtlint.engine.expression import Expression
+from trtlint.engine.template import Template, template
 from trtlint.facts._reasons import Reason, Stage
 from trtlint.knowledge import parsed, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
-from trtlint.model.graph import Value
 from trtlint.records import dataclass
 
-SCOPE: Mapping[str, Any] = {
-    "op": str,
-    "domain": str,
-    "opset": int,
-    "inputs": tuple[Value, ...],
-    "outputs": tuple[Value, ...],
-    "attributes": Mapping[str, Any],
-}
-"""The names that conditions can use: those of the ``node`` facts, and the model's opset."""
-
 _BLOCK = re.compile(r"^- op: ", re.MULTILINE)
+"""Where an entry of the table begins."""
 
 INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
 """In the place of an operator: an input of the model, a stored tensor, every operator."""
@@ -60,9 +50,9 @@ class Condition:
     stage: Stage
     code: str
     reason: Reason
-    where: str
-    says: str
-    way: str
+    where: Expression
+    says: Template
+    way: Template
     plugin: str
     typing: str
     types: frozenset[str]
@@ -76,7 +66,7 @@ class Condition:
         Raises:
             ExpressionError: the condition is wrong.
         """
-        return _expression(self.where).truth(names) is True
+        return self.where.truth(names) is True
 
     def sentences(self, names: Mapping[str, object]) -> tuple[str, str]:
         """What is wrong with it, and the way out.
@@ -84,18 +74,7 @@ class Condition:
         Raises:
             ExpressionError: an expression in a text is wrong.
         """
-        return _template(self.says).fill(names), _template(self.way).fill(names)
-
-
-# Most conditions of a table are never met: each is compiled when it is first asked.
-@cache
-def _expression(text: str) -> Expression:
-    return compile_expression(text, SCOPE, condition=True)
-
-
-@cache
-def _template(text: str) -> Template:
-    return compile_template(text, SCOPE)
+        return self.says.fill(names), self.way.fill(names)
 
 
 @cache
@@ -105,7 +84,7 @@ def conditions_for(op: str) -> tuple[Condition, ...]:
     Raises:
         ValueError: an entry of the table is wrong.
     """
-    return tuple(_condition(_read(block)[0]) for block in _blocks().get(op, ()))
+    return tuple(map(_condition, _blocks().get(op, ())))
 
 
 def all_operators() -> tuple[str, ...]:
@@ -134,17 +113,14 @@ def _blocks() -> Mapping[str, list[str]]:
 
 
 @cache
-def _read(block: str) -> Any:
-    return parsed(block)
-
-
-@cache
 def _sources() -> Mapping[str, str]:
     sources: Mapping[str, str] = parsed(_table()[0])["sources"]
     return sources
 
 
-def _condition(entry: Mapping[str, Any]) -> Condition:
+@cache
+def _condition(block: str) -> Condition:
+    (entry,) = parsed(block)
     reason, stage = entry["reason"], entry.get("stage", "parse")
     if reason not in get_args(Reason) or stage not in get_args(Stage):
         raise ValueError(f"{entry['op']}: no such reason or stage: {reason}, {stage}")
@@ -153,9 +129,9 @@ def _condition(entry: Mapping[str, Any]) -> Condition:
         stage=cast("Stage", stage),
         code=entry.get("code", ""),
         reason=cast("Reason", reason),
-        where=str(entry["where"]),
-        says=entry["says"],
-        way=entry.get("do", ""),
+        where=Expression(str(entry["where"]), condition=True),
+        says=template(entry["says"]),
+        way=template(entry.get("do", "")),
         plugin=entry.get("plugin", ""),
         typing=entry.get("typing", ""),
         types=frozenset(entry.get("types", ())),
