@@ -14,7 +14,8 @@ from trtlint.engine.rule import Rule
 from trtlint.report.escape import clean, clean_block
 from trtlint.report.layout import hang
 from trtlint.report.ruletext import applies, what
-from trtlint.report.text import SEVERITY_STYLES, console
+from trtlint.report.terminal import console
+from trtlint.report.text import SEVERITY_STYLES
 
 _NARROWEST_TABLE = 130
 _READABLE = 100

@@ -16,7 +16,8 @@ from trtlint.report.counts import by_severity, hidden, plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 from trtlint.report.targets import merge, span
-from trtlint.report.text import SEVERITY_STYLES, console
+from trtlint.report.terminal import console
+from trtlint.report.text import SEVERITY_STYLES
 
 SCREEN = 24
 """Lines of a terminal at the least, https://vt100.net/docs/vt100-ug/chapter1.html."""

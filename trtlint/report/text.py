@@ -6,13 +6,13 @@ findings are printed as soon as it is linted.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.cells import cell_len
-from rich.console import Console
 from rich.text import Text
 
 from trtlint.engine.finding import Finding, ModelReport, Problem, Report, Site
@@ -23,6 +23,9 @@ from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 from trtlint.report.names import collapse
 from trtlint.report.targets import Seen, changes, labels, merge, seen_for, span
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 _FRAME = "bold blue"
@@ -41,18 +44,6 @@ https://docs.pytorch.org/docs/stable/onnx_export.html
 """
 _CLEAN = 10
 """Files up to which each clean one gets a line of its own."""
-
-
-class _Console(Console):
-    """A console that leaves a closed pipe to its caller, who knows the exit code."""
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-
-def console(file: TextIO, width: int | None = None) -> Console:
-    """A console for reports: colours if ``file`` is a terminal and the user has not refused them."""
-    return _Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
 def render(report: Report, file: TextIO, *, width: int | None = None, show_conditional: bool = False) -> None:
@@ -91,8 +82,11 @@ class TextReport:
         show_conditional: bool = False,
         quiet: bool = False,
     ) -> None:
-        self._console = console(file, width)
-        self._width = self._console.width if width or file.isatty() else None
+        self._file = file
+        self._console = _console(file, width)
+        self._width = None
+        if self._console is not None and (width or file.isatty()):
+            self._width = self._console.width
         self._files = files
         self._show_conditional = show_conditional
         self._quiet = quiet
@@ -109,9 +103,9 @@ class TextReport:
         self._rule = ""
 
     def _print(self, *lines: Text) -> None:
-        if not self._console.is_terminal:
+        if self._console is None or not self._console.is_terminal:
             # Without styles and wrapping the console would print just that, at many times the cost.
-            self._console.file.write("".join(f"{line.plain}\n" for line in lines))
+            self._file.write("".join(f"{line.plain}\n" for line in lines))
             return
         for line in lines:
             self._console.print(line, soft_wrap=True)
@@ -259,6 +253,19 @@ class TextReport:
                 self._print(Text.assemble(f"  {head}  ", (f"{sign} {clean(title)}", style)))
                 head = " " * widest
         self._print(Text())
+
+
+def _console(file: TextIO, width: int | None) -> Console | None:
+    """The console to write to; None where it could only be plain text, which needs none.
+
+    Variables that make rich take a file for a terminal:
+    https://rich.readthedocs.io/en/stable/console.html#environment-variables
+    """
+    if width is None and not file.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():
+        return None
+    from trtlint.report.terminal import console
+
+    return console(file, width)
 
 
 def _clean_line(models: Sequence[ModelReport]) -> Text:

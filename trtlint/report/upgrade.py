@@ -17,7 +17,8 @@ from trtlint.report.counts import hidden, plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 from trtlint.report.names import collapse
-from trtlint.report.text import SEVERITY_STYLES, console
+from trtlint.report.terminal import console
+from trtlint.report.text import SEVERITY_STYLES
 from trtlint.upgrade import CONCERNS, Listed, Step, Upgrade, product_name
 
 _HEADINGS: dict[Concern, str] = {
