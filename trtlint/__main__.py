@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+from contextlib import suppress
 
 
 def main() -> int:
-    """Run the command line of this process and return the exit code."""
+    """Run the command line of this process, and end it with the exit code."""
     if sys.argv[1:] == ["--version"]:
         # Scripts ask for the version often; importing click alone takes several times as long as
         # starting Python.
@@ -20,7 +22,12 @@ def main() -> int:
     gc.disable()
     from trtlint.cli import run
 
-    return run(sys.argv[1:])
+    code = run(sys.argv[1:])
+    with suppress(OSError):  # a pipe that was closed, as the exit code says
+        sys.stdout.flush()
+    # Every other process has ended; that this one frees its objects one by one would take as long as
+    # many a lint.
+    os._exit(code)
 
 
 if __name__ == "__main__":

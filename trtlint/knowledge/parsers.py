@@ -49,6 +49,7 @@ def parser_line(rtx_line: str) -> str:
     return known
 
 
+@cache
 def lines_with_parser(specifier: str) -> frozenset[str]:
     """The TensorRT-RTX release lines whose parser is of a range of TensorRT releases."""
     held = lines_of("tensorrt", specifier)
