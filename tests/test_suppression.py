@@ -343,3 +343,19 @@ def test_what_is_not_about_the_version_is_neither_unused_nor_gone(work: Workspac
     later = work.report("models/a.onnx", "--trt", "10.8", "--baseline", "base.json")
     assert later["notes"] == []
     assert later["models"][0]["gone"] == []
+
+
+def test_what_looks_at_a_build_or_a_command_is_not_unused_without_one(work: Workspace) -> None:
+    for id_, name, find, op in (
+        ("XYZ905", "house-message", "log_message", "level"),
+        ("XYZ906", "house-flag", "flag", "name"),
+    ):
+        work.rule("house", id_, name, op="none")
+        rule = work.path / "house" / f"{id_}-{name}.md"
+        text = rule.read_text().replace("find: node", f"find: {find}").replace('op == "none"', f'{op} == "x"')
+        rule.write_text(text.replace("{op}", f"{{{op}}}"))
+    text = "suppress = [{rule = 'XYZ905', reason = 'r'}, {rule = 'XYZ906', reason = 'r'}]"
+    work.toml("trtlint.toml", text)
+    assert work.report("models/a.onnx")["notes"] == []
+    notes = work.report("models/a.onnx", "--build", "trtexec --onnx=a.onnx")["notes"]
+    assert notes == ["trtlint.toml: suppress[1]: the suppression of XYZ906 is unused"]

@@ -8,8 +8,8 @@ import pytest
 
 from tests.engine.rules import make_rule, rule_text, write_rule
 from trtlint.engine.rule import RuleError
-from trtlint.engine.rulebook import builtin_rules, load_rules, rule_files
-from trtlint.engine.rulefile import load_rule
+from trtlint.engine.rulebook import builtin_rules, load_builtin, load_rules, rule_files, rules_on
+from trtlint.engine.rulefile import load_rule, parse_rule
 
 
 def test_a_rule_is_read(tmp_path: Path) -> None:
@@ -210,3 +210,30 @@ def test_the_rules_that_come_with_trtlint_load() -> None:
     book = load_rules([builtin_rules()])
     assert len(book) == len(rule_files(builtin_rules()))
     assert {"ACC105", "ACC106"} <= {rule.id for rule in book}
+
+
+def test_entries_say_what_their_rules_say() -> None:
+    for entry in load_builtin().entries:
+        rule = entry.read()
+        assert (entry.id, entry.name, entry.find, entry.path) == (rule.id, rule.name, rule.find, rule.path)
+        assert entry.read() is rule
+
+
+def test_only_rules_that_look_at_what_is_there_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, find in enumerate(("node", "flag", "log_message", "model")):
+        write_rule(tmp_path, id=f"TST00{number}", name=f"rule-{find}".replace("_", "-"), find=find)
+    monkeypatch.setattr("trtlint.engine.rulebook.builtin_rules", lambda: tmp_path)
+    read = []
+    monkeypatch.setattr(
+        "trtlint.engine.rulebook.parse_rule",
+        lambda path, text, *, checked: (read.append(path.name[:6]), parse_rule(path, text, checked=checked))[
+            1
+        ],
+    )
+    entries = load_builtin().entries
+    assert [entry.find for entry in entries] == ["node", "flag", "log_message", "model"]
+    assert [rule.id for rule in rules_on(["model"], entries)] == ["TST000", "TST003"]
+    assert read == ["TST000", "TST003"]
+    assert [rule.id for rule in rules_on(["build", "command"], entries)] == ["TST001", "TST002"]

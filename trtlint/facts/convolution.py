@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts._activations import Activation, activation_of
 from trtlint.facts._outputs import nodes_to_output
+from trtlint.facts._weighted import weighted
 from trtlint.facts._weights import Weight, weight_of
-from trtlint.facts.base import Fact, Step
+from trtlint.facts.base import Fact
 from trtlint.records import dataclass
 
 if TYPE_CHECKING:
@@ -63,14 +64,7 @@ def find(facts: Facts) -> Iterator[Convolution]:
         rank = data.rank if weight.shape is None else len(weight.shape)
         yield Convolution(
             node=node,
-            chain=(
-                *(Step(step, "weight", label="computes the weight") for step in weight.nodes),
-                Step(node, "convolution", detail=f"weight: {weight.how}", label=f"weight: {weight.source}"),
-                *(
-                    Step(step, "activation", detail=bounds(activation), label=bounds(activation))
-                    for step in (activation.nodes if activation else ())
-                ),
-            ),
+            chain=weighted(node, "convolution", weight, activation),
             op=node.op,
             dtype=data.dtype,
             spatial=None if rank is None else rank - 2,
@@ -79,14 +73,3 @@ def find(facts: Facts) -> Iterator[Convolution]:
             activation=activation,
             to_output=distances.get(node),
         )
-
-
-def bounds(activation: Activation | None) -> str:
-    """The bounds of an activation in words, ``0 to 6``; empty where it has none."""
-    if activation is None or (activation.low is None and activation.high is None):
-        return ""
-    if activation.low is None:
-        return f"at most {activation.high:g}"
-    if activation.high is None:
-        return f"at least {activation.low:g}"
-    return f"{activation.low:g} to {activation.high:g}"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts._activations import Activation, activation_of
 from trtlint.facts._outputs import nodes_to_output
+from trtlint.facts._weighted import weighted
 from trtlint.facts._weights import Weight, weight_of
-from trtlint.facts.base import Fact, Step
-from trtlint.facts.convolution import bounds
+from trtlint.facts.base import Fact
 from trtlint.model.graph import Node
 from trtlint.model.values import Constants
 from trtlint.records import dataclass
@@ -68,14 +68,7 @@ def find(facts: Facts) -> Iterator[Gemm]:
         activation = activation_of(node.output, constants, distances)
         yield Gemm(
             node=node,
-            chain=(
-                *(Step(step, "weight", label="computes the weight") for step in weight.nodes),
-                Step(node, "gemm", detail=f"weight: {weight.how}", label=f"weight: {weight.source}"),
-                *(
-                    Step(step, "activation", detail=bounds(activation), label=bounds(activation))
-                    for step in (activation.nodes if activation else ())
-                ),
-            ),
+            chain=weighted(node, "gemm", weight, activation),
             op=node.op,
             dtype=None if value is None else value.dtype,
             weight=weight,
