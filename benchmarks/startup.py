@@ -14,7 +14,7 @@ def main() -> bool:
     nothing, version = costs([[*PYTHON, "-c", "pass"], [*TRTLINT, "--version"]], runs=20)
     imports, lint = costs(
         [[*PYTHON, "-c", "import onnx, networkx"], [*TRTLINT, str(MODEL), "--trt", "10.7", "--no-cache"]],
-        runs=10,
+        runs=20,
     )
     return all(
         [
