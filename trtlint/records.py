@@ -17,21 +17,23 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
     import dataclasses
-    from dataclasses import FrozenInstanceError
+    from dataclasses import MISSING, FrozenInstanceError
     from functools import cache
     from operator import attrgetter
 
     def dataclass(*, frozen=False, slots=False, init=True, eq=True):
-        """As :func:`dataclasses.dataclass`; a field of a frozen class, which has slots, is set just once."""
+        """As :func:`dataclasses.dataclass`; a frozen class must have slots."""
         if not frozen:
             return dataclasses.dataclass(init=init, eq=eq, slots=slots)
 
         def decorate(cls):
             own = vars(cls)
             assert slots or "__slots__" in own
-            made = dataclasses.dataclass(init=init, eq=False, repr=False, slots=slots)(cls)
-            made.__setattr__ = _set_once
-            made.__delattr__ = _refuse
+            made = dataclasses.dataclass(init=False, eq=False, repr=False, slots=slots)(cls)
+            if init:
+                made.__init__ = _init(made)
+            made.__setattr__ = made.__delattr__ = _refuse
+            made.__getstate__, made.__setstate__ = _state, _restore
             if eq:
                 made.__eq__ = _equal
                 made.__hash__ = _hash
@@ -41,13 +43,40 @@ else:
 
         return decorate
 
-    def _set_once(self, name, value):
-        if hasattr(self, name):
-            _refuse(self, name)
-        object.__setattr__(self, name, value)
+    def _init(cls):
+        """An ``__init__`` that sets the fields past ``__setattr__``, which refuses to."""
+        names = {"_set": object.__setattr__, "_missing": MISSING}
+        parameters, lines = ["self"], []
+        for field in dataclasses.fields(cls):
+            name = value = field.name
+            if not field.init:
+                continue
+            if field.default_factory is not MISSING:
+                names[f"_{name}"] = field.default_factory
+                parameters.append(f"{name}=_missing")
+                value = f"_{name}() if {name} is _missing else {name}"
+            elif field.default is not MISSING:
+                names[f"_{name}"] = field.default
+                parameters.append(f"{name}=_{name}")
+            else:
+                parameters.append(name)
+            lines.append(f" _set(self, {name!r}, {value})")
+        if hasattr(cls, "__post_init__"):
+            lines.append(" self.__post_init__()")
+        exec("\n".join([f"def __init__({', '.join(parameters)}):", *lines, " pass"]), names)
+        made = names["__init__"]
+        made.__qualname__ = f"{cls.__qualname__}.__init__"
+        return made
 
-    def _refuse(self, name):
+    def _refuse(self, name, *_):
         raise FrozenInstanceError(f"cannot change field {name!r}")
+
+    def _state(self):
+        return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+    def _restore(self, state):
+        for field, value in zip(dataclasses.fields(self), state, strict=True):
+            object.__setattr__(self, field.name, value)
 
     def _equal(self, other):
         if other.__class__ is not self.__class__:
