@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-import networkx as nx
-
 from trtlint.build.layers import Layer, LayerInfo
 from trtlint.build.names import LayerNames, NodeRange, layer_names, metadata_nodes
 from trtlint.build.records import Log
@@ -141,9 +139,11 @@ def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
     first, last = _end(range_.first, names), _end(range_.last, names)
     if not first or not last:
         return tuple(dict.fromkeys((*first, *last)))
+    import networkx
+
     graph = names.graph.nx
-    behind = set(first).union(*(nx.descendants(graph, node) for node in first))
-    ahead = set(last).union(*(nx.ancestors(graph, node) for node in last))
+    behind = set(first).union(*(networkx.descendants(graph, node) for node in first))
+    ahead = set(last).union(*(networkx.ancestors(graph, node) for node in last))
     between = (behind & ahead) | set(first) | set(last)
     return tuple(sorted(between, key=lambda node: node.index))
 

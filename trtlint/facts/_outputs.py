@@ -19,7 +19,7 @@ def nodes_to_output(graph: Graph) -> Mapping[Node, int]:
             distances[node] = 0
             continue
         # Successors rather than uses: a body's result is read by the operator that owns the body.
-        behind = [distances[after] for after in graph.nx.successors(node) if after in distances]
+        behind = [distances[after] for after in graph.successors(node) if after in distances]
         if behind:
             distances[node] = 1 + min(behind)
     return distances

@@ -111,7 +111,7 @@ def _regions(graph: Graph, mixed: set[Node]) -> tuple[set[Node], Counter[Node]]:
     followers: Counter[Node] = Counter()
     roots: set[Node] = set()
     for node in graph.nodes:
-        above = next((root_of[before] for before in graph.nx.predecessors(node) if before in root_of), None)
+        above = next((root_of[before] for before in graph.predecessors(node) if before in root_of), None)
         if above is not None:
             root_of[node] = above
             followers[above] += node in mixed

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import networkx as nx
-
 from trtlint.facts._decomposed import Decomposed, decomposed_norms
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import DTYPES, Graph, Node, Value
@@ -96,7 +94,11 @@ def _distances_from_attention(facts: Facts) -> dict[Node, int]:
     graph: Graph = facts.model.graph
     ends = [fact.chain[-1].node for fact in facts.of("attention")]
     distances: dict[Node, int] = {}
-    for distance, layer in enumerate(nx.bfs_layers(graph.nx, ends) if ends else ()):
+    if not ends:
+        return distances
+    import networkx
+
+    for distance, layer in enumerate(networkx.bfs_layers(graph.nx, ends)):
         if distance > NEAR_ATTENTION:
             break
         distances.update(dict.fromkeys(layer, distance))

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import onnx
 
 from trtlint.model.errors import ModelError
+
+if TYPE_CHECKING:
+    import networkx
 
 DTYPES: Mapping[int, str] = {
     onnx.TensorProto.FLOAT: "f32",
@@ -212,8 +215,6 @@ class Graph:
     """The typed view of a model's graph.
 
     Attributes:
-        nx: the multigraph; nodes are :class:`Node`, edges have ``value``, ``source_port`` and
-            ``target_port`` (-1 where a body's output reaches the operator that owns the body).
         nodes: all nodes, bodies included, in topological order.
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.
@@ -221,7 +222,9 @@ class Graph:
     """
 
     def __init__(self, proto: onnx.GraphProto) -> None:
-        self.nx: nx.MultiDiGraph[Node] = nx.MultiDiGraph()
+        self._edges: list[tuple[Node, Node, Value, int]] = []
+        self._successors: dict[Node, dict[Node, None]] = defaultdict(dict)
+        self._predecessors: dict[Node, dict[Node, None]] = defaultdict(dict)
         self.values: dict[str, list[Value]] = defaultdict(list)
         self._owners: dict[str, Node] = {}
         self._taken: set[str] = set()
@@ -243,13 +246,56 @@ class Graph:
     def _sort(self, order: list[Node]) -> tuple[Node, ...]:
         """Topological order, the file's own where it is one already."""
         position = {node: index for index, node in enumerate(order)}
-        if all(position[a] < position[b] for a, b in self.nx.edges()):
+        if all(position[a] < position[b] for a, b, _, _ in self._edges):
             return tuple(order)
+        import networkx
+
+        graph = self._multigraph(order)
         try:
-            return tuple(nx.lexicographical_topological_sort(self.nx, key=position.__getitem__))
-        except nx.NetworkXUnfeasible:
-            cycle = nx.find_cycle(self.nx)
+            return tuple(networkx.lexicographical_topological_sort(graph, key=position.__getitem__))
+        except networkx.NetworkXUnfeasible:
+            cycle = networkx.find_cycle(graph)
             raise ModelError("the graph has a cycle", node=cycle[0][0].path) from None
+
+    @cached_property
+    def nx(self) -> networkx.MultiDiGraph[Node]:
+        """The multigraph, made when it is first asked for: importing networkx takes long.
+
+        Its nodes are :class:`Node`, its edges have ``value``, ``source_port`` and ``target_port`` (-1
+        where a body's output reaches the operator that owns the body).
+        """
+        return self._multigraph(self.nodes)
+
+    def _multigraph(self, nodes: Iterable[Node]) -> networkx.MultiDiGraph[Node]:
+        import networkx
+
+        graph: networkx.MultiDiGraph[Node] = networkx.MultiDiGraph()
+        graph.add_nodes_from(nodes)
+        for source, target, value, port in self._edges:
+            graph.add_edge(
+                source,
+                target,
+                key=(value.port, port),
+                value=value,
+                source_port=value.port,
+                target_port=port,
+            )
+        return graph
+
+    def add_edge(self, value: Value, target: Node, port: int) -> None:
+        """Record that an operator reads what another computes."""
+        assert value.producer is not None
+        self._edges.append((value.producer, target, value, port))
+        self._successors[value.producer][target] = None
+        self._predecessors[target][value.producer] = None
+
+    def successors(self, node: Node) -> Iterable[Node]:
+        """The operators that read what a node computes; the owner of a body reads its outputs."""
+        return self._successors.get(node, {})
+
+    def predecessors(self, node: Node) -> Iterable[Node]:
+        """The operators that compute what a node reads."""
+        return self._predecessors.get(node, {})
 
     def unique_path(self, scope: str, proto: onnx.NodeProto, index: int) -> str:
         """A path for a node that no other node has; a repeated name gets ``#2``, ``#3``, ..."""
@@ -304,7 +350,6 @@ class _Scope:
                 self.inputs.append(value)
         nodes = [Node(node, graph.unique_path(path, node, i), path) for i, node in enumerate(proto.node)]
         for node in nodes:
-            graph.nx.add_node(node)
             names = node.proto.output or ("",)
             node.outputs = tuple(self._declare(name, node, port) for port, name in enumerate(names))
             for value in node.outputs:
@@ -323,7 +368,7 @@ class _Scope:
                     inner = _Scope(graph, body, scope, self, order)
                     for port, value in enumerate(inner.outputs):
                         if value.producer is not None:
-                            self._edge(value, node, _BODY_PORT - port)
+                            graph.add_edge(value, node, _BODY_PORT - port)
             order.append(node)
         self.outputs = [self._resolve(info.name, None) for info in proto.output]
 
@@ -353,19 +398,8 @@ class _Scope:
         value = self._resolve(name, node)
         value.uses.append((node, port))
         if value.producer is not None:
-            self._edge(value, node, port)
+            self.graph.add_edge(value, node, port)
         return value
-
-    def _edge(self, value: Value, node: Node, port: int) -> None:
-        assert value.producer is not None
-        self.graph.nx.add_edge(
-            value.producer,
-            node,
-            key=(value.port, port),
-            value=value,
-            source_port=value.port,
-            target_port=port,
-        )
 
 
 def text(name: str | bytes) -> str:
