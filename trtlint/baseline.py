@@ -14,14 +14,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from trtlint.config import relative, shown
 from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
 from trtlint.files import write_atomically
-from trtlint.records import dataclass
 
 SCHEMA = "trtlint.baseline/1"
 _KEYS = ("model", "rule", "fingerprint", "module", "node")

@@ -23,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -33,7 +33,6 @@ import trtlint
 from trtlint import plain
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
-from trtlint.records import dataclass
 from trtlint.runs.job import Job, Store
 
 ENVIRONMENT = "TRTLINT_CACHE_DIR"

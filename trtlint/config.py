@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from trtlint import schema
 from trtlint.commands.options import BuildFiles, FailOn, TargetOptions
 from trtlint.engine.finding import Confidence, Severity
 from trtlint.globs import covers_path
-from trtlint.records import dataclass
 from trtlint.selection import Layer
 from trtlint.suppression import Entry, texts
 

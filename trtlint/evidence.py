@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import Problem
 from trtlint.facts import Ground, grounds
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.build.build import Build

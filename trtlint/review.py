@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from trtlint.baseline import Baseline
 from trtlint.engine.evaluate import version_truth
 from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, ModelReport, Severity
 from trtlint.engine.rule import Rule
-from trtlint.records import dataclass
 from trtlint.selection import Selectable, most_specific
 from trtlint.suppression import Entry, RuleName
 from trtlint.target import Target

@@ -8,10 +8,9 @@ See https://docs.astral.sh/ruff/linter/#rule-selection.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol, TypeVar
-
-from trtlint.records import dataclass
 
 EVERYTHING = "ALL"
 

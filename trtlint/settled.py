@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
 from trtlint.knowledge.gpus import find_gpu
 from trtlint.knowledge.releases import PRODUCTS, Product
-from trtlint.records import dataclass
 from trtlint.target import Flag, Target, TargetError, check_version, parse_gpu, sm_words
 
 if TYPE_CHECKING:

@@ -13,14 +13,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
 from trtlint import schema
 from trtlint.engine.finding import SUPPRESS_KEY, Finding, ModelReport, Site, Suppression
 from trtlint.globs import covers_name, covers_path
-from trtlint.records import dataclass
 from trtlint.selection import covers
 
 RuleName = tuple[str, str]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
@@ -18,7 +18,6 @@ from packaging.version import InvalidVersion, Version
 from trtlint.engine.truth import Truth, Unknown
 from trtlint.knowledge.gpus import Architecture, architecture, architectures, find_gpu, gpu_names
 from trtlint.knowledge.releases import PRODUCTS, Product, Release, Typing, minors, releases
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet

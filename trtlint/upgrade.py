@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from trtlint.engine.evaluate import evaluate
@@ -17,7 +17,6 @@ from trtlint.engine.rule import Concern, Rule
 from trtlint.facts import Facts
 from trtlint.facts.model import ModelFact
 from trtlint.knowledge.releases import PRODUCTS, Product, releases
-from trtlint.records import dataclass
 from trtlint.report.targets import merge
 from trtlint.target import Target, parse_versions
 

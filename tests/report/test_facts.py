@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from tests.graphs import model_of
 from trtlint.facts.base import Fact, Step
 from trtlint.model.origin import Origin, Source
-from trtlint.records import dataclass
 from trtlint.report.facts import Entry, dumps, lines, summary
 
 MODEL = model_of("""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -18,7 +18,6 @@ from trtlint.build.plan import PlanHeader
 from trtlint.build.profile import Profile, Times
 from trtlint.build.records import Log
 from trtlint.build.settings import BuildSettings
-from trtlint.records import dataclass
 
 Role = Literal["any", "log", "layers", "profile"]
 """What a file was given as; ``any`` is told by its content."""

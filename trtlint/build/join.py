@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from trtlint.build.layers import Layer, LayerInfo
 from trtlint.build.names import LayerNames, NodeRange, layer_names, metadata_nodes
 from trtlint.build.records import Log
 from trtlint.model.graph import Graph, Node, text
-from trtlint.records import dataclass
 
 _LAYOUT = frozenset({"Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
 _ISLANDS = 500

@@ -10,13 +10,13 @@ readers: https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-eng
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trtlint.build.datatypes import data_type
 from trtlint.build.errors import BuildFileError
 from trtlint.build.names import without_profile
-from trtlint.records import dataclass
 
 LARGEST_JSON = 256 << 20
 """Bytes of a JSON file that is read; a layer file of 100,000 detailed layers is below it."""

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
-
-from trtlint.records import dataclass
 
 KEY = 6
 """Bytes of a message that choose the entries to try; every ``starts`` literal is at least this long."""

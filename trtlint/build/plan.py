@@ -6,11 +6,11 @@ https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleEngines.cpp.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from trtlint.build.errors import BuildFileError
-from trtlint.records import dataclass
 
 Product = Literal["tensorrt", "tensorrt-rtx"]
 

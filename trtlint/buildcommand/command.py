@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath, PureWindowsPath
 from typing import Literal
-
-from trtlint.records import dataclass
 
 Tool = Literal["trtexec", "tensorrt_rtx"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from trtlint.records import dataclass
 
 Flag = Literal["fp16", "bf16", "int8", "fp8", "best", "strongly-typed", "tf32"]
 FailOn = Literal["error", "warning", "note", "never"]

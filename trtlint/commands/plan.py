@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,7 +21,6 @@ from trtlint.engine.finding import Confidence
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import Entry, Rulebook, rules_on
 from trtlint.evidence import Evidence, grounds_for
-from trtlint.records import dataclass
 from trtlint.review import Policy, applicable, names
 from trtlint.selection import Layer, SelectionError, choose_by_layers, require, split
 from trtlint.suppression import RuleName

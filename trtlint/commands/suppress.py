@@ -6,6 +6,7 @@ import filecmp
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,7 +23,6 @@ from trtlint.model.load import Model, load
 from trtlint.model.metadata import copy_with
 from trtlint.model.origin import origin
 from trtlint.model.tensors import LEFT
-from trtlint.records import dataclass
 from trtlint.report.escape import clean
 from trtlint.selection import SelectionError, require
 

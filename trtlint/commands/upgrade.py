@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import click
 
@@ -17,7 +17,6 @@ from trtlint.files import expand
 from trtlint.knowledge.releases import Product, minors
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
-from trtlint.records import dataclass
 from trtlint.review import Review
 from trtlint.target import Target, TargetError
 from trtlint.upgrade import Upgrade, reports, targets, upgrade

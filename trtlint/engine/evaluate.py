@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from trtlint.engine.finding import (
@@ -31,7 +31,6 @@ from trtlint.facts.base import Refusal, Step
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
 from trtlint.model.origin import origin
-from trtlint.records import dataclass
 from trtlint.target import Target
 
 _FINGERPRINTS: WeakKeyDictionary[Facts, Fingerprints] = WeakKeyDictionary()

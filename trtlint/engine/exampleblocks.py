@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.build.build import Build, FileRead, together
@@ -14,7 +15,6 @@ from trtlint.build.plan import PlanHeader
 from trtlint.build.profile import profile_from_json
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.knowledge.releases import PRODUCTS
-from trtlint.records import dataclass
 
 Kind = Literal["onnx", "log", "layers", "profile", "plan"]
 _KINDS: dict[str, Kind] = {

@@ -21,7 +21,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -41,7 +41,6 @@ from trtlint.facts import Facts
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
-from trtlint.records import dataclass
 from trtlint.settled import settle
 from trtlint.target import Flag, Target, TargetError
 

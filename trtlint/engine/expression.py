@@ -19,13 +19,13 @@ no False.  Division by zero and an index beyond the end give unknown as well.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from trtlint.engine.compiler import Compiler
 from trtlint.engine.operations import Code
 from trtlint.engine.syntax import ExpressionError, parse
 from trtlint.engine.truth import Truth, Unknown
-from trtlint.records import dataclass
 
 __all__ = ["Expression", "ExpressionError", "Scope", "compile_expression"]
 

@@ -6,12 +6,11 @@ another process.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from trtlint.facts.base import Refusal
 from trtlint.model.origin import Source
-from trtlint.records import dataclass
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["confirmed", "high", "medium", "low"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -14,7 +14,6 @@ from trtlint.engine.truth import Unknown, both, either
 from trtlint.model.folding import ma
 from trtlint.model.graph import DTYPES, Value
 from trtlint.model.symbolic import dimensions
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.model.values import Constants

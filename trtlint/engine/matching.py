@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from trtlint.engine.patternlines import Argument, Line
 from trtlint.model.graph import Graph, Node, Value
-from trtlint.records import dataclass
 
 LAYOUT = frozenset({"Reshape", "Transpose", "Cast", "Identity", "Squeeze", "Unsqueeze", "Expand"})
 """Operators that pass their first input on, in another shape or type."""

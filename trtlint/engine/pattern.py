@@ -24,12 +24,12 @@ equal weights that way.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from trtlint.engine.matching import LAYOUT, Bindings, Matcher, Reading
 from trtlint.engine.patternlines import COMMUTATIVE, Line, PatternError, read_lines
 from trtlint.model.graph import Graph, Node
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 __all__ = ["COMMUTATIVE", "LAYOUT", "Match", "Pattern", "PatternError"]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import onnx
-
-from trtlint.records import dataclass
 
 MAX_LINES = 16
 MAX_ARGUMENTS = 16

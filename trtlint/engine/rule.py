@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +13,6 @@ from trtlint.engine.pattern import Pattern
 from trtlint.engine.template import Template
 from trtlint.engine.witness import Witnesses
 from trtlint.knowledge.releases import Product
-from trtlint.records import dataclass
 
 PATTERN = "pattern"
 """The kind of fact that a rule describes itself, with ``match``."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -12,7 +13,6 @@ from trtlint.engine.frontmatter import nearest
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulefile import load_rule, parse_rule, read_rule
 from trtlint.facts import Ground, ground_of
-from trtlint.records import dataclass
 
 _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
 """How the rules that come with trtlint say what they look at."""

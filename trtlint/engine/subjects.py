@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from trtlint.engine.functions import FUNCTIONS
@@ -15,7 +15,6 @@ from trtlint.facts import Facts
 from trtlint.facts.base import Fact, Refusal, Step
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
-from trtlint.records import dataclass
 from trtlint.target import Target
 
 _SEES_UNKNOWN = tuple(f"{name}(" for name, function in FUNCTIONS.items() if function.sees_unknown)

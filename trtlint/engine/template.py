@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from trtlint.engine.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.model.graph import Node, Value
-from trtlint.records import dataclass
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from trtlint.engine.expression import Expression
@@ -16,7 +16,6 @@ from trtlint.facts.base import Fact
 from trtlint.facts.layer import LayerFact
 from trtlint.facts.log_message import LogMessage
 from trtlint.model.graph import Node
-from trtlint.records import dataclass
 from trtlint.target import Target
 
 _COMMON = frozenset({"model", "build", "constants"})

@@ -19,13 +19,13 @@ expression over the ``build`` fact.  ``because`` is the sentence that the findin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.engine.expression import Expression
 from trtlint.engine.finding import Standing
 from trtlint.engine.frontmatter import FrontMatterError, Item
 from trtlint.engine.template import Template
-from trtlint.records import dataclass
 
 Kind = Literal["log", "layer", "layers", "build"]
 _FACTS: Mapping[Kind, str] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from trtlint.facts._walk import LAYOUT, QUANTIZE
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 _SMOOTH: Mapping[str, tuple[float | None, float | None]] = {
     "Celu": (None, None),

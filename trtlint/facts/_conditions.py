@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast, get_args
 
@@ -17,7 +18,6 @@ from trtlint.facts._reasons import Reason, Stage
 from trtlint.knowledge import parsed, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
-from trtlint.records import dataclass
 
 _BLOCK = re.compile(r"^- op: ", re.MULTILINE)
 """Where an entry of the table begins."""

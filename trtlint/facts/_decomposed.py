@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.facts._walk import CAST, LAYOUT, MAX_STEPS, scaling
 from trtlint.facts.base import Step
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,6 @@ from trtlint.facts._walk import MAX_STEPS
 from trtlint.model.folding import ma
 from trtlint.model.graph import FLOAT_DTYPES, Node, Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 MaskKind = Literal["none", "additive", "where", "attribute"]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.facts._walk import CAST, LAYOUT, MAX_STEPS, QUANTIZE, Scaled, scaling
 from trtlint.model.graph import Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.facts._operand import Axis
 from trtlint.facts._walk import CAST, MAX_STEPS, TRANSPARENT, Scaled, scaling
 from trtlint.model.graph import Dimension, Node, Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 _BETWEEN_SCORES_AND_SOFTMAX = TRANSPARENT | {
     "Add",

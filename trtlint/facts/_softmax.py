@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from trtlint.facts._walk import LAYOUT
 from trtlint.model.graph import Graph, Node, Value
-from trtlint.records import dataclass
 
 _SOFTMAX: Mapping[str, int] = {"Softmax": 0, "LogSoftmax": 0, "Attention": 3}
 """The operators, and the input that a mask reaches."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 LAYOUT = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Identity"})
 """Operators that move or repeat elements; the data is their first input."""

@@ -7,12 +7,12 @@ the chosen kernel and merged with what follows; a weight that a layer computes s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.facts._walk import CAST, LAYOUT
 from trtlint.model.graph import Dimension, Node, Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 Source = Literal["initializer", "foldable", "quantized", "runtime"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts._mask import Mask, fill_of
@@ -13,7 +13,6 @@ from trtlint.facts._walk import CAST, product_of
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import DTYPES, Dimension, Node, Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

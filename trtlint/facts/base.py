@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
-from trtlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

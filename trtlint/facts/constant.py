@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -13,7 +14,6 @@ from trtlint.facts._softmax import MaskPath, mask_paths
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import DTYPES, Node, Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

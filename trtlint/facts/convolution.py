@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts._activations import Activation, activation_of
@@ -10,7 +11,6 @@ from trtlint.facts._outputs import nodes_to_output
 from trtlint.facts._weighted import weighted
 from trtlint.facts._weights import Weight, weight_of
 from trtlint.facts.base import Fact
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts._walk import CAST, LAYOUT
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import Dimension, Value
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

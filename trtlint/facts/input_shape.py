@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Dimension, Value
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildcommand.shapes import Shape, ShapeSpec

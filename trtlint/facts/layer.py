@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts._constraints import layer_types
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import Node
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.build.layers import Layer, LayerInfo

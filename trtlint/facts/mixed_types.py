@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts._schemas import cast_by_parser, same_type_groups
 from trtlint.facts.base import Fact, Refusal, Step
 from trtlint.model.graph import FLOAT_DTYPES, Graph, Node, Value
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

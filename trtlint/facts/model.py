@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.model.graph import FLOAT_DTYPES, Graph
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

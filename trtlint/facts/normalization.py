@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts._decomposed import Decomposed, decomposed_norms
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import DTYPES, Graph, Node, Value
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts
@@ -92,16 +92,12 @@ def find(facts: Facts) -> Iterator[Normalization]:
 def _distances_from_attention(facts: Facts) -> dict[Node, int]:
     """For every node a few operators downstream of attention, how many."""
     graph: Graph = facts.model.graph
-    ends = [fact.chain[-1].node for fact in facts.of("attention")]
+    layer = [fact.chain[-1].node for fact in facts.of("attention")]
     distances: dict[Node, int] = {}
-    if not ends:
-        return distances
-    import networkx
-
-    for distance, layer in enumerate(networkx.bfs_layers(graph.nx, ends)):
-        if distance > NEAR_ATTENTION:
-            break
+    for distance in range(NEAR_ATTENTION + 1):
         distances.update(dict.fromkeys(layer, distance))
+        behind = dict.fromkeys(after for node in layer for after in graph.successors(node))
+        layer = [node for node in behind if node not in distances]
     return distances
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.layer import layer_times, short_type
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

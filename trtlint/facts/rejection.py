@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from onnx import defs
@@ -14,7 +15,6 @@ from trtlint.facts.node import Attributes
 from trtlint.knowledge.parsers import ONNX_DOMAINS, bundled, is_listed, lines_of, range_of, refusing
 from trtlint.knowledge.releases import PRODUCTS, Product, minors
 from trtlint.model.graph import Node, Value
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts

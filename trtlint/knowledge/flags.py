@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 
 from trtlint.knowledge import data
-from trtlint.records import dataclass
 
 Line = tuple[int, int]
 """A release line as numbers that compare: (10, 7) is 10.7."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
@@ -14,7 +15,6 @@ from trtlint.model.inline import inline
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants
-from trtlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from trtlint.model.graph import Node, text
-from trtlint.records import dataclass
 
 if TYPE_CHECKING:
     from trtlint.model.load import Model

@@ -14,7 +14,7 @@ import mmap
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
@@ -24,7 +24,6 @@ from trtlint.model import sniff
 from trtlint.model.errors import ModelError
 from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
 from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record
-from trtlint.records import dataclass
 
 __all__ = ["RawModel", "TensorStore", "read"]
 

@@ -6,14 +6,13 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import groupby
 from typing import Any
 
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import Node, Value
 from trtlint.model.origin import Origin
-from trtlint.records import dataclass
 from trtlint.report.escape import clean
 from trtlint.report.names import last_component
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Problem, Report, Site
-from trtlint.records import dataclass
 from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.targets import merge
 

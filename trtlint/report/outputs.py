@@ -6,13 +6,13 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol, TextIO
 
 from trtlint.engine.finding import Finding, ModelReport, Report
 from trtlint.engine.rule import Rule
-from trtlint.records import dataclass
 from trtlint.report.accepted import Accepted
 
 STREAMED = ("full", "concise", "summary")

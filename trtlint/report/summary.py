@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from rich.text import Text
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Problem, Severity
-from trtlint.records import dataclass
 from trtlint.report.accepted import Accepted
 from trtlint.report.counts import by_severity, hidden, plural
 from trtlint.report.escape import clean

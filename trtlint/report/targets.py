@@ -7,11 +7,10 @@ it is there for, and what changes from one version to the next.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
-from trtlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

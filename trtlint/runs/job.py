@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from trtlint.buildcommand import BuildCommand
 from trtlint.engine.finding import ModelReport
 from trtlint.evidence import Evidence
 from trtlint.exits import Exit
-from trtlint.records import dataclass
 from trtlint.target import Target
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trtlint import __version__
-from trtlint.records import dataclass
 from trtlint.runs.start import begin
 
 if TYPE_CHECKING:

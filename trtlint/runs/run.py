@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trtlint import cache
 from trtlint.cache import Cache
 from trtlint.exits import Exit
-from trtlint.records import dataclass
 from trtlint.runs.job import Job, Outcome
 from trtlint.runs.pools import Pool, Pools
 from trtlint.runs.worker import failed, finish, lint_job
