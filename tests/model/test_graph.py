@@ -17,6 +17,8 @@ from trtlint.model.infer import InferenceError, infer
 from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
 
+MODELS = Path(__file__).resolve().parent.parent / "data" / "models"
+
 
 def loaded(folder: Path, proto: onnx.ModelProto | str) -> Model:
     path = folder / "model.onnx"
@@ -87,6 +89,17 @@ def test_bodies_are_part_of_the_graph(tmp_path: Path) -> None:
     assert absolute.inputs == (relu.output,)
     assert nx.has_path(graph.nx, relu, branch)
     assert [node.op for node in graph.nodes][-1] == "If"
+
+
+def test_the_view_and_the_multigraph_agree(exported: Path) -> None:
+    paths = [*sorted(exported.glob("*.onnx"))[::25], *MODELS.glob("*.onnx")]
+    assert len(paths) > 20
+    for path in paths:
+        graph = load(path).graph
+        assert list(graph.nx) == list(graph.nodes)
+        for node in graph.nodes:
+            assert list(graph.successors(node)) == list(graph.nx.successors(node))
+            assert list(graph.predecessors(node)) == list(graph.nx.predecessors(node))
 
 
 def test_bodies_nested_deep(tmp_path: Path) -> None:
