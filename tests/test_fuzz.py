@@ -15,9 +15,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from trtlint import Report, Target
+from trtlint.engine.evaluate import evaluate
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import load_builtin, rules_on
+from trtlint.facts import Facts, kinds
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.model.origin import origin
+from trtlint.report.json import dumps
 
 MODELS = sorted((Path(__file__).parent / "data" / "models").glob("*.onnx"))
 EXAMPLES = int(os.environ.get("TRTLINT_FUZZ_EXAMPLES", "150"))
@@ -35,8 +41,16 @@ def seed(index: int) -> bytes:
     return MODELS[index].read_bytes()
 
 
+TARGETS = [Target(version="8.6"), Target(version="10.7", gpu="L4", asked=frozenset({"fp16"}))]
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    return rules_on({"model"}, load_builtin().entries)
+
+
 def survive(folder: Path, data: bytes) -> None:
-    """What every input must do: load, or raise a ModelError of one line."""
+    """What every input must do: give all facts and findings, or raise a ModelError of one line."""
     path = folder / "model.onnx"
     path.write_bytes(data)
     try:
@@ -49,6 +63,10 @@ def survive(folder: Path, data: bytes) -> None:
         for values in model.graph.values.values():
             for value in values:
                 model.constants.payload(value)
+        facts = Facts(model)
+        for kind in kinds():
+            facts.of(kind)
+        dumps(Report(tuple(evaluate(rules(), facts, target) for target in TARGETS)))
     except ModelError as error:
         assert error.message
         assert "\n" not in error.message
@@ -107,7 +125,7 @@ def _attribute(draw: st.DrawFn, proto: onnx.ModelProto) -> None:
     if not attributes:
         return
     attribute = draw(st.sampled_from(attributes))
-    action = draw(st.sampled_from(["int", "ints", "type", "name", "graph", "string", "ref"]))
+    action = draw(st.sampled_from(["int", "ints", "type", "name", "graph", "string", "ref", "other"]))
     if action == "int":
         attribute.i = draw(st.integers(-(2**63), 2**63 - 1))
     elif action == "ints":
@@ -121,6 +139,9 @@ def _attribute(draw: st.DrawFn, proto: onnx.ModelProto) -> None:
         attribute.g.ParseFromString(proto.graph.SerializeToString())  # CopyFrom a parent crashes protobuf
     elif action == "string":
         attribute.s = draw(st.binary(max_size=9))
+    elif action == "other":
+        values = [1, 1.5, "x", [1], [1.5], ["x"], [-99, 3], [0] * 12, onnx.TensorProto(dims=[2], data_type=1)]
+        attribute.CopyFrom(onnx.helper.make_attribute(attribute.name, draw(st.sampled_from(values))))
     else:
         attribute.ref_attr_name = "nothing"
 

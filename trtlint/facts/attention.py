@@ -180,18 +180,19 @@ _OPERATORS: Mapping[str, frozenset[str]] = {
 
 def _operator(node: Node) -> Attention:
     query, mask = node.input(0), node.input(3)
-    heads = node.attribute("q_num_heads", node.attribute("num_heads"))
+    written = node.number("q_num_heads", node.number("num_heads", None))
+    heads: Dimension = None if written is None else int(written)
     shape = query.shape if query is not None else None
     head_size: Dimension = None
     if shape is not None and node.domain == "":
         if len(shape) == 4:
             heads, head_size = shape[1], shape[3]
-        elif heads and isinstance(shape[-1], int):
+        elif heads and isinstance(heads, int) and isinstance(shape[-1], int):
             head_size = shape[-1] // heads
-    product = node.attribute("scale")
+    product = node.number("scale", None)
     if product is None and isinstance(head_size, int) and head_size > 0:
         product = head_size**-0.5  # the default of the operator
-    masked = (mask is not None and node.domain == "") or bool(node.attribute("is_causal", 0))
+    masked = (mask is not None and node.domain == "") or bool(node.number("is_causal", 0))
     dtype = query.dtype if query is not None else None
     return Attention(
         node=node,
@@ -200,7 +201,7 @@ def _operator(node: Node) -> Attention:
         scale=Scale("attribute", product=product),
         mask=Mask("attribute") if masked else Mask(),
         dtype=dtype,
-        softmax_dtype=DTYPES.get(node.attribute("softmax_precision", 0), dtype),
+        softmax_dtype=DTYPES.get(int(node.number("softmax_precision", 0)), dtype),
         heads=_static(heads),
         head_size=_static(head_size),
         fusable_head_size=_fusable(head_size),

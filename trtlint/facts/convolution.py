@@ -68,7 +68,7 @@ def find(facts: Facts) -> Iterator[Convolution]:
             op=node.op,
             dtype=data.dtype,
             spatial=None if rank is None else rank - 2,
-            groups=int(node.attribute("group", 1)),
+            groups=int(node.number("group", 1)),
             weight=weight,
             activation=activation,
             to_output=distances.get(node),

@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.model.graph import FLOAT_DTYPES, Graph
+from trtlint.model.graph import FLOAT_DTYPES, Graph, text
 
 if TYPE_CHECKING:
     from trtlint.facts import Facts
@@ -134,12 +134,13 @@ def _known(dtype: str | None) -> FloatType | None:
 def _exporter(graph: Graph, producer: str) -> Exporter:
     nodes = graph.nodes[:_SAMPLE]
     # https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py writes these keys.
-    if any(p.key.startswith("pkg.torch.onnx.") for node in nodes for p in node.proto.metadata_props):
+    keys = (text(entry.key) for node in nodes for entry in node.proto.metadata_props)
+    if any(key.startswith("pkg.torch.onnx.") for key in keys):
         return "dynamo"
     name = producer.split(" ")[0].lower()
     if name in _PRODUCERS:
         return _PRODUCERS[name]
-    named = [node.proto.name for node in nodes if node.proto.name]
+    named = [text(node.proto.name) for node in nodes if node.proto.name]
     # TorchScript names a node by its module path, dynamo by its FX name.
     slashes = sum(name.startswith("/") for name in named)
     fx_names = sum(name.startswith("node_") for name in named)

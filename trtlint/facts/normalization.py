@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 Family = Literal["layer", "rms", "group", "instance", "batch"]
 
+_MOST_AXES = 8
+"""Axes of a tensor at most:
+https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_dims64.html
+"""
 NEAR_ATTENTION = 12
 """How many operators may lie between attention and a normalization that still follows it: the
 output projection, its bias and layout, and the residual sum come to about six."""
@@ -108,21 +112,21 @@ def _operator(node: Node, distances: Mapping[Node, int]) -> Normalization:
     rank = tensor.rank if tensor is not None else None
     axes: tuple[int, ...] | None = None
     if family in ("layer", "rms"):
-        axis = int(node.attribute("axis", -1))
+        axis = int(node.number("axis", -1))
         start = axis if axis < 0 else None if rank is None else axis - rank
-        axes = None if start is None else tuple(range(start, 0))
+        axes = None if start is None or start < -_MOST_AXES else tuple(range(start, 0))
     elif family == "instance" and rank is not None:
         axes = tuple(range(2 - rank, 0))
         if _reshaped_into_groups(node):
             family = "group"
-    statistics = DTYPES.get(node.attribute("stash_type", 1)) if node.op in _STASHING else dtype
+    statistics = DTYPES.get(int(node.number("stash_type", 1))) if node.op in _STASHING else dtype
     return Normalization(
         node=node,
         chain=(Step(node, "operator", "", f"{family} normalization"),),
         family=family,
         axes=axes,
         last_axis=None if axes is None else axes == (-1,),
-        epsilon=node.attribute("epsilon", 1e-5),
+        epsilon=node.number("epsilon", 1e-5),
         dtype=dtype,
         statistics_dtype=statistics,
         upcast=_upcast(tensor),

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import onnx
 
 from trtlint.model.errors import ModelError
+from trtlint.model.schemas import attribute_type, required_inputs
 
 if TYPE_CHECKING:
     import networkx
@@ -55,6 +56,8 @@ Dimension = int | str | None
 _MAY_HOLD_GRAPHS = frozenset(
     {onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS, onnx.AttributeProto.UNDEFINED}
 )
+
+_Default = TypeVar("_Default")
 
 _BODY_PORT = -1
 """Port of an edge from a body's output to the operator that owns the body."""
@@ -187,10 +190,12 @@ class Node:
         """The value of an attribute as Python data, ``default`` where it is absent.
 
         Strings are decoded, repeated fields become tuples; tensors and graphs are returned as ONNX
-        protos.
+        protos.  One whose type is not the one that ONNX gives it is as good as absent.
         """
         proto = self.attributes.get(name)
-        if proto is None or proto.ref_attr_name:
+        if proto is None or proto.ref_attr_name or proto.type == onnx.AttributeProto.UNDEFINED:
+            return default
+        if attribute_type(self.op, self.domain, name) not in (None, proto.type):
             return default
         value = onnx.helper.get_attribute_value(proto)
         if isinstance(value, bytes):
@@ -200,6 +205,11 @@ class Node:
         if isinstance(value, Iterable):
             return tuple(v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in value)
         return value
+
+    def number(self, name: str, default: _Default) -> int | float | _Default:
+        """The value of a numeric attribute, ``default`` where it is absent or something else."""
+        value = self.attribute(name, default)
+        return value if isinstance(value, int | float) else default
 
     def input(self, port: int) -> Value | None:
         """The value at an input port, None where the port is left out."""
@@ -360,7 +370,10 @@ class _Scope:
             if output is not None and output.dtype is None:
                 output.set_type(info.type)
         for node in nodes:
-            node.inputs = tuple(self._read(name, node, i) for i, name in enumerate(node.proto.input))
+            inputs = [self._read(name, node, i) for i, name in enumerate(node.proto.input)]
+            # One that an operator must have and does not is left out like an optional one.
+            missing = required_inputs(node.op, node.domain) - len(inputs)
+            node.inputs = (*inputs, *[None] * missing)
             for attribute in node.proto.attribute:
                 for body in bodies(attribute):
                     scope = f"{node.path}/{text(attribute.name)}"

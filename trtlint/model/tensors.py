@@ -186,7 +186,7 @@ def _is_left(tensor: onnx.TensorProto) -> bool:
 
 def _place(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
     """Location, offset and length (None: to the end) of external data; None where malformed."""
-    entries = {entry.key: entry.value for entry in tensor.external_data}
+    entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     location = entries.get("location")
     try:
         offset = int(entries.get("offset") or 0)
