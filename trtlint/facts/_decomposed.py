@@ -1,8 +1,8 @@
 """Normalizations written out: mean, square, mean of squares, epsilon, root, division.
 
 Every spelling that exporters produce starts from the mean of squares and ends in a division by its
-root (``Sqrt`` then ``Div``, ``Reciprocal`` and ``Mul``, or ``Div(1, .)`` and ``Mul``); casts, views
-and a correction factor (``n/(n-1)``) may lie in between.
+root (``Sqrt`` then ``Div``, ``Reciprocal`` and ``Mul``, or ``Div(1, .)`` and ``Mul``); casts, views,
+a correction factor (``n/(n-1)``) and the weight of the norm may lie in between.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from trtlint.facts._walk import CAST, LAYOUT, MAX_STEPS, scaling
 from trtlint.facts.base import Step
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.values import Constants
+
+_MEANS = ("ReduceMean", "GlobalAveragePool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,13 @@ class Decomposed:
         root: the square root.
         divide: the division, or the multiplication by the reciprocal root.
         axes: the axes reduced, counted from the end where the rank is known.
+        centred: whether what is squared is centred, and not only what is divided.
     """
 
     tensor: Value
     mean: Node | None
     centre: Node | None
+    centred: bool
     square: Node
     variance: Node
     epsilon_node: Node | None
@@ -68,7 +72,7 @@ class Decomposed:
 
 def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]:
     """The written-out normalizations of a graph."""
-    for variance in graph.by_op("ReduceMean"):
+    for variance in graph.by_op(*_MEANS):
         squared = variance.input(0)
         square = _square(squared, constants) if squared is not None else None
         if square is None or constants.data_free(squared):
@@ -78,12 +82,18 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
             continue
         node, source = square
         mean, centre, tensor = _centre(source)
-        if centre is None:
+        if centre is None and tail.numerator is source:
+            # torch.nn.LayerNorm in FP16, TorchScript before opset 17: x - mean, and a cast of it.
+            mean, centre, x = _centre(_before_casts(source))
+            tensor = tensor if centre is None else x
+        centred = centre is not None
+        if not centred:
             mean, centre, tensor = _centre_of_numerator(tail.numerator, tensor)
         yield Decomposed(
             tensor,
             mean,
             centre,
+            centred,
             node,
             variance,
             tail.epsilon_node,
@@ -96,12 +106,7 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
 
 def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
     """The node that squares, and what it squares: ``Pow(x, 2)``, ``Mul(x, x)``."""
-    for _ in range(4):  # a cast may lie between the squares and their mean
-        node = value.producer
-        if node is None or node.domain or node.op not in CAST or node.inputs[0] is None:
-            break
-        value = node.inputs[0]
-    node = value.producer
+    node = _before_casts(value).producer
     if node is None or node.domain or len(node.inputs) != 2:
         return None
     first, second = node.inputs
@@ -112,6 +117,16 @@ def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
     if node.op == "Mul" and (first is second or _same_difference(first, second)):
         return node, first
     return None
+
+
+def _before_casts(value: Value) -> Value:
+    """What a value is a cast of, itself where it is none."""
+    for _ in range(4):
+        node = value.producer
+        if node is None or node.domain or node.op not in CAST or node.inputs[0] is None:
+            break
+        value = node.inputs[0]
+    return value
 
 
 def _same_difference(first: Value, second: Value) -> bool:
@@ -133,7 +148,7 @@ def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
         if producer is None or producer.op not in LAYOUT | CAST or producer.inputs[0] is None:
             break
         producer = producer.inputs[0].producer
-    if producer is None or producer.op != "ReduceMean":
+    if producer is None or producer.op not in _MEANS:
         return None, None, value
     return producer, node, tensor
 
@@ -192,18 +207,17 @@ def _advance(state: _State, node: Node, port: int, constants: Constants) -> _Sta
         if node.op == "Sub" or scaling(node, constants) is not None:
             return kept
         return _with_epsilon(state, node, port, constants)
-    other = node.inputs[1 - port] if len(node.inputs) == 2 and port < 2 else None
-    if state.inverted:
-        if node.op == "Mul" and other is not None and not constants.data_free(other):
-            return _Tail(state.epsilon_node, state.epsilon, state.root, node, other)
-        return None
     if node.op == "Reciprocal":
-        return _State(out, state.root, True, state.epsilon_node, state.epsilon)
-    if node.op == "Div" and port == 1 and other is not None:
-        if constants.scalar(other) == 1.0:
-            return _State(out, state.root, True, state.epsilon_node, state.epsilon)
+        return _State(out, state.root, not state.inverted, state.epsilon_node, state.epsilon)
+    other = node.inputs[1 - port] if len(node.inputs) == 2 and port < 2 else None
+    if other is None or node.op not in ("Mul", "Div"):
+        return None if state.inverted else _with_epsilon(state, node, port, constants)
+    divides = node.op == "Div" and port == 1
+    if constants.data_free(other):  # 1 / root, or the weight of the norm, multiplied in first
+        return _State(out, state.root, state.inverted ^ divides, state.epsilon_node, state.epsilon)
+    if divides if not state.inverted else node.op == "Mul":
         return _Tail(state.epsilon_node, state.epsilon, state.root, node, other)
-    return _with_epsilon(state, node, port, constants)
+    return None
 
 
 def _with_epsilon(state: _State, node: Node, port: int, constants: Constants) -> _State | None:
@@ -217,14 +231,16 @@ def _with_epsilon(state: _State, node: Node, port: int, constants: Constants) ->
 
 def _axes(reduce: Node, constants: Constants) -> tuple[int, ...] | None:
     """The axes of a reduction, counted from the end; None where they are not known."""
+    tensor = reduce.input(0)
+    rank = tensor.rank if tensor is not None else None
+    if reduce.op == "GlobalAveragePool":
+        return None if rank is None else tuple(range(2 - rank, 0))
     axes = reduce.attribute("axes")
     if axes is None:
         array = constants.array(reduce.input(1))
         if array is None:
             return None
         axes = tuple(int(axis) for axis in array.reshape(-1))
-    tensor = reduce.input(0)
-    rank = tensor.rank if tensor is not None else None
     if rank is None:
         return tuple(axes) if all(axis < 0 for axis in axes) else None
     return tuple(sorted(axis if axis < 0 else axis - rank for axis in axes))

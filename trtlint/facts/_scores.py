@@ -143,7 +143,11 @@ def _score_product(node: Node, constants: Constants) -> Product | None:
     if node.op not in ("MatMul", "Einsum") or len(node.inputs) != 2:
         return None
     first, second = node.inputs
-    if first is None or second is None or constants.data_free(first) or constants.data_free(second):
+    if first is None or second is None:
+        return None
+    free = [value for value in (first, second) if constants.data_free(value)]
+    # One of them may be learned; a stored matrix is a weight.
+    if len(free) == 2 or any(constants.stored(v) is not None or not is_parameter(v) for v in free):
         return None
     if node.op == "MatMul":
         shape = first.shape or ()

@@ -44,8 +44,8 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
         scalar, data = node.inputs[port], node.inputs[1 - port]
         if scalar is None or data is None or not constants.data_free(scalar):
             continue
-        if constants.data_free(data):
-            return None  # arithmetic on constants, not on a tensor
+        if constants.data_free(data) and not is_parameter(data):
+            continue  # arithmetic on numbers, not on a tensor
         factor = constants.scalar(scalar)
         if factor is None and not _is_scalar_shape(scalar):
             continue
@@ -53,6 +53,11 @@ def scaling(node: Node, constants: Constants) -> Scaled | None:
             factor = 1.0 / factor if factor else None
         return Scaled(node, data, factor, constants.stored(scalar) is None)
     return None
+
+
+def is_parameter(value: Value) -> bool:
+    """Whether a value that no input of the model has a part in may stand for one: learned queries."""
+    return value.rank is not None and value.rank >= 3
 
 
 def _is_scalar_shape(value: Value) -> bool:

@@ -36,8 +36,9 @@ class Normalization(Fact):
             and ``RMSNormalization`` do with ``axis=-1``; None where not known.
         epsilon: what keeps the root from zero, 0 where there is nothing, None where not known.
         dtype: element type of the tensor that is normalized, None where unknown.
-        statistics_dtype: the narrowest element type that the squares and their mean are computed
-            in, None where unknown.
+        statistics_dtype: the narrowest element type that the mean, the squares and their mean are
+            computed in, None where unknown.
+        squares_dtype: the element type of the squares where they are written out.
         upcast: whether a Cast widens the tensor before its statistics are taken.
         follows_attention: whether the tensor comes from an attention block a few operators upstream.
         attention_distance: how many operators upstream, None where it does not follow attention.
@@ -62,6 +63,7 @@ class Normalization(Fact):
     epsilon: float | None = None
     dtype: str | None = None
     statistics_dtype: str | None = None
+    squares_dtype: str | None = None
     upcast: bool = False
     follows_attention: bool = False
     attention_distance: int | None = None
@@ -152,8 +154,9 @@ def _upcast(tensor: Value | None) -> bool:
 
 
 def _decomposed(norm: Decomposed, distances: Mapping[Node, int]) -> Normalization:
-    dtypes = {norm.square.output.dtype, norm.variance.output.dtype}
-    statistics = "f16" if "f16" in dtypes else norm.variance.output.dtype
+    squares = norm.square.output.dtype
+    mean = norm.mean.output.dtype if norm.mean is not None and norm.centred else None
+    statistics = "f16" if "f16" in (mean, squares, norm.variance.output.dtype) else norm.variance.output.dtype
     steps = norm.steps()
     near = [distances[step.node] for step in steps if step.node in distances]
     return Normalization(
@@ -166,7 +169,8 @@ def _decomposed(norm: Decomposed, distances: Mapping[Node, int]) -> Normalizatio
         epsilon=norm.epsilon,
         dtype=norm.tensor.dtype,
         statistics_dtype=statistics,
-        upcast=_upcast(norm.tensor),
+        squares_dtype=squares,
+        upcast=_upcast(norm.tensor) and mean != "f16",
         follows_attention=bool(near),
         attention_distance=min(near, default=None),
     )
