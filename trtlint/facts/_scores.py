@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.facts._operand import Axis
-from trtlint.facts._walk import CAST, MAX_STEPS, TRANSPARENT, Scaled, scaling
+from trtlint.facts._walk import CAST, MAX_STEPS, TRANSPARENT, Scaled, is_parameter, scaling
 from trtlint.model.graph import Dimension, Node, Value
 from trtlint.model.values import Constants
 
