@@ -74,6 +74,18 @@ def _attribute(_: object, value: Value, name: str) -> object:
     return None if isinstance(found, onnx.TensorProto | onnx.GraphProto) else found
 
 
+def _split_heads(_: object, value: Value) -> object:
+    transpose = value.producer
+    if transpose is None or transpose.op != "Transpose" or transpose.attribute("perm") != (0, 2, 1, 3):
+        return False
+    split = transpose.inputs[0]
+    reshape = None if split is None else split.producer
+    if reshape is None or reshape.op != "Reshape" or reshape.inputs[0] is None:
+        return False
+    rank = reshape.inputs[0].rank
+    return None if rank is None else rank == 3
+
+
 def _initializer(constants: Constants | None, value: Value) -> object:
     if value.initializer is not None:
         return True
@@ -233,6 +245,13 @@ FUNCTIONS: Mapping[str, Function] = {
         (_VALUE, TEXT),
         ANYTHING,
         _attribute,
+    ),
+    "split_heads": Function(
+        "split_heads(v)",
+        "whether v is [batch, heads, length, size], made of [batch, length, width] by Reshape and Transpose",
+        (_VALUE,),
+        TRUTH,
+        _split_heads,
     ),
     "initializer": Function(
         "initializer(v)",
