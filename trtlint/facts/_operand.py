@@ -20,12 +20,14 @@ class Operand:
         scales: scalings other than by exactly 1, nearest to the product first.
         sequence_last: whether the sequence is the last axis at the root (channels-first),
             None where the axes cannot be followed.
+        scaled_sequence_last: the same at the scaling nearest to the product, None without one.
     """
 
     value: Value
     root: Value
     scales: tuple[Scaled, ...]
     sequence_last: bool | None
+    scaled_sequence_last: bool | None
 
 
 Axis = Literal["sequence", "feature"]
@@ -39,7 +41,9 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
         last: which of its axes is last in the product, None where that is not known.
         constants: the model's constants.
     """
-    start, scales, axes = value, [], _Axes(last)
+    start, axes = value, _Axes(last)
+    scales: list[Scaled] = []
+    at_scaling: bool | None = None
     for _ in range(MAX_STEPS):
         node = value.producer
         if node is None or node.domain or node.input(0) is None:
@@ -47,6 +51,7 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
         scaled = scaling(node, constants)
         if scaled is not None:
             if scaled.factor != 1.0:
+                at_scaling = at_scaling if scales else axes.sequence_last
                 scales.append(scaled)
             value = scaled.data
         elif node.op in LAYOUT or node.op in CAST or node.op in QUANTIZE:
@@ -56,7 +61,7 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
             value = data
         else:
             break
-    return Operand(start, value, tuple(scales), axes.sequence_last)
+    return Operand(start, value, tuple(scales), axes.sequence_last, at_scaling)
 
 
 class _Axes:

@@ -35,6 +35,8 @@ class Scale:
         scores: the factor on the scores, likewise.
         product: all of them multiplied, None where one is not known.
         run_time: whether the graph computes a factor instead of storing it (``Sqrt(Shape(q)[-1])``).
+        sequence_last: whether the sequence is the last axis where Q and K are scaled, as in code that
+            stays channels-first; None where not both are, or their axes cannot be followed.
     """
 
     placement: Placement
@@ -43,6 +45,7 @@ class Scale:
     scores: float | None = 1.0
     product: float | None = 1.0
     run_time: bool = False
+    sequence_last: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +225,7 @@ def _scale(query: Operand, key: Operand, path: ScorePath) -> Scale:
     else:
         placement = "query" if query.scales else "key" if key.scales else "none"
     every = (*query.scales, *key.scales, *path.scales)
+    ends = {query.scaled_sequence_last, key.scaled_sequence_last}
     return Scale(
         placement,
         product_of(query.scales),
@@ -229,6 +233,7 @@ def _scale(query: Operand, key: Operand, path: ScorePath) -> Scale:
         product_of(path.scales),
         product_of(every),
         run_time=any(scale.run_time for scale in every),
+        sequence_last=None if None in ends else False not in ends,
     )
 
 
