@@ -1,4 +1,4 @@
-"""What a run costs before any work: the command line against the imports it cannot do without."""
+"""What a run costs before any work: the command line against importing onnx and networkx."""
 
 from __future__ import annotations
 

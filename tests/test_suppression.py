@@ -359,3 +359,20 @@ def test_what_looks_at_a_build_or_a_command_is_not_unused_without_one(work: Work
     assert work.report("models/a.onnx")["notes"] == []
     notes = work.report("models/a.onnx", "--build", "trtexec --onnx=a.onnx")["notes"]
     assert notes == ["trtlint.toml: suppress[1]: the suppression of XYZ906 is unused"]
+
+
+def test_a_baseline_keeps_what_only_a_command_shows(work: Workspace) -> None:
+    work.rule("house", "XYZ906", "house-flag", op="none")
+    rule = work.path / "house" / "XYZ906-house-flag.md"
+    text = (
+        rule.read_text()
+        .replace("find: node", "find: flag")
+        .replace('op == "none"', 'name == "--fp16" and state == "given"')
+    )
+    rule.write_text(text.replace("{op}", "{name}").replace("mark: [node]\n", ""))
+    command = ("--build", "trtexec --onnx=a.onnx --fp16")
+    assert "XYZ906" in work.ids("models/a.onnx", *command)
+    assert work.run("models/a.onnx", *command, "--write-baseline", "base.json") == 0
+    without = work.report("models/a.onnx", "--baseline", "base.json")
+    assert without["models"][0]["gone"] == []
+    assert work.report("models/a.onnx", *command, "--baseline", "base.json")["models"][0]["findings"] == []

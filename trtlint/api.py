@@ -51,7 +51,7 @@ def lint(
         build: the trtexec command that builds the models, or a file with such commands; where it says
             what ``target`` leaves open, that counts.
         evidence: what a build of the model left behind, from :func:`~trtlint.build.build.read_build`;
-            without a model (``path`` empty) the build alone is looked at.
+            without a model (``path`` empty) the build alone is looked at, and the command, if there is one.
 
     Returns:
         A report for each file and target.  A file that cannot be linted has its reason in

@@ -407,7 +407,11 @@ def run(args: Sequence[str]) -> int:
         return Exit.USAGE
     except Exception as error:  # noqa: BLE001 - the user gets one line, not a traceback
         from trtlint.commands.bugs import describe
+        from trtlint.engine.rule import RuleError
 
+        if isinstance(error, RuleError):  # in a file that comes with trtlint, read when it was needed
+            _complain(str(error))
+            return Exit.USAGE
         _complain(describe(error))
         return Exit.BUG
 

@@ -161,7 +161,7 @@ def _outputs(options: LintOptions, plans: Sequence[Plan], root: Path | None) -> 
         raise click.UsageError(str(error)) from None
     style = Style(
         files=len(plans),
-        rules=list({rule.id: rule for plan in plans for rule in plan.rules}.values()),
+        rules=list({entry.id: entry for plan in plans for entry in plan.chosen}.values()),
         root=root,
         show_conditional=options.show_conditional,
         statistics=options.statistics,

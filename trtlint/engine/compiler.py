@@ -1,4 +1,4 @@
-"""From the tree of an expression to closures, every name and type checked on the way."""
+"""From the tree of an expression to closures, names and types checked on the way if a scope is given."""
 
 from __future__ import annotations
 

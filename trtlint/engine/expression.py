@@ -1,4 +1,4 @@
-"""The expressions of a rule: Python's syntax, three-valued, checked when the rule is loaded.
+"""The expressions of a rule: Python's syntax, three-valued, checked before they are used.
 
 An expression is parsed with :mod:`ast`, every name and field in it is checked against the
 annotations of what it may read, and it is turned into closures once.  Nothing is ever handed to

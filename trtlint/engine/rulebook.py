@@ -20,7 +20,7 @@ _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """A rule of a rulebook, which is read when it is asked for: a run needs less than half of them.
+    """A rule of a rulebook, read when it is asked for: a model alone needs less than half of them.
 
     Attributes:
         id, name, find, path: as of the :class:`Rule`.

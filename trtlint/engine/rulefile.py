@@ -1,7 +1,9 @@
 """Rule files: one Markdown file a rule, its front matter validated when it is loaded.
 
 A mistake in a rule - an unknown key, a field that the fact does not have, a role that no step
-plays - is an error with file and line.  It is never a rule that silently never fires.
+plays - is an error with file and line.  It is never a rule that silently never fires.  What the
+expressions of the rules that come with trtlint read is checked by ``trtlint test``, and not again in
+every run.
 """
 
 from __future__ import annotations

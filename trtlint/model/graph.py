@@ -1,4 +1,4 @@
-"""The ONNX graph as a networkx multigraph, behind a small typed view.
+"""The ONNX graph: a small typed view, and a networkx multigraph for algorithms.
 
 Nodes of the :class:`networkx.MultiDiGraph` are :class:`Node` objects (operators), edges are the
 values that flow between them, keyed by the ports they leave and enter.  Bodies of ``If``, ``Loop``
@@ -293,7 +293,7 @@ class Graph:
         return graph
 
     def add_edge(self, value: Value, target: Node, port: int) -> None:
-        """Record that an operator reads what another computes."""
+        """Record, while the graph is read, that an operator reads what another computes."""
         assert value.producer is not None
         self._edges.append((value.producer, target, value, port))
         self._successors[value.producer][target] = None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol, TextIO
 
 from trtlint.engine.finding import Finding, ModelReport, Report
-from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import Entry
 from trtlint.report.accepted import Accepted
 
 STREAMED = ("full", "concise", "summary")
@@ -39,7 +39,7 @@ class Style:
 
     Attributes:
         files: how many files will be linted.
-        rules: the rules that are applied.
+        rules: the rules that are wanted, read where a format lists them.
         root: the repository, which paths in formats for machines are relative to.
         show_conditional: also the findings that depend on something not known about the target.
         statistics: counts for each rule after the findings.
@@ -47,7 +47,7 @@ class Style:
     """
 
     files: int
-    rules: Sequence[Rule]
+    rules: Sequence[Entry]
     root: Path | None
     show_conditional: bool = False
     statistics: bool = False
@@ -259,7 +259,7 @@ class _Document:
         if self._format == "sarif":
             from trtlint.report import sarif
 
-            return [sarif.dumps(seen, self._style.rules)]
+            return [sarif.dumps(seen, [entry.read() for entry in self._style.rules])]
         if self._format == "junit":
             from trtlint.report import junit
 
