@@ -1,0 +1,28 @@
+"""What the processes of these tests do; it is imported in them by its own name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
+    """Say where it is, then do what was asked."""
+    say({"folder": str(Path.cwd()), "pid": os.getpid()})
+    print("working", flush=True)
+    what = request["do"]
+    if what == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif what == "sleep":
+        time.sleep(60)
+    elif what == "eat":
+        pieces = []
+        while True:
+            pieces.append(bytearray(b"x") * (8 << 20))
+    elif what == "raise":
+        raise RuntimeError("no such thing")
+    say(request)

@@ -1,0 +1,195 @@
+"""Work in a process of its own, with a limit of time and of memory.
+
+What is run here is other people's native code on strangers' models: it crashes on some, never ends on
+others, and takes what memory there is.  None of that may end or stop a lint.  The process is a fresh
+Python in isolated mode, so that nothing of the current folder is imported; what it prints goes to a
+file as it comes, and each answer is written at once, so that a crash loses neither.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import trtlint
+
+_CHILD = Path(__file__).with_name("_child.py")
+_PACKAGES = Path(trtlint.__file__).parent.parent
+_SHORTEST, _LONGEST = 0.001, 0.02
+"""Seconds between two looks at the process."""
+_MOST_ANSWERS = 64 << 20
+"""Bytes of answers that are read."""
+
+Cause = Literal["done", "failed", "crashed", "time", "memory"]
+"""How a process ended: by itself, with an exit code, by a signal, or stopped at a limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a process may take.
+
+    Attributes:
+        seconds: wall time.
+        memory: bytes of memory of its own, files that it maps apart.
+    """
+
+    seconds: float = 120.0
+    memory: int = 4 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a process ended, and what it had said.
+
+    Attributes:
+        cause: how it ended.
+        code: its exit code, None where a signal ended it.
+        signal: the signal that ended it, such as ``SIGSEGV``; empty for none.
+        seconds: how long it ran.
+        peak: bytes of its largest resident set, None where the system does not tell.
+        answers: what it said, JSON data in their order; all but the last where it was ended meanwhile.
+    """
+
+    cause: Cause
+    code: int | None
+    signal: str
+    seconds: float
+    peak: int | None
+    answers: tuple[Any, ...]
+
+    @property
+    def words(self) -> str:
+        """How it ended, after "the process": ``crashed (SIGSEGV)``."""
+        if self.cause == "crashed":
+            return f"crashed ({self.signal})"
+        if self.cause == "time":
+            return f"was stopped after {self.seconds:.1f} s"
+        if self.cause == "memory":
+            return "was stopped at its limit of memory"
+        return "ended" if self.cause == "done" else f"ended with code {self.code}"
+
+
+def run(
+    module: str,
+    request: Any,
+    limits: Limits,
+    *,
+    log: Path | None = None,
+    paths: tuple[str, ...] = (),
+    environment: Mapping[str, str] | None = None,
+) -> Ended:
+    """Call ``work(request, say)`` of a module in a process of its own, and wait for its end.
+
+    Args:
+        module: the module's full name.
+        request: JSON data for it.  Its current folder is another one: paths must be absolute.
+        limits: what the process may take.
+        log: the file that gets what it prints, None for nowhere.
+        paths: folders that it imports from besides those that are installed.
+        environment: variables that it gets besides those of this process.
+    """
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+        order, answers = Path(folder, "order.json"), Path(folder, "answers.jsonl")
+        document = {
+            "module": module,
+            "request": request,
+            "paths": [*paths, str(_PACKAGES)],
+            "answers": str(answers),
+            "memory": limits.memory,
+            "seconds": limits.seconds,
+        }
+        order.write_text(json.dumps(document), encoding="ascii")
+        command = [sys.executable, "-I", str(_CHILD), str(order)]
+        with (Path(os.devnull) if log is None else log).open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env={**os.environ, **(environment or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            try:
+                return _watched(process, limits, answers)
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    process.wait()
+
+
+def _watched(process: subprocess.Popen[bytes], limits: Limits, answers: Path) -> Ended:
+    """Wait for the end of a process, or end it at a limit."""
+    began = time.monotonic()
+    stopped: Literal["time", "memory"] | None = None
+    pause, peak = _SHORTEST, None
+    while True:
+        ended, peak = _poll(process)
+        seconds = time.monotonic() - began
+        if ended:
+            break
+        if stopped is None and seconds > limits.seconds:
+            stopped = "time"
+        elif stopped is None and _own_memory(process.pid) > limits.memory:
+            stopped = "memory"
+        if stopped is not None:
+            process.kill()
+        time.sleep(pause)
+        pause = min(_LONGEST, pause * 1.5)
+    code = process.returncode
+    name = _signal_name(code)
+    cause: Cause = stopped or ("done" if code == 0 else "crashed" if name else "failed")
+    return Ended(cause, None if name else code, name, seconds, peak, _read(answers))
+
+
+def _poll(process: subprocess.Popen[bytes]) -> tuple[bool, int | None]:
+    """Whether a process has ended, and the bytes of its largest resident set."""
+    if not hasattr(os, "wait4"):
+        return process.poll() is not None, None
+    pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+    if pid == 0:
+        return False, None
+    process.returncode = os.waitstatus_to_exitcode(status)
+    # https://man7.org/linux/man-pages/man2/getrusage.2.html: kilobytes; macOS counts bytes
+    return True, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _own_memory(pid: int) -> int:
+    """Bytes of memory of a process, pages of files apart; 0 where the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        pages = Path(f"/proc/{pid}/statm").read_bytes().split()
+        return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def _signal_name(code: int) -> str:
+    """The signal of a negative exit code; of Windows' codes of exceptions, the code itself."""
+    if code < 0:
+        with suppress(ValueError):
+            return signal.Signals(-code).name
+        return f"signal {-code}"
+    return f"0x{code:08X}" if code >= 0x80000000 else ""
+
+
+def _read(answers: Path) -> tuple[Any, ...]:
+    try:
+        with answers.open("rb") as file:
+            lines = file.read(_MOST_ANSWERS).splitlines(keepends=True)
+    except OSError:
+        return ()
+    found = []
+    for line in lines:
+        if not line.endswith(b"\n"):  # it was ended while it wrote
+            break
+        with suppress(ValueError, RecursionError):
+            found.append(json.loads(line))
+    return tuple(found)
