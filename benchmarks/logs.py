@@ -30,7 +30,7 @@ EXAMPLE = REPOSITORY / "examples" / "nafnet.build.log.gz"
 CHILD = """
 import json, resource, sys, time
 start = time.perf_counter()
-from trtlint.build.log import read_log
+from trtlint.buildfiles.log import read_log
 log = read_log(sys.argv[1])
 seconds = time.perf_counter() - start
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -90,7 +90,7 @@ def main(arguments: Iterable[str] = ()) -> bool:
 def measure(source: Path, megabytes: int, rounds: int) -> bool:
     """Make the long log, time everything in turns, print the best of each."""
     data = gzip.decompress(source.read_bytes()) if source.suffix == ".gz" else source.read_bytes()
-    from trtlint.build.log import read_log
+    from trtlint.buildfiles.log import read_log
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "long.log"

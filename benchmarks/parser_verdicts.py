@@ -27,7 +27,7 @@ from trtlint.api import lint_file
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.target import Target
+from trtlint.target.target import Target
 
 Answer = Literal["refused", "accepted", "unknown"]
 REPOSITORY = Path(__file__).resolve().parent.parent

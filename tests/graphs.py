@@ -7,7 +7,7 @@ from pathlib import Path
 
 import onnx
 
-from trtlint.facts import Facts
+from trtlint.facts.facts import Facts
 from trtlint.model.load import Model, load
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import trtlint
 from tests.engine.rules import make_rule
-from trtlint import api
-from trtlint.target import Target
+from trtlint.runs import linting
+from trtlint.target.target import Target
 
 RELU6 = """\
 < ir_version: 8, opset_import: ["" : 17] >
@@ -65,6 +65,6 @@ def test_a_bug_is_raised_and_not_hidden(model: Path, monkeypatch: pytest.MonkeyP
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(api, "evaluate", fail)
+    monkeypatch.setattr(linting, "evaluate", fail)
     with pytest.raises(ZeroDivisionError):
         trtlint.lint(model)

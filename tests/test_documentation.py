@@ -12,8 +12,8 @@ import pytest
 
 from tests.conftest import REPOSITORY
 from trtlint.engine.examples import run_examples
-from trtlint.engine.functions import FUNCTIONS
 from trtlint.engine.rulebook import load_rules
+from trtlint.language.functions import FUNCTIONS
 
 README = (REPOSITORY / "README.md").read_text()
 RULES = (REPOSITORY / "rules" / "README.md").read_text()

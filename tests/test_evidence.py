@@ -16,17 +16,17 @@ import onnx.parser
 import pytest
 
 from trtlint.api import lint
-from trtlint.build.build import read_build
+from trtlint.buildfiles.record import read_build
 from trtlint.cli import run
 from trtlint.engine.finding import Finding
-from trtlint.exits import Exit
-from trtlint.facts import Facts
-from trtlint.facts.attention import Attention
-from trtlint.facts.layer import LayerFact
-from trtlint.facts.placement import Placement
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_build.layer import LayerFact
+from trtlint.facts.of_build.placement import Placement
+from trtlint.facts.of_model.attention import Attention
 from trtlint.model.load import load
 from trtlint.report.json import schema
-from trtlint.target import Target
+from trtlint.runs.exits import Exit
+from trtlint.target.target import Target
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NAFNET, LOG = EXAMPLES / "nafnet.onnx", EXAMPLES / "nafnet.build.log.gz"
@@ -54,7 +54,7 @@ def of(rule: str, findings: tuple[Finding, ...]) -> list[Finding]:
 
 class TestConfirmed:
     def test_the_example(self) -> None:
-        report = lint(NAFNET, Target("tensorrt-rtx", "1.7"), evidence=read_build([str(LOG)]))
+        report = lint(NAFNET, Target("tensorrt-rtx", "1.7"), record=read_build([str(LOG)]))
         (found,) = of("ACC101", report.models[0].findings)
         assert (found.standing, found.confidence, len(found.sites)) == ("confirmed", "confirmed", 2)
         assert found.evidence[0] == f"{LOG}:1431: Detected layernorm nodes in FP16."
@@ -159,7 +159,7 @@ Node name: cust
     ) -> None:
         onnx.save(onnx.parser.parse_model(self.MODEL.replace("OPERATOR", operator)), "model.onnx")
         Path("build.log").write_text(log)
-        report = lint("model.onnx", evidence=read_build(["build.log"]))
+        report = lint("model.onnx", record=read_build(["build.log"]))
         (found,) = of(rule, report.models[0].findings)
         assert found.confidence == "confirmed"
         assert [site.node for site in found.sites] == [node]
@@ -278,14 +278,14 @@ class TestRealBuilds:
                 if any(layer.attention and block.node in layer.nodes for layer in layers)
             ]
             assert bool(fused) == ("_gemm_mha_v2" in log.read_text()), log.name
-            report = lint(model, Target("tensorrt-rtx", "1.7"), evidence=read_build([str(log)]))
+            report = lint(model, Target("tensorrt-rtx", "1.7"), record=read_build([str(log)]))
             unfused = of("PERF104", report.models[0].findings)
             assert [finding.standing for finding in unfused] == ["confirmed"] * (len(blocks) - len(fused))
 
     def test_norms_are_confirmed_where_the_builder_warned(self, shared: Path) -> None:
         confirmed = 0
         for log, model in pairs(shared):
-            report = lint(model, Target("tensorrt-rtx", "1.7"), evidence=read_build([str(log)]))
+            report = lint(model, Target("tensorrt-rtx", "1.7"), record=read_build([str(log)]))
             found = of("ACC101", report.models[0].findings)
             warned = "Detected layernorm nodes in FP16" in log.read_text()
             assert [finding.standing for finding in found] == ["confirmed"] * warned, log.name
@@ -303,7 +303,7 @@ class TestRealBuilds:
         self, shared: Path, log: str, rule: str, node: str
     ) -> None:
         ((path, model),) = (pair for pair in pairs(shared) if pair[0].name == log)
-        report = lint(model, evidence=read_build([str(path)]))
+        report = lint(model, record=read_build([str(path)]))
         (found,) = of(rule, report.models[0].findings)
         assert found.confidence == "confirmed"
         assert [site.node for site in found.sites] == [node]

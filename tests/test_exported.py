@@ -17,7 +17,7 @@ import pytest
 from trtlint.api import lint_file
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.target import Target
+from trtlint.target.target import Target
 
 TARGETS = {
     "10.6": Target(version="10.6"),

@@ -19,7 +19,8 @@ from trtlint import Report, Target
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin, rules_on
-from trtlint.facts import Facts, kinds
+from trtlint.facts.facts import Facts
+from trtlint.facts.kinds import kinds
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.model.origin import origin

@@ -15,7 +15,7 @@ import onnx
 import pytest
 import yaml
 
-from tests.test_cache import external
+from tests.runs.test_cache import external
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 EXAMPLE = REPOSITORY / "examples" / "attention"

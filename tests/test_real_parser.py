@@ -18,7 +18,7 @@ import pytest
 from benchmarks.parser_verdicts import answer
 from trtlint.api import lint_file
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.target import Target
+from trtlint.target.target import Target
 
 PYTHON = os.environ.get("TRTLINT_RTX_PYTHON", sys.executable)
 

@@ -15,10 +15,11 @@ import pytest
 from benchmarks.parser_verdicts import answer, score
 from trtlint.api import lint_file
 from trtlint.cli import run
-from trtlint.engine.finding import ModelReport, Problem
+from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
+from trtlint.files.problem import Problem
 from trtlint.report.json import schema
-from trtlint.target import Target
+from trtlint.target.target import Target
 
 CUSTOM = """
 < ir_version: 8, opset_import: ["" : 17, "my.ops" : 1] >

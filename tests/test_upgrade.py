@@ -17,11 +17,12 @@ from trtlint.cli import run
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.engine.rulefile import load_rule
-from trtlint.facts import Facts
+from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
+from trtlint.facts.facts import Facts
 from trtlint.report.upgrade import UpgradeReport
 from trtlint.report.upgradejson import schema, to_json
-from trtlint.target import Target, TargetError
-from trtlint.upgrade import Upgrade, reports, targets, upgrade
+from trtlint.target.parsing import TargetError
+from trtlint.target.target import Target
 
 MODEL = """
 < ir_version: 8, opset_import: ["" : 17] >
@@ -329,7 +330,7 @@ class TestLintWithBuild:
     def test_from_python(self, model: Path) -> None:
         from trtlint import lint
 
-        report = lint(model, Target(version="11.4"), build="trtexec --onnx=a.onnx --fp16")
+        report = lint(model, Target(version="11.4"), command="trtexec --onnx=a.onnx --fp16")
         assert {"PORT101", "PORT106"} <= {finding.rule for finding in report.models[0].findings}
         assert report.models[0].target == "TensorRT 11.4, FP16"
 

@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from trtlint.api import lint
     from trtlint.engine.finding import Finding, Report
-    from trtlint.target import Target
+    from trtlint.target.target import Target
 
 __all__ = ["Finding", "Report", "Target", "__version__", "lint"]
 
@@ -22,7 +22,7 @@ _HOMES = {
     "lint": "trtlint.api",
     "Finding": "trtlint.engine.finding",
     "Report": "trtlint.engine.finding",
-    "Target": "trtlint.target",
+    "Target": "trtlint.target.target",
 }
 
 

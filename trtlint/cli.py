@@ -9,17 +9,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import click
 
 from trtlint import __version__
-from trtlint.commands.options import BuildFiles, Flag, LintOptions, TargetOptions
-from trtlint.exits import Exit
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+from trtlint.commands.arguments import (
+    BUILD,
+    RULES,
+    build_file_options,
+    build_files,
+    build_options,
+    target,
+    target_options,
+)
+from trtlint.commands.group import ClosedPipeError, Main
+from trtlint.policy.options import BuildFiles, LintOptions
+from trtlint.runs.exits import Exit
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -32,61 +38,7 @@ _FORMATS = (
 """As in :mod:`trtlint.report.outputs`, which help need not import."""
 
 
-class _ClosedPipeError(Exception):
-    """A closed pipe under a name that click does not turn into an exit code of its own."""
-
-
-class _Main(click.Group):
-    """A group whose default command is ``lint``."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        own = {"-h", "--help", "--version"}
-        if args and args[0] not in self.commands and args[0] not in own:
-            self._refuse_misspelt(args[0])
-            args = ["lint", *args]
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError as error:
-            raise _ClosedPipeError from error
-
-    def _refuse_misspelt(self, word: str) -> None:
-        """Tell ``trtlint rulse`` from a file that is not there."""
-        if not word.isidentifier() or Path(word).exists():
-            return
-        from difflib import get_close_matches
-
-        if near := get_close_matches(word, self.commands, n=2):
-            commands = " or ".join(f"`trtlint {name}`" for name in near)
-            raise click.UsageError(f"no file and no command {word!r}; did you mean {commands}?")
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands, and what the default command takes in the place of one: options and files."""
-        from click.shell_completion import CompletionItem
-
-        found = super().shell_complete(ctx, incomplete)
-        default = self.commands["lint"]
-        inner = click.Context(default, parent=ctx, info_name=default.name)
-        found += default.shell_complete(inner, incomplete)
-        if not incomplete.startswith("-"):
-            found.append(CompletionItem(incomplete, type="file"))
-        return list({item.value: item for item in found}.values())
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write_usage("trtlint", "PATH... [OPTIONS]")
-        formatter.write_usage("trtlint", "COMMAND [ARGS]...", prefix=" " * len("Usage: "))
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        self.format_commands(ctx, formatter)
-        options = [*self.commands["lint"].params, *self.params]
-        records = [p.get_help_record(ctx) for p in options if isinstance(p, click.Option)]
-        with formatter.section("Options"):
-            formatter.write_dl([record for record in records if record is not None])
-
-
-@click.group(cls=_Main, context_settings=_HELP, no_args_is_help=True)
+@click.group(cls=Main, context_settings=_HELP, no_args_is_help=True)
 @click.version_option(__version__, message="trtlint %(version)s")
 def cli() -> None:
     """Tell what TensorRT will get wrong, refuse or run slowly in an ONNX model, before it is built.
@@ -102,89 +54,10 @@ def cli() -> None:
     """
 
 
-def _switch(name: str, what: str, *spellings: str) -> Callable[[_Command], _Command]:
-    """An option that is on, off, or not given."""
-    return click.option(f"--{name}/--no-{name}", *spellings, default=None, help=what)
-
-
-_RULES = click.option(
-    "--rules",
-    multiple=True,
-    metavar="DIR",
-    help="Folder of rule files to use as well; repeatable.",
-)
-
-_BUILD = click.option(
-    "--build",
-    metavar="COMMAND|FILE",
-    help="The trtexec command that builds the model, or a script with such commands: gives the "
-    "precision, and is checked itself.",
-)
-
-_TARGET: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--trt",
-        multiple=True,
-        metavar="VERSION",
-        help="TensorRT to build with, such as 10.7 or a range 10.7..11.4; repeatable.",
-    ),
-    click.option(
-        "--rtx",
-        multiple=True,
-        metavar="VERSION",
-        help="TensorRT-RTX to build with, such as 1.4; repeatable.",
-    ),
-    click.option("--gpu", metavar="NAME|smNN", help="GPU to build for, such as L4 or sm89."),
-    _switch("fp16", "As trtexec's --fp16."),
-    _switch("bf16", "As trtexec's --bf16."),
-    _switch("int8", "As trtexec's --int8."),
-    _switch("fp8", "As trtexec's --fp8."),
-    _switch("best", "As trtexec's --best."),
-    _switch("strongly-typed", "As trtexec's --stronglyTyped.", "--stronglyTyped"),
-    _switch("tf32", "TF32 is on unless refused, as in trtexec.", " /--noTF32"),
-    click.option(
-        "--plugins",
-        multiple=True,
-        metavar="NAME,...",
-        help="Plugins that the build loads, by the names that nodes have; '' for none.",
-    ),
-)
-"""Options that describe the build, in trtexec's words.
-https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html
-"""
-
-
-_LEFT_BEHIND: tuple[Callable[[Any], Any], ...] = (
-    click.option("--log", metavar="FILE", help="Log of a build, plain or .gz; - for standard input."),
-    click.option("--layers", metavar="FILE", help="Layers of the engine (--exportLayerInfo), or the engine."),
-    click.option("--profile", metavar="FILE", help="Layer times (--exportProfile)."),
-)
-"""Files that a build leaves behind; as paths they are told by their content."""
-
-
-def _evidence_options(command: _Command) -> _Command:
-    for option in reversed(_LEFT_BEHIND):
-        command = option(command)
-    return command
-
-
-def _target(command: _Command) -> _Command:
-    for option in reversed(_TARGET):
-        command = option(command)
-    return command
-
-
-def _build_options(command: _Command) -> _Command:
-    """The options that describe the build, the version apart."""
-    for option in reversed(_TARGET[2:]):
-        command = option(command)
-    return command
-
-
 @cli.command(context_settings=_HELP, short_help="Lint models; what `trtlint PATH...` does.")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
-@_target
-@_RULES
+@target
+@RULES
 @click.option("--select", multiple=True, metavar="RULE,...", help="Only these: ids, id prefixes or names.")
 @click.option("--extend-select", multiple=True, metavar="RULE,...", help="These as well as those configured.")
 @click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
@@ -220,8 +93,8 @@ def _build_options(command: _Command) -> _Command:
     default=None,
     help="Only count findings that are less sure (default: low).",
 )
-@_BUILD
-@_evidence_options
+@BUILD
+@build_file_options
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Use no configuration.")
 @click.option("--show-settings", is_flag=True, help="Say what counts for each file, and lint nothing.")
@@ -256,11 +129,11 @@ def lint(**options: Any) -> int:
     """
     from trtlint.commands.lint import run_lint
 
-    target = _target_options(options)
-    evidence = _evidence(options)
+    target = target_options(options)
+    evidence = build_files(options)
     if not options["paths"] and evidence == BuildFiles():
         raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
-    return run_lint(LintOptions(evidence=evidence, target=target, format=options.pop("format_"), **options))
+    return run_lint(LintOptions(left=evidence, target=target, format=options.pop("format_"), **options))
 
 
 @cli.command(context_settings=_HELP, short_help="Say what moving models to another version changes.")
@@ -268,9 +141,9 @@ def lint(**options: Any) -> int:
 @click.option("--from", "first", required=True, metavar="VERSION", help="The version in use, such as 8.6.")
 @click.option("--to", "last", metavar="VERSION", help="The version to move to (default: the newest known).")
 @click.option("--product", type=click.Choice(["tensorrt", "tensorrt-rtx"]), default="tensorrt")
-@_build_options
-@_BUILD
-@_RULES
+@build_options
+@BUILD
+@RULES
 @click.option("--select", multiple=True, metavar="RULE,...", help="Only these: ids, id prefixes or names.")
 @click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
@@ -286,7 +159,7 @@ def upgrade(**options: Any) -> int:
     """
     from trtlint.commands.upgrade import UpgradeOptions, run_upgrade
 
-    target = _target_options({"trt": (), "rtx": (), **options})
+    target = target_options({"trt": (), "rtx": (), **options})
     kept = ("paths", "first", "last", "product", "build", "rules", "select", "ignore", "show_conditional")
     as_json = options["format_"] == "json"
     return run_upgrade(UpgradeOptions(target=target, as_json=as_json, **{key: options[key] for key in kept}))
@@ -294,8 +167,8 @@ def upgrade(**options: Any) -> int:
 
 @cli.command(context_settings=_HELP, short_help="Show what trtlint sees in a model.")
 @click.argument("paths", metavar="PATH...", nargs=-1)
-@_evidence_options
-@_BUILD
+@build_file_options
+@BUILD
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only facts of this kind; repeatable.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 def facts(**options: Any) -> int:
@@ -305,7 +178,7 @@ def facts(**options: Any) -> int:
     """
     from trtlint.commands.facts import run_facts
 
-    given, paths = _evidence(options), options["paths"]
+    given, paths = build_files(options), options["paths"]
     if not paths and given == BuildFiles():
         raise click.UsageError("no path given: trtlint facts PATH... (see trtlint facts --help)")
     as_json = options["format_"] == "json"
@@ -313,7 +186,7 @@ def facts(**options: Any) -> int:
 
 
 @cli.command(context_settings=_HELP, short_help="List the rules.")
-@_RULES
+@RULES
 def rules(rules: tuple[str, ...]) -> int:
     """List the rules: what they find, how grave it is, for which versions, and on what they rest."""
     from trtlint.commands.rules import run_rules
@@ -323,7 +196,7 @@ def rules(rules: tuple[str, ...]) -> int:
 
 @cli.command(context_settings=_HELP, short_help="Explain a rule.")
 @click.argument("key", metavar="ID|NAME")
-@_RULES
+@RULES
 def rule(key: str, rules: tuple[str, ...]) -> int:
     """Explain a rule: what it does, why it is a risk, which versions, how to fix it."""
     from trtlint.commands.rules import run_rule
@@ -339,7 +212,7 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
 @click.option("--reason", required=True, metavar="TEXT", help="Why it is accepted.")
 @click.option("--expires", metavar="DATE", help="The last day on which it is, as in 2027-03-31.")
 @click.option("--output", "-o", required=True, metavar="FILE", help="The copy.")
-@_RULES
+@RULES
 def suppress(**options: Any) -> int:
     """Write a copy of MODEL whose metadata says that RULE's findings are accepted, and why.
 
@@ -366,22 +239,6 @@ def test(paths: tuple[str, ...]) -> int:
     return run_examples(paths)
 
 
-def _evidence(options: dict[str, Any]) -> BuildFiles:
-    """Take the options that name what a build left behind out of all options."""
-    return BuildFiles(options.pop("log"), options.pop("layers"), options.pop("profile"))
-
-
-def _target_options(options: dict[str, Any]) -> TargetOptions:
-    """Take the options that describe the build out of all options."""
-    given = ((flag, options.pop(flag.replace("-", "_"))) for flag in get_args(Flag))
-    flags = tuple((flag, value) for flag, value in given if value is not None)
-    names = options.pop("plugins")
-    plugins = tuple(name.strip() for text in names for name in text.split(",") if name.strip())
-    return TargetOptions(
-        options.pop("trt"), options.pop("rtx"), options.pop("gpu"), flags, plugins if names else None
-    )
-
-
 def run(args: Sequence[str]) -> int:
     """Run the command line; every error becomes one line on standard error and an exit code."""
     _prepare_streams()
@@ -391,7 +248,7 @@ def run(args: Sequence[str]) -> int:
         return int(code)
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
-    except (BrokenPipeError, _ClosedPipeError):
+    except (BrokenPipeError, ClosedPipeError):
         _discard_output()
         return Exit.BROKEN_PIPE
     except OSError as error:
@@ -406,8 +263,8 @@ def run(args: Sequence[str]) -> int:
         _complain(error.format_message())
         return Exit.USAGE
     except Exception as error:  # noqa: BLE001 - the user gets one line, not a traceback
-        from trtlint.commands.bugs import describe
         from trtlint.engine.rule import RuleError
+        from trtlint.runs.bugs import describe
 
         if isinstance(error, RuleError):  # in a file that comes with trtlint, read when it was needed
             _complain(str(error))

@@ -10,9 +10,9 @@ from tests.engine.rules import make_rule
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.examples import Result, examples, run_examples
 from trtlint.engine.rule import RuleError
-from trtlint.engine.template import in_words
-from trtlint.facts import Facts
-from trtlint.target import Target
+from trtlint.facts.facts import Facts
+from trtlint.language.template import in_words
+from trtlint.target.target import Target
 
 NORM = "[W] Detected layernorm nodes in FP16."
 OTHER = "[V] Parsing node: a [Relu]"

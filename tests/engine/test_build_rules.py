@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.build.build import FileRead, read_build, together
-from trtlint.build.log import read_log
+from trtlint.buildfiles.log import read_log
+from trtlint.buildfiles.record import FileRead, read_build, together
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.facts import Facts
+from trtlint.facts.facts import Facts
 from trtlint.model.load import load
-from trtlint.settled import settle
-from trtlint.target import Target
+from trtlint.target.completion import complete
+from trtlint.target.target import Target
 
 GRAPH_RULES = {"ACC101", "PERF101", "PERF104"}
 """Rules about the model that some of the builds bear witness for."""
@@ -131,7 +131,7 @@ def rules() -> tuple[Rule, ...]:
 def lint(*files: Path, model: Path | None = None) -> ModelReport:
     build = read_build([str(file) for file in files])
     facts = Facts(None if model is None else load(model), build=build)
-    return evaluate(rules(), facts, settle(Target(), build).target)
+    return evaluate(rules(), facts, complete(Target(), build).target)
 
 
 def ids(report: ModelReport) -> str:
@@ -207,5 +207,5 @@ def test_a_log_cut_at_any_byte_gives_findings_or_none() -> None:
 
 def _of_log(data: bytes) -> set[str]:
     build = together([FileRead("build.log", read_log(io.BytesIO(data)))])
-    report = evaluate(rules(), Facts(None, build=build), settle(Target(), build).target)
+    report = evaluate(rules(), Facts(None, record=build), complete(Target(), build).target)
     return {finding.rule for finding in report.findings}

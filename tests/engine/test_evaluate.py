@@ -12,8 +12,8 @@ from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.facts import Facts
-from trtlint.target import Target
+from trtlint.facts.facts import Facts
+from trtlint.target.target import Target
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17] > '
 CHAIN = HEAD + "g (float[2] x) => (float[2] y) { a = Relu(x) b = Tanh(a) c = Relu(b) y = Sigmoid(c) }"

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.engine.rules import make_rule
 from tests.graphs import facts_of
 from trtlint.engine.explain import explain_miss
-from trtlint.target import Target
+from trtlint.target.target import Target
 
 FACTS = facts_of(
     '< ir_version: 8, opset_import: ["" : 17] > '

@@ -11,9 +11,9 @@ from tests.graphs import facts_of, model_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.engine.sameness import Facets
-from trtlint.facts import Facts
+from trtlint.facts.facts import Facts
 from trtlint.knowledge.releases import PRODUCTS, minors
-from trtlint.target import Target
+from trtlint.target.target import Target
 
 MODEL = """
 < ir_version: 10, opset_import: ["" : 23, "my" : 1] >

@@ -8,9 +8,9 @@ import pytest
 
 from tests.engine.rules import make_rule
 from tests.graphs import facts_of
-from trtlint.engine.expression import compile_expression
 from trtlint.engine.scope import operands, required, scope_of_kind
 from trtlint.engine.subjects import candidates, subjects
+from trtlint.language.expression import compile_expression
 
 GRAPH = (
     '< ir_version: 8, opset_import: ["" : 17] > '

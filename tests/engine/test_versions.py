@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trtlint.engine.versions import covers_all, in_words
+from trtlint.knowledge.ranges import covers_all, in_words
 from trtlint.knowledge.releases import Product, releases
 
 

@@ -9,15 +9,15 @@ import pytest
 
 from tests.engine.rules import make_rule
 from tests.graphs import model_of
-from trtlint.build.build import FileRead, together
-from trtlint.build.layers import LayerInfo, layers_from_json
-from trtlint.build.log import read_log
-from trtlint.build.profile import Profile, profile_from_json
+from trtlint.buildfiles.layers import LayerInfo, layers_from_json
+from trtlint.buildfiles.log import read_log
+from trtlint.buildfiles.profile import Profile, profile_from_json
+from trtlint.buildfiles.record import FileRead, together
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rule import Rule, RuleError
-from trtlint.facts import Facts
-from trtlint.target import Target
+from trtlint.facts.facts import Facts
+from trtlint.target.target import Target
 
 MODEL = """
 < ir_version: 8, opset_import: ["" : 17] >
@@ -56,7 +56,7 @@ def report(rules: list[Rule], *parts: str | LayerInfo | Profile, target: Target 
         else:
             files.append(FileRead("layers.json" if isinstance(part, LayerInfo) else "profile.json", part))
     build = together(files) if files else None
-    return evaluate(rules, Facts(model_of(MODEL), build=build), target or Target(version="10.7"))
+    return evaluate(rules, Facts(model_of(MODEL), record=build), target or Target(version="10.7"))
 
 
 def findings(rule: Rule, *parts: str | LayerInfo | Profile) -> list[Finding]:
@@ -225,7 +225,7 @@ class TestRules:
             tmp_path, id="TST002", name="b", find="build", where="has_log", message="'{tool} {model.opset}'"
         )
         build = together([FileRead("build.log", read_log(BytesIO(b"[W] Unused Input: q\n")))])
-        found = evaluate([about_graph, about_build], Facts(None, build=build), Target(version="10.7"))
+        found = evaluate([about_graph, about_build], Facts(None, record=build), Target(version="10.7"))
         assert [(f.rule, f.message, f.confidence) for f in found.findings] == [
             ("TST002", "logger ?", "confirmed")
         ]

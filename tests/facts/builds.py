@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 
 from tests.graphs import model_of
-from trtlint.build.build import FileRead, together
-from trtlint.build.layers import layers_from_json, parse_json
-from trtlint.build.log import read_log
-from trtlint.build.profile import profile_from_json
-from trtlint.facts import Facts
+from trtlint.buildfiles.layers import layers_from_json, parse_json
+from trtlint.buildfiles.log import read_log
+from trtlint.buildfiles.profile import profile_from_json
+from trtlint.buildfiles.record import FileRead, together
+from trtlint.facts.facts import Facts
 
 
 def facts_of_build(
@@ -23,4 +23,4 @@ def facts_of_build(
         files.append(FileRead("layers.json", layers_from_json(parse_json(layers.encode()))))
     if profile is not None:
         files.append(FileRead("profile.json", profile_from_json(parse_json(profile.encode()))))
-    return Facts(None if model is None else model_of(model), build=together(files))
+    return Facts(None if model is None else model_of(model), record=together(files))

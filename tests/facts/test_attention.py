@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.graphs import facts_of
-from trtlint.facts import Facts
-from trtlint.facts.attention import Attention
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.attention import Attention
 from trtlint.model.load import load
 
 

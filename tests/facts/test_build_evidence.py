@@ -7,11 +7,11 @@ from __future__ import annotations
 import pytest
 
 from tests.facts.builds import facts_of_build
-from trtlint.build.plan import PlanHeader
-from trtlint.facts._constraints import layer_types
-from trtlint.facts.build import BuildFact, _release
-from trtlint.facts.layer import LayerFact
-from trtlint.facts.log_message import LogMessage
+from trtlint.buildfiles.plan import PlanHeader
+from trtlint.facts.blocks.constraints import layer_types
+from trtlint.facts.of_build.build import BuildFact, _release
+from trtlint.facts.of_build.layer import LayerFact
+from trtlint.facts.of_build.log_message import LogMessage
 
 WORKSPACE = "[06/07/2022-19:05:53] [W] [TRT] Skipping tactic 0 due to insuficient memory on requested size of 29147520 detected for tactic 0.\n"
 FAILED = "[06/07/2022-19:05:53] [E] [TRT] Error Code 10: Internal Error (Could not find any implementation for node conv1.)\n"
@@ -128,10 +128,10 @@ def test_the_release_of_an_engine(version: str | None, release: tuple[int, int] 
 
 
 def test_the_header_of_an_engine_is_a_fact_of_the_build() -> None:
-    from trtlint.build.build import FileRead, together
-    from trtlint.facts import Facts
+    from trtlint.buildfiles.record import FileRead, together
+    from trtlint.facts.facts import Facts
 
     build = together([FileRead("m.plan", PlanHeader("tensorrt", "10.7.0", 1))])
-    (fact,) = Facts(None, build=build).of("build")
+    (fact,) = Facts(None, record=build).of("build")
     assert isinstance(fact, BuildFact)
     assert (fact.plan_version, fact.plan_release) == ("10.7.0", (10, 7))

@@ -6,10 +6,10 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.buildcommand import find_commands
-from trtlint.facts import Facts
-from trtlint.facts.build_command import BuildCommandFact
-from trtlint.facts.flag import Flag
-from trtlint.facts.input_shape import InputShape
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_command.build_command import BuildCommandFact
+from trtlint.facts.of_command.flag import Flag
+from trtlint.facts.of_command.input_shape import InputShape
 
 DYNAMIC = """
 < ir_version: 8, opset_import: ["" : 17] >

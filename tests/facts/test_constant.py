@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import facts_of
-from trtlint.facts.constant import Constant
+from trtlint.facts.of_model.constant import Constant
 
 MASKS = """
 < ir_version: 8, opset_import: ["" : 17] >

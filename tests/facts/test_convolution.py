@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.graphs import facts_of
-from trtlint.facts import Facts
-from trtlint.facts.convolution import Convolution
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.convolution import Convolution
 from trtlint.model.load import load
 
 

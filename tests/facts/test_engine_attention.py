@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.facts.builds import facts_of_build
-from trtlint.facts.engine_attention import EngineAttention
+from trtlint.facts.of_build.engine_attention import EngineAttention
 
 MODEL = """
 < ir_version: 8, opset_import: ["" : 17] >

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import facts_of
-from trtlint.facts.gemm import Gemm
+from trtlint.facts.of_model.gemm import Gemm
 
 
 def gemms(body: str) -> list[Gemm]:

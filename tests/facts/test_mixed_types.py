@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.graphs import facts_of
-from trtlint.facts import Facts
-from trtlint.facts.mixed_types import MixedTypes
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.mixed_types import MixedTypes
 from trtlint.model.load import load
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.graphs import facts_of
-from trtlint.facts import Facts
-from trtlint.facts.graph_io import GraphIO
-from trtlint.facts.model import ModelFact
-from trtlint.facts.node import NodeFact
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.graph_io import GraphIO
+from trtlint.facts.of_model.model import ModelFact
+from trtlint.facts.of_model.node import NodeFact
 from trtlint.model.load import load
 
 SMALL = """

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.graphs import facts_of
-from trtlint.facts import Facts
-from trtlint.facts.normalization import Normalization
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.normalization import Normalization
 from trtlint.model.load import load
 
 

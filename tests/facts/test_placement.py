@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import model_of
-from trtlint.build.build import FileRead, together
-from trtlint.build.layers import layers_from_json
-from trtlint.build.profile import profile_from_json
-from trtlint.facts import Facts
-from trtlint.facts.engine import EngineFact
-from trtlint.facts.layer import LayerFact
-from trtlint.facts.placement import Placement
+from trtlint.buildfiles.layers import layers_from_json
+from trtlint.buildfiles.profile import profile_from_json
+from trtlint.buildfiles.record import FileRead, together
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_build.engine import EngineFact
+from trtlint.facts.of_build.layer import LayerFact
+from trtlint.facts.of_build.placement import Placement
 
 MODEL = """
 < ir_version: 8, opset_import: ["" : 17] >
@@ -65,7 +65,7 @@ def facts() -> Facts:
         ]
     )
     files = FileRead("layers.json", layers), FileRead("profile.json", profile)
-    return Facts(model_of(MODEL), build=together(files))
+    return Facts(model_of(MODEL), record=together(files))
 
 
 def test_layers(facts: Facts) -> None:
@@ -109,7 +109,7 @@ def test_without_a_build_there_is_nothing() -> None:
 
 def test_without_a_model_the_build_is_there() -> None:
     layers = layers_from_json({"Layers": ["a", "b"], "Bindings": []})
-    facts = Facts(None, build=together([FileRead("layers.json", layers)]))
+    facts = Facts(None, record=together([FileRead("layers.json", layers)]))
     assert not facts.has_model
     assert [fact.place for fact in facts.of("layer")] == ["layer a", "layer b"]
     (engine,) = facts.of("engine")

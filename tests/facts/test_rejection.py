@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import facts_of
-from trtlint.facts.mixed_types import MixedTypes
-from trtlint.facts.rejection import Rejection
+from trtlint.facts.of_model.mixed_types import MixedTypes
+from trtlint.facts.of_model.rejection import Rejection
 from trtlint.knowledge.releases import Product
-from trtlint.target import Target
+from trtlint.target.target import Target
 
 
 def rejections(

@@ -8,10 +8,9 @@ from typing import Any, get_args
 import pytest
 from onnx import defs
 
-from trtlint.engine.expression import Expression, compile_expression
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.facts._conditions import INITIALIZER, INPUT, NODE, all_operators, conditions_for
-from trtlint.facts._reasons import Reason
+from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, all_operators, conditions_for
+from trtlint.facts.blocks.reasons import Reason
 from trtlint.knowledge import data
 from trtlint.knowledge.parsers import (
     bundled,
@@ -23,6 +22,7 @@ from trtlint.knowledge.parsers import (
     range_of,
 )
 from trtlint.knowledge.releases import minors
+from trtlint.language.expression import Expression, compile_expression
 from trtlint.model.graph import Value
 
 SCOPE: Mapping[str, Any] = {

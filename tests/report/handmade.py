@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from trtlint.engine.finding import Finding, ModelReport, Problem, Report, Row, Site
+from trtlint.engine.finding import Finding, ModelReport, Report, Row, Site
+from trtlint.files.problem import Problem
 from trtlint.model.origin import Source
 
 

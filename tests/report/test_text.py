@@ -14,8 +14,9 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.report import handmade
+from trtlint.engine import targets
 from trtlint.engine.finding import ModelReport, Report, Row, Site
-from trtlint.report import concise, counts, drawing, names, targets
+from trtlint.report import concise, counts, drawing, names
 from trtlint.report.escape import clean, clean_block
 from trtlint.report.layout import hang, shorten
 from trtlint.report.text import Text as RichText

@@ -10,9 +10,9 @@ import click
 from trtlint.engine.examples import run_examples as run_all
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.exits import Exit
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
+from trtlint.runs.exits import Exit
 
 
 def run_examples(paths: Sequence[str]) -> int:

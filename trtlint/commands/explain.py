@@ -9,12 +9,12 @@ import click
 
 from trtlint.commands.plan import Plan
 from trtlint.engine.explain import explain_miss
-from trtlint.engine.finding import Problem
-from trtlint.exits import Exit
-from trtlint.facts import Facts
+from trtlint.facts.facts import Facts
+from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.report.escape import clean
+from trtlint.runs.exits import Exit
 
 
 def run_explain(plans: Sequence[Plan], asked: tuple[str, str]) -> int:
@@ -27,12 +27,12 @@ def run_explain(plans: Sequence[Plan], asked: tuple[str, str]) -> int:
             rule = plan.book.rule(key)
         except LookupError as error:
             raise click.UsageError(str(error.args[0])) from None
-        build = None if plan.evidence is None else plan.evidence.build
-        alone = plan.evidence is not None and plan.evidence.alone
+        record = None if plan.gathered is None else plan.gathered.record
+        alone = plan.gathered is not None and plan.gathered.alone
         try:
-            facts = Facts(None if alone else load(file), command=plan.command, build=build)
+            facts = Facts(None if alone else load(file), command=plan.command, record=record)
         except ModelError as error:
-            problem = Problem(str(file), error.message, error.offset, error.node)
+            problem = Problem.of(file, error)
             print(clean(f"error: {problem}"), file=sys.stderr)
             code = Exit.UNREADABLE
             continue

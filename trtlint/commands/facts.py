@@ -10,22 +10,23 @@ from pathlib import Path
 
 import click
 
-from trtlint.build.errors import BuildFileError
-from trtlint.commands.evidence import sort
-from trtlint.commands.options import BuildFiles
+from trtlint.buildfiles.errors import BuildFileError
+from trtlint.commands.inputs import sort
 from trtlint.commands.setup import build_command, build_commands
-from trtlint.engine.finding import Problem
-from trtlint.exits import Exit
-from trtlint.facts import BUILD_KINDS, Facts, kinds
-from trtlint.facts.placement import Placement
+from trtlint.facts.facts import Facts
+from trtlint.facts.kinds import ground_of, kinds
+from trtlint.facts.of_build.placement import Placement
+from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.load import Model, load
 from trtlint.model.origin import Origin, origin
+from trtlint.model.sources import Sources
+from trtlint.policy.options import BuildFiles
 from trtlint.report import facts as report
 from trtlint.report.escape import clean
 from trtlint.report.placements import table
-from trtlint.sources import Sources
+from trtlint.runs.exits import Exit
 
 _NUMEROUS = frozenset({"node", "constant", "log_message", "layer", "placement"})
 """Kinds that have a fact for every node, tensor, layer or line, shown only when asked for."""
@@ -48,12 +49,12 @@ def run_facts(
     models, files = sort(paths, given)
     if len(models) > 1:
         raise click.UsageError("facts are shown for one model at a time")
-    build = None
+    record = None
     try:
         if files:
-            from trtlint.build.build import read_build
+            from trtlint.buildfiles.record import read_build
 
-            build = read_build(files)
+            record = read_build(files)
         model = load(Path(models[0])) if models else None
     except BuildFileError as error:
         print(clean(f"error: {error.message}"), file=sys.stderr)
@@ -62,8 +63,8 @@ def run_facts(
         print(clean(f"error: {_problem(models[0], error)}"), file=sys.stderr)
         return Exit.UNREADABLE
     commands = build_commands(command)
-    facts = Facts(model, command=build_command(commands, Path(models[0])) if models else None, build=build)
-    there = [kind for kind in kinds() if facts.has_model or kind in BUILD_KINDS]
+    facts = Facts(model, command=build_command(commands, Path(models[0])) if models else None, record=record)
+    there = [kind for kind in kinds() if facts.has_model or ground_of(kind) == "build"]
     listed = list(_entries(facts, wanted or [kind for kind in there if kind not in _NUMEROUS]))
     if as_json:
         print(report.dumps(listed))
@@ -72,11 +73,11 @@ def run_facts(
         for line in report.summary({kind: len(facts.of(kind)) for kind in there}):
             print(line)
         print()
-    for note in (*facts.model.notes, *(() if build is None else build.notes)):
+    for note in (*facts.model.notes, *(() if record is None else record.notes)):
         print(clean(f"note: {note}"))
     for line in report.lines(listed):
         print(line)
-    if build is not None and not wanted:
+    if record is not None and not wanted:
         print()
         for line in table(fact for fact in facts.of("placement") if isinstance(fact, Placement)):
             print(line)
@@ -99,5 +100,5 @@ def _origin(model: Model, node: Node | None, sources: Sources) -> Origin | None:
 
 def _problem(path: str, error: ModelError | OSError) -> str:
     if isinstance(error, ModelError):
-        return str(Problem(path, error.message, error.offset, error.node))
-    return str(Problem(path, error.strerror or str(error)))
+        return str(Problem.of(path, error))
+    return str(Problem.of(path, error))

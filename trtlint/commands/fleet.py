@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from trtlint.cache import Cache, folder
-from trtlint.commands.options import LintOptions
 from trtlint.commands.plan import Plan
+from trtlint.policy.options import LintOptions
 from trtlint.runs import pools
+from trtlint.runs.cache import Cache, folder
 from trtlint.runs.job import Job, Outcome, RuleSet
 from trtlint.runs.run import Runner
 from trtlint.runs.worker import describe_rules
@@ -25,7 +25,7 @@ def outcomes(plans: Sequence[Plan], options: LintOptions) -> Iterator[Outcome]:
     """
     caches = _Caches(options)
     with _users():
-        with_builds = any(plan.evidence is not None for plan in plans)
+        with_builds = any(plan.gathered is not None for plan in plans)
         runner = Runner() if with_builds else _runner(options, len(plans))
         yield from runner.outcomes(_jobs(plans, options, caches))
     caches.sweep()
@@ -54,10 +54,10 @@ def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Itera
             rules=rules[key],
             command=plan.command,
             require_lfs=options.require_lfs,
-            evidence=plan.evidence,
+            gathered=plan.gathered,
         )
         # The cache knows models; what builds leave behind is read anew.
-        yield job, caches.of(plan) if plan.evidence is None else None
+        yield job, caches.of(plan) if plan.gathered is None else None
 
 
 class _Caches:

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import click
 
-from trtlint.baseline import Baseline
-from trtlint.commands.evidence import plans as planned
 from trtlint.commands.fleet import outcomes
-from trtlint.commands.options import FailOn, LintOptions
+from trtlint.commands.inputs import plans as planned
 from trtlint.commands.plan import Plan, Planner
-from trtlint.config import shown
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
-from trtlint.exits import Exit
+from trtlint.model.sources import Sources
+from trtlint.policy.baseline import Baseline
+from trtlint.policy.config import shown
+from trtlint.policy.options import FailOn, LintOptions
+from trtlint.policy.review import Review
 from trtlint.report.counts import plural
 from trtlint.report.outputs import OutputError, Outputs, Style, parse
-from trtlint.review import Review
+from trtlint.runs.exits import Exit
 from trtlint.runs.progress import watched
-from trtlint.sources import Sources
 
 
 def run_lint(options: LintOptions) -> int:
@@ -46,7 +46,7 @@ def run_lint(options: LintOptions) -> int:
     _collect_seldom()
     run = _Run(Review(recording=options.write_baseline is not None), planner.baselines, options)
     for plan, reports in zip(plans, run.reports(plans), strict=True):
-        located = [sources.locate(report) for report in reports]
+        located = [report.located(sources.find) for report in reports]
         outputs.add(located, partial(counts, fail_on=plan.fail_on))
     outputs.close(run.notes())
     _keep_baselines(planner.baselines.values(), options)

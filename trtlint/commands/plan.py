@@ -10,21 +10,22 @@ from typing import TypeVar
 
 import click
 
-from trtlint.api import built_with
-from trtlint.baseline import Baseline, BaselineError
 from trtlint.buildcommand import BuildCommand
-from trtlint.commands.options import BuildFiles, FailOn, LintOptions, TargetOptions
+from trtlint.buildfiles.gathered import Gathered
 from trtlint.commands.setup import build_command, build_commands, rulebook
 from trtlint.commands.setup import targets as expanded
-from trtlint.config import Choices, ConfigError, Configuration, Configurations, load, overlay
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import Entry, Rulebook, rules_on
-from trtlint.evidence import Evidence, grounds_for
-from trtlint.review import Policy, applicable, names
-from trtlint.selection import Layer, SelectionError, choose_by_layers, require, split
-from trtlint.suppression import RuleName
-from trtlint.target import Target
+from trtlint.facts.kinds import grounds_for
+from trtlint.policy.baseline import Baseline, BaselineError
+from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay
+from trtlint.policy.options import BuildFiles, FailOn, LintOptions, TargetOptions
+from trtlint.policy.review import Policy, applicable, names
+from trtlint.policy.selection import Layer, SelectionError, choose_by_layers, require, split
+from trtlint.policy.suppression import RuleName
+from trtlint.runs.linting import built_with
+from trtlint.target.target import Target
 
 _Value = TypeVar("_Value")
 _LEAST_SURE: Confidence = "low"
@@ -58,12 +59,12 @@ class Plan:
     policy: Policy
     fail_on: FailOn
     left: BuildFiles = field(default_factory=BuildFiles)
-    evidence: Evidence | None = None
+    gathered: Gathered | None = None
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules to run: the chosen ones that look at what is there."""
-        return rules_on(grounds_for(self.evidence, self.command), self.chosen)
+        return rules_on(grounds_for(self.gathered, self.command), self.chosen)
 
 
 class Planner:

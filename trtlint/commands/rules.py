@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import click
 
 from trtlint.commands.setup import rulebook
-from trtlint.exits import Exit
 from trtlint.report.rules import write_rule, write_table
+from trtlint.runs.exits import Exit
 
 
 def run_rules(folders: Sequence[str]) -> int:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from trtlint.commands.plan import Plan
-from trtlint.config import shown
-from trtlint.exits import Exit
+from trtlint.policy.config import shown
+from trtlint.policy.suppression import Entry
 from trtlint.report.escape import clean
-from trtlint.suppression import Entry
+from trtlint.runs.exits import Exit
 
 
 def run_settings(plans: Sequence[Plan]) -> int:

@@ -9,11 +9,12 @@ import click
 from packaging.version import Version
 
 from trtlint.buildcommand import BuildCommand, CommandError, commands_for, read_commands
-from trtlint.commands.options import TargetOptions
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import Rulebook, with_builtin
 from trtlint.knowledge.releases import Product
-from trtlint.target import Target, TargetError, parse_versions
+from trtlint.policy.options import TargetOptions
+from trtlint.target.parsing import TargetError, parse_versions
+from trtlint.target.target import Target
 
 
 def targets(options: TargetOptions) -> list[Target]:

@@ -13,18 +13,19 @@ from typing import Any
 import click
 import onnx
 
-from trtlint import schema, suppression
 from trtlint.commands.setup import rulebook
-from trtlint.engine.finding import SUPPRESS_KEY, Problem
-from trtlint.exits import Exit
-from trtlint.globs import covers_name
+from trtlint.engine.finding import SUPPRESS_KEY
+from trtlint.files.globs import covers_name
+from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
 from trtlint.model.metadata import copy_with
 from trtlint.model.origin import origin
 from trtlint.model.tensors import LEFT
+from trtlint.policy import schema, suppression
+from trtlint.policy.selection import SelectionError, require
 from trtlint.report.escape import clean
-from trtlint.selection import SelectionError, require
+from trtlint.runs.exits import Exit
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def run_suppress(options: SuppressOptions) -> int:
         _copy_external(model, out.parent)
         copy_with(path, out, SUPPRESS_KEY, lambda old: _joined(old, entry))
     except ModelError as error:
-        problem = Problem(str(path), error.message, error.offset, error.node)
+        problem = Problem.of(path, error)
         click.echo(f"trtlint: {clean(str(problem))}", err=True)
         return Exit.UNREADABLE
     click.echo(clean(f"{out}: {suppression.Entry.of(entry, 'model', str(out)).words} is suppressed"))

@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 
 import click
 
-from trtlint.commands.options import LintOptions, TargetOptions
 from trtlint.commands.plan import Plan, Planner
-from trtlint.engine.finding import Problem
-from trtlint.exits import Exit
-from trtlint.facts import Facts
-from trtlint.files import expand
+from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
+from trtlint.facts.facts import Facts
+from trtlint.files.expand import expand
+from trtlint.files.problem import Problem
 from trtlint.knowledge.releases import Product, minors
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
-from trtlint.review import Review
-from trtlint.target import Target, TargetError
-from trtlint.upgrade import Upgrade, reports, targets, upgrade
+from trtlint.policy.options import LintOptions, TargetOptions
+from trtlint.policy.review import Review
+from trtlint.runs.exits import Exit
+from trtlint.target.parsing import TargetError
+from trtlint.target.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,10 @@ def _results(plans: list[Plan], product: Product, first: str, last: str) -> Iter
         try:
             facts = Facts(load(plan.file), command=plan.command)
         except ModelError as error:
-            yield Problem(path, error.message, error.offset, error.node)
+            yield Problem.of(path, error)
             continue
         except OSError as error:
-            yield Problem(path, error.strerror or str(error))
+            yield Problem.of(path, error)
             continue
         for base in _bases(plan, product):
             builds = targets(base, first, last)

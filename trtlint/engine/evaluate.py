@@ -23,15 +23,16 @@ from trtlint.engine.rule import EVIDENCE, Advice, Rule
 from trtlint.engine.rulebook import looking_at
 from trtlint.engine.sameness import Facets
 from trtlint.engine.subjects import Subject, candidates
-from trtlint.engine.truth import Truth, Unknown, both
-from trtlint.engine.versions import covers_all, in_words, matching
 from trtlint.engine.witness import Shown, Verdict
-from trtlint.facts import BUILD_KINDS, Facts
 from trtlint.facts.base import Refusal, Step
+from trtlint.facts.facts import Facts
+from trtlint.facts.kinds import ground_of
+from trtlint.knowledge.ranges import covers_all, in_words, matching
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
 from trtlint.model.origin import origin
-from trtlint.target import Target
+from trtlint.target.target import Target
+from trtlint.target.truth import Truth, Unknown, both
 
 _FINGERPRINTS: WeakKeyDictionary[Facts, Fingerprints] = WeakKeyDictionary()
 _KNOWN: WeakKeyDictionary[Facts, Facets] = WeakKeyDictionary()
@@ -59,7 +60,7 @@ def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport
         target=target.words,
         findings=tuple(finding for finding in found if not finding.depends),
         conditional=tuple(finding for finding in found if finding.depends),
-        notes=facts.model.notes + (() if facts.build is None else facts.build.notes),
+        notes=facts.model.notes + (() if facts.record is None else facts.record.notes),
         suppress=facts.model.metadata.get(SUPPRESS_KEY, ""),
         data_files=facts.model.tensors.locations,
     )
@@ -67,7 +68,7 @@ def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport
 
 def about_builds(rule: Rule) -> bool:
     """Whether a rule is about what a build left behind, and needs no model."""
-    return rule.find in BUILD_KINDS
+    return ground_of(rule.find) == "build"
 
 
 def _rank(finding: Finding) -> tuple[bool, float, int, str]:
@@ -152,7 +153,7 @@ def _kept_findings(
     rule: Rule, facts: Facts, target: Target, applies: Truth, fingerprints: Fingerprints, told: _Told
 ) -> Iterable[Finding]:
     """The findings of one rule, kept for targets in which it sees no difference."""
-    if facts.build is not None or rule.yields:  # what others have told counts, too
+    if facts.record is not None or rule.yields:  # what others have told counts, too
         return _findings(rule, facts, target, applies, fingerprints, told)
     known = _KNOWN.setdefault(facts, Facets())
     seen = known.of(rule, target, applies, candidates(rule, facts))
@@ -211,7 +212,7 @@ def _findings(
 
 
 def _verdict(rule: Rule, facts: Facts, subject: Subject, target: Target) -> Verdict:
-    if facts.build is None:
+    if facts.record is None:
         return Verdict()
     from trtlint.engine.testimony import judge
 
@@ -219,7 +220,7 @@ def _verdict(rule: Rule, facts: Facts, subject: Subject, target: Target) -> Verd
 
 
 def _shown(hits: Sequence[_Hit], facts: Facts) -> Shown:
-    if facts.build is None:
+    if facts.record is None:
         return Shown()
     from trtlint.engine.testimony import shown
 

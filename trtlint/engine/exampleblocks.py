@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from trtlint.build.build import Build, FileRead, together
-from trtlint.build.errors import BuildFileError
-from trtlint.build.layers import layers_from_json, parse_json
-from trtlint.build.log import read_log
-from trtlint.build.plan import PlanHeader
-from trtlint.build.profile import profile_from_json
+from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.layers import layers_from_json, parse_json
+from trtlint.buildfiles.log import read_log
+from trtlint.buildfiles.plan import PlanHeader
+from trtlint.buildfiles.profile import profile_from_json
+from trtlint.buildfiles.record import BuildRecord, FileRead, together
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.knowledge.releases import PRODUCTS
 
@@ -86,7 +86,7 @@ def _blocks(rule: Rule) -> Iterator[tuple[Block, bool]]:
         raise RuleError(rule.path, fence[0], "the code block is not closed")
 
 
-def build_of(blocks: Sequence[Block]) -> Build | None:
+def build_of(blocks: Sequence[Block]) -> BuildRecord | None:
     """The build that the blocks of an example tell of, None where it is a model only.
 
     Raises:

@@ -31,18 +31,20 @@ import onnx.checker
 import onnx.numpy_helper
 import onnx.parser
 
-from trtlint.build.errors import BuildFileError
 from trtlint.buildcommand import BuildCommand, find_commands
+from trtlint.buildfiles.errors import BuildFileError
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.exampleblocks import Block, build_of, examples_in
 from trtlint.engine.rule import Rule, RuleError
-from trtlint.engine.versions import matching
-from trtlint.facts import Facts
+from trtlint.facts.facts import Facts
+from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
-from trtlint.settled import settle
-from trtlint.target import Flag, Target, TargetError
+from trtlint.target.completion import complete
+from trtlint.target.flags import Flag
+from trtlint.target.parsing import TargetError
+from trtlint.target.target import Target
 
 Outcome = Literal["fires", "conditional", "silent", "unreadable", "missing"]
 """What an example gives: a finding, one that depends on the target, none; or there is no such
@@ -147,10 +149,10 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
         return "unreadable", _parse_error(error, example.line)
     except (onnx.checker.ValidationError, ModelError, BuildFileError) as error:
         return "unreadable", " ".join(str(error).split())
-    target = example.target if build is None else settle(example.target, build).target
+    target = example.target if build is None else complete(example.target, build).target
     if target.version is None:
         target = replace(target, version=_newest(rule, target.product))
-    report = evaluate((rule,), Facts(model, command=example.command, build=build), target)
+    report = evaluate((rule,), Facts(model, command=example.command, record=build), target)
     if report.findings:
         return "fires", f"at {report.findings[0].sites[0].node or 'the whole model'}"
     if report.conditional:

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from trtlint.engine.evaluate import condition, version_truth
-from trtlint.engine.expression import compile_expression
 from trtlint.engine.rule import PATTERN, Rule
 from trtlint.engine.scope import operands, scope_of
 from trtlint.engine.subjects import Subject, subjects
-from trtlint.engine.template import in_words
-from trtlint.engine.truth import Unknown
-from trtlint.engine.versions import in_words as versions_in_words
-from trtlint.facts import Facts
+from trtlint.facts.facts import Facts
+from trtlint.knowledge.ranges import in_words as versions_in_words
 from trtlint.knowledge.releases import PRODUCTS
+from trtlint.language.expression import compile_expression
+from trtlint.language.template import in_words
 from trtlint.model.graph import Node
-from trtlint.target import Target
+from trtlint.target.target import Target
+from trtlint.target.truth import Unknown
 
 _NEAREST = 3
 

@@ -6,10 +6,12 @@ another process.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from trtlint.facts.base import Refusal
+from trtlint.files.problem import Problem
 from trtlint.model.origin import Source
 
 Severity = Literal["error", "warning", "note"]
@@ -117,22 +119,6 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that kept a file, or a part of it, from being linted."""
-
-    path: str
-    message: str
-    offset: int | None = None
-    """Byte offset in the file, where known."""
-    node: str | None = None
-
-    def __str__(self) -> str:
-        place = "" if self.offset is None else f" at byte {self.offset}"
-        node = "" if self.node is None else f" at node {self.node}"
-        return f"{self.path}: {self.message}{place}{node}"
-
-
-@dataclass(frozen=True, slots=True)
 class ModelReport:
     """The findings of one model for one target."""
 
@@ -162,6 +148,22 @@ class ModelReport:
     """Files with external data that the model names, relative to its folder."""
     skipped: bool = False
     """Whether the file was not linted without that being an error (a Git LFS pointer); a note says why."""
+
+    def located(self, find: Callable[[Source], Source]) -> ModelReport:
+        """The report with every site's source looked up."""
+
+        def findings(listed: tuple[Finding, ...]) -> tuple[Finding, ...]:
+            return tuple(replace(finding, sites=tuple(map(site, finding.sites))) for finding in listed)
+
+        def site(known: Site) -> Site:
+            return known if known.source is None else replace(known, source=find(known.source))
+
+        return replace(
+            self,
+            findings=findings(self.findings),
+            conditional=findings(self.conditional),
+            suppressed=findings(self.suppressed),
+        )
 
 
 @dataclass(frozen=True, slots=True)

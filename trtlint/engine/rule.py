@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from trtlint.engine.expression import Expression
 from trtlint.engine.finding import Severity
-from trtlint.engine.pattern import Pattern
-from trtlint.engine.template import Template
 from trtlint.engine.witness import Witnesses
 from trtlint.knowledge.releases import Product
+from trtlint.language.expression import Expression
+from trtlint.language.pattern import Pattern
+from trtlint.language.template import Template
 
 PATTERN = "pattern"
 """The kind of fact that a rule describes itself, with ``match``."""

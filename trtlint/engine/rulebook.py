@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from trtlint.engine.frontmatter import nearest
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulefile import load_rule, parse_rule, read_rule
-from trtlint.facts import Ground, ground_of
+from trtlint.facts.kinds import Ground, ground_of
 
 _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
 """How the rules that come with trtlint say what they look at."""

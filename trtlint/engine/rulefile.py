@@ -15,17 +15,17 @@ from typing import get_args
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from trtlint import facts
-from trtlint.build.patterns import pattern_names
-from trtlint.engine.expression import Expression, ExpressionError, Scope, compile_expression
+from trtlint.buildfiles.patterns import pattern_names
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, split
-from trtlint.engine.pattern import Pattern, PatternError
 from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError
 from trtlint.engine.scope import scope_of_kind, scope_of_pattern
-from trtlint.engine.template import Template, template
 from trtlint.engine.witness import read_witnesses
+from trtlint.facts import kinds as facts
 from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
+from trtlint.language.pattern import Pattern, PatternError
+from trtlint.language.template import Template, template
 
 _MAX_BYTES = 256 * 1024
 _ID = re.compile(r"[A-Z]{2,5}[0-9]{3}")

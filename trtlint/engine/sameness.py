@@ -10,14 +10,14 @@ import re
 from collections.abc import Hashable, Iterable, Iterator
 from functools import cache
 
-from trtlint.engine.expression import Expression
 from trtlint.engine.finding import Finding
 from trtlint.engine.rule import Rule
 from trtlint.engine.subjects import Subject
-from trtlint.engine.template import Template
-from trtlint.engine.truth import Truth
+from trtlint.language.expression import Expression
+from trtlint.language.template import Template
 from trtlint.model.graph import Node
-from trtlint.target import Target
+from trtlint.target.target import Target
+from trtlint.target.truth import Truth
 
 _COMPARED = re.compile(r"\btarget\.release\s*(?:<|<=|>|>=|==|!=)\s*\((\d+),\s*(\d+)\)")
 _TARGET = re.compile(r"\btarget\b(?:\.(\w+))?")

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from trtlint.engine.expression import Expression
-from trtlint.engine.pattern import Pattern
-from trtlint.facts import fact_class
+from trtlint.facts.kinds import fact_class
+from trtlint.language.expression import Expression
+from trtlint.language.pattern import Pattern
 from trtlint.model.graph import Value
-from trtlint.target import Target
+from trtlint.target.target import Target
 
 if TYPE_CHECKING:
     from trtlint.engine.rule import Rule

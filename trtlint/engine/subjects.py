@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from trtlint.engine.functions import FUNCTIONS
-from trtlint.engine.pattern import Match
 from trtlint.engine.rule import Rule
 from trtlint.engine.scope import field_names, required
-from trtlint.facts import Facts
 from trtlint.facts.base import Fact, Refusal, Step
+from trtlint.facts.facts import Facts
 from trtlint.knowledge.releases import Product
+from trtlint.language.functions import FUNCTIONS
+from trtlint.language.pattern import Match
 from trtlint.model.graph import Node
-from trtlint.target import Target
+from trtlint.target.target import Target
 
 _SEES_UNKNOWN = tuple(f"{name}(" for name, function in FUNCTIONS.items() if function.sees_unknown)
 

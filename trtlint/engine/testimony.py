@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from trtlint.engine.expression import Expression
 from trtlint.engine.finding import Standing
 from trtlint.engine.scope import field_names
 from trtlint.engine.subjects import Subject
 from trtlint.engine.witness import Shown, Verdict, Witness, Witnesses
-from trtlint.facts import Facts
 from trtlint.facts.base import Fact
-from trtlint.facts.layer import LayerFact
-from trtlint.facts.log_message import LogMessage
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_build.layer import LayerFact
+from trtlint.facts.of_build.log_message import LogMessage
+from trtlint.language.expression import Expression
 from trtlint.model.graph import Node
-from trtlint.target import Target
+from trtlint.target.target import Target
 
 _COMMON = frozenset({"model", "build", "constants"})
 _SHORT = 160
@@ -67,7 +67,7 @@ def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
 
 def judge(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) -> Verdict:
     """What the build says of one place; what confirms weighs more than what refutes."""
-    if facts.build is None:
+    if facts.record is None:
         return Verdict()
     standings: tuple[tuple[Standing, tuple[Witness, ...]], ...] = (
         ("confirmed", witnesses.confirm),

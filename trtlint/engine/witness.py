@@ -22,10 +22,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from trtlint.engine.expression import Expression
 from trtlint.engine.finding import Standing
 from trtlint.engine.frontmatter import FrontMatterError, Item
-from trtlint.engine.template import Template
+from trtlint.language.expression import Expression
+from trtlint.language.template import Template
 
 Kind = Literal["log", "layer", "layers", "build"]
 _FACTS: Mapping[Kind, str] = {

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
+from trtlint.files.problem import UnreadableError
 
-class ModelError(Exception):
-    """A file that cannot be linted, with the place in it where that shows.
 
-    ``offset`` is a byte offset in the file, ``node`` a node path; each None where it has no sense.
-    """
-
-    def __init__(self, message: str, *, offset: int | None = None, node: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.offset = offset
-        self.node = node
+class ModelError(UnreadableError):
+    """A model that cannot be linted."""

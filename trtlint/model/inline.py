@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import onnx
 
 from trtlint.model.errors import ModelError
-from trtlint.model.graph import bodies, text
+from trtlint.model.protos import bodies, text
 
 _MOST_NODES = 500_000
 _DEEPEST = 64

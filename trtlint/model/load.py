@@ -9,9 +9,10 @@ from pathlib import Path
 
 import onnx
 
-from trtlint.model.graph import Graph, text
+from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
+from trtlint.model.protos import text
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants

@@ -16,7 +16,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from trtlint.model.errors import ModelError
-from trtlint.model.graph import text
+from trtlint.model.protos import text
 from trtlint.model.reader import decode, read
 from trtlint.model.wire import LENGTH, Buffer, fields, record
 

@@ -15,7 +15,8 @@ from functools import lru_cache
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from trtlint.model.graph import Node, text
+from trtlint.model.graph import Node
+from trtlint.model.protos import text
 
 if TYPE_CHECKING:
     from trtlint.model.load import Model

@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from trtlint.model.folding import ma
-from trtlint.model.graph import Dimension, Node, Value
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import Dimension
 from trtlint.model.values import Constants
 
 Dimensions = tuple[Dimension, ...]

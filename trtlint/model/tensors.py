@@ -13,9 +13,9 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from trtlint import lfs
+from trtlint.files import lfs
 from trtlint.model.errors import ModelError
-from trtlint.model.graph import text
+from trtlint.model.protos import text
 from trtlint.model.wire import LENGTH, LONGEST_VARINT, fields
 
 LEFT = "\0"

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from trtlint.engine.finding import Finding, ModelReport, Report
+from trtlint.engine.targets import labels, merge, seen_for
 from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import hidden
 from trtlint.report.escape import clean
-from trtlint.report.targets import labels, merge, seen_for
 
 
 def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from typing import Any
 
-from trtlint.engine.finding import Problem
+from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
 from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from typing import Any
 
-from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Problem, Report, Row, Site, Suppression
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
+from trtlint.files.problem import Problem
 
 SCHEMA = "trtlint.report/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from xml.etree import ElementTree
 
-from trtlint.engine.finding import Finding, Problem
+from trtlint.engine.finding import Finding
+from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
 from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full, heading, within

@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Problem, Report, Site
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Site
+from trtlint.engine.targets import merge
+from trtlint.files.problem import Problem
 from trtlint.report.accepted import Accepted, gone_notes
-from trtlint.report.targets import merge
 
 
 @dataclass(frozen=True, slots=True)

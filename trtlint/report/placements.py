@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from trtlint.facts.placement import Placement
+from trtlint.facts.of_build.placement import Placement
 from trtlint.report.escape import clean
 
 _WIDEST = (40, 20, 56, 9, 44, 10)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from trtlint.engine.finding import Problem
+from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
 from trtlint.report.locations import Overview, Place, Spot
 from trtlint.report.wording import full

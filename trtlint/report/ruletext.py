@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from trtlint.engine.rule import Rule
-from trtlint.engine.versions import in_words
+from trtlint.knowledge.ranges import in_words
 from trtlint.knowledge.releases import PRODUCTS
 
 _SENTENCE = re.compile(r"(.+?[.:;])(\s|$)", re.DOTALL)

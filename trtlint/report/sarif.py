@@ -13,8 +13,9 @@ from typing import Any
 from urllib.parse import quote
 
 from trtlint import __version__
-from trtlint.engine.finding import Finding, Problem, Site
+from trtlint.engine.finding import Finding, Site
 from trtlint.engine.rule import EVIDENCE, Rule
+from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
 from trtlint.report.locations import Overview, Place, Spot
 from trtlint.report.provenance import provenance

@@ -9,12 +9,13 @@ from typing import TextIO
 
 from rich.text import Text
 
-from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Problem, Severity
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
+from trtlint.engine.targets import merge, span
+from trtlint.files.problem import Problem
 from trtlint.report.accepted import Accepted
 from trtlint.report.counts import by_severity, hidden, plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
-from trtlint.report.targets import merge, span
 from trtlint.report.terminal import console
 from trtlint.report.text import SEVERITY_STYLES
 

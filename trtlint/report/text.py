@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, TextIO
 from rich.cells import cell_len
 from rich.text import Text
 
-from trtlint.engine.finding import Finding, ModelReport, Problem, Report, Site
+from trtlint.engine.finding import Finding, ModelReport, Report, Site
+from trtlint.engine.targets import Seen, changes, labels, merge, seen_for, span
+from trtlint.files.problem import Problem
 from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import by_severity, either, hidden, plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 from trtlint.report.names import collapse
-from trtlint.report.targets import Seen, changes, labels, merge, seen_for, span
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,15 +11,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from trtlint.engine.finding import Problem, Severity
+from trtlint.engine.finding import Severity
 from trtlint.engine.rule import Concern
+from trtlint.engine.upgrade import CONCERNS, Listed, Step, Upgrade, product_name
+from trtlint.files.problem import Problem
 from trtlint.report.counts import hidden, plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 from trtlint.report.names import collapse
 from trtlint.report.terminal import console
 from trtlint.report.text import SEVERITY_STYLES
-from trtlint.upgrade import CONCERNS, Listed, Step, Upgrade, product_name
 
 _HEADINGS: dict[Concern, str] = {
     "graph": "In the graph",

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
-from trtlint.engine.finding import Problem
+from trtlint.engine.upgrade import Assessed, Listed, Step, Upgrade
+from trtlint.files.problem import Problem
 from trtlint.report.json import finding_data, problem_data
 from trtlint.report.json import schema as report_schema
-from trtlint.target import Target
-from trtlint.upgrade import Assessed, Listed, Step, Upgrade
+from trtlint.target.target import Target
 
 SCHEMA = "trtlint.upgrade/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trtlint.buildcommand import BuildCommand
+from trtlint.buildfiles.gathered import Gathered
 from trtlint.engine.finding import ModelReport
-from trtlint.evidence import Evidence
-from trtlint.exits import Exit
-from trtlint.target import Target
+from trtlint.runs.exits import Exit
+from trtlint.target.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Store:
 
     Attributes:
         entry: the file of the cache.
-        model: what the model was known by when the job was made, see :func:`trtlint.cache.stamp`.
+        model: what the model was known by when the job was made, see :func:`trtlint.runs.cache.stamp`.
     """
 
     entry: Path
@@ -61,7 +61,7 @@ class Job:
     rules: RuleSet
     command: BuildCommand | None = None
     require_lfs: bool = False
-    evidence: Evidence | None = None
+    gathered: Gathered | None = None
     store: Store | None = None
 
 

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trtlint import cache
-from trtlint.cache import Cache
-from trtlint.exits import Exit
+from trtlint.runs import cache
+from trtlint.runs.cache import Cache
+from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome
 from trtlint.runs.pools import Pool, Pools
 from trtlint.runs.worker import failed, finish, lint_job

@@ -6,13 +6,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from trtlint import api, cache, lfs
-from trtlint.commands.bugs import describe
-from trtlint.engine.finding import ModelReport, Problem
+from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import with_builtin
-from trtlint.exits import Exit
+from trtlint.files import lfs
+from trtlint.files.problem import Problem
+from trtlint.runs import cache
+from trtlint.runs.bugs import describe
+from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome, RuleSet
+from trtlint.runs.linting import lint_file
 
 _CHECKED: dict[RuleSet, tuple[Rule, ...]] = {}
 
@@ -60,7 +63,7 @@ def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
 
 
 def _lint(job: Job) -> Outcome:
-    reports = api.lint_file(job.path, job.targets, _rules(job.rules), job.command, job.evidence)
+    reports = lint_file(job.path, job.targets, _rules(job.rules), job.command, job.gathered)
     if job.store is not None:
         cache.keep(job.store, job.path, reports)
     return finish(job, reports)

@@ -1,0 +1,328 @@
+"""Layer information of every generation, and the names in it."""
+
+# ruff: noqa: E501 (lines of logs are quoted whole)
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trtlint.buildfiles.datatypes import data_type
+from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.files import read_build_file, read_layers
+from trtlint.buildfiles.layers import LayerInfo, LayerTensor, layers_from_json, parse_json
+from trtlint.buildfiles.names import LayerNames, NodeRange, layer_names, metadata_nodes
+from trtlint.buildfiles.oneline import parse_layer, parse_legacy
+
+DETAILED: dict[str, Any] = {
+    "Layers": [
+        {
+            "Name": "conv + relu",
+            "LayerType": "CaskConvolution",
+            "Inputs": [
+                {
+                    "Name": "x",
+                    "Location": "Device",
+                    "Dimensions": [1, 3, 8, 8],
+                    "Format/Datatype": "Row major linear FP32",
+                }
+            ],
+            "Outputs": [
+                {
+                    "Name": "y",
+                    "Dimensions": [-1, 8, 8, 8],
+                    "Format/Datatype": "Thirty-two wide channel vectorized row major Int8 format",
+                }
+            ],
+            "ParameterType": "Convolution",
+            "Weights": {"Type": "Int8", "Count": 216},
+            "Bias": {"Type": "Float", "Count": 8},
+            "Activation": "RELU",
+            "HasDynamicFilter": 1,
+            "HasDynamicBias": 0,
+            "TacticName": "kernel",
+            "TacticValue": "0x01",
+            "StreamId": 2,
+            "Metadata": "[ONNX Layer: conv]\u001f[ONNX Layer: relu]",
+        }
+    ],
+    "Bindings": ["x", "y"],
+}
+
+
+def test_detailed_with_bindings() -> None:
+    info = layers_from_json(DETAILED)
+    (layer,) = info.layers
+    assert (layer.name, layer.type, layer.weights, layer.weights_count, layer.bias) == (
+        "conv + relu",
+        "CaskConvolution",
+        "int8",
+        216,
+        "float32",
+    )
+    assert layer.inputs == (LayerTensor("x", (1, 3, 8, 8), "float32", "Row major linear FP32", "Device"),)
+    assert (layer.outputs[0].dims, layer.outputs[0].dtype) == ((-1, 8, 8, 8), "int8")
+    assert (layer.dynamic_filter, layer.dynamic_bias, layer.precision, layer.stream) == (
+        True,
+        False,
+        "int8",
+        2,
+    )
+    assert [tensor.name for tensor in info.tensors] == ["x", "y"]
+    assert layers_from_json(DETAILED["Layers"]).layers == info.layers
+    assert layers_from_json({"layers": DETAILED["Layers"]}).layers == info.layers
+
+
+def test_names_only() -> None:
+    info = layers_from_json({"Layers": ["a + b", "c [profile 1]"], "Bindings": ["x"]})
+    assert not info.detailed
+    assert [(layer.name, layer.profile, layer.precision) for layer in info.layers] == [
+        ("a + b", 0, None),
+        ("c [profile 1]", 1, None),
+    ]
+    assert layers_from_json(["a"]).layers[0].name == "a"
+
+
+def test_generation_with_io_tensors() -> None:
+    tensor = {
+        "Name": "x",
+        "Dimensions": [4],
+        "Strides": [1],
+        "Datatype": "Half",
+        "Format": "(Linear) Row major linear format",
+    }
+    info = layers_from_json(
+        {
+            "Layers": [
+                {
+                    "Name": "__myl_Add_myl0_0",
+                    "LayerType": "kgen",
+                    "Inputs": [tensor],
+                    "Constants": [tensor],
+                    "Outputs": [],
+                }
+            ],
+            "I/O Tensors": [
+                {
+                    "Name": "x",
+                    "IOMode": "Input",
+                    "DataType": "Half",
+                    "Dimensions": [-1],
+                    "ProfileInfo": [{"MinShape": [1], "OptShape": [4], "MaxShape": [8]}],
+                }
+            ],
+            "Engine Metadata": [{"Multi-Device": "Disabled"}],
+        }
+    )
+    assert info.layers[0].constants[0].dtype == "float16"
+    assert info.layers[0].inputs[0].format == "(Linear) Row major linear format"
+    (x,) = info.tensors
+    assert (x.is_input, x.dtype, x.dims, x.ranges) == (True, "float16", (-1,), (((1,), (4,), (8,)),))
+
+
+def test_one_line_of_every_generation() -> None:
+    layer = parse_layer(
+        "Name: _gemm_mha_v2_myl0_4, LayerType: kgen, Inputs: [ { Name: q, Dimensions: [8,16,16], Strides: [16,128,1], "
+        "StrideOrder: [1,2,0], Datatype: Half, Format: (Arbitrary) Format with stride order = [1,2,0] }, { Name: k, "
+        "Dimensions: [8,16,16], Strides: [16,1,128], StrideOrder: [1,0,2], Datatype: Half, Format: (Linear) Row major "
+        "linear format }], Constants: [ { Name: c, Dimensions: [], Strides: [], StrideOrder: [], Datatype: Float, Format: "
+        "(Linear) Row major linear format }], Outputs: [], TacticName: t, StreamId: 0, Metadata: [ONNX Layer: a][ONNX "
+        "Layer: b [Shuffle]]",
+        3,
+    )
+    assert layer
+    assert (layer.index, layer.type, layer.tactic, layer.stream) == (3, "kgen", "t", 0)
+    assert [(tensor.name, tensor.dims, tensor.dtype) for tensor in layer.inputs] == [
+        ("q", (8, 16, 16), "float16"),
+        ("k", (8, 16, 16), "float16"),
+    ]
+    assert layer.inputs[0].format == "(Arbitrary) Format with stride order = [1,2,0]"
+    assert (layer.constants[0].dims, layer.outputs) == ((), ())
+    assert metadata_nodes(layer.metadata) == ("a", "b [Shuffle]")
+    empty = parse_layer(
+        "Name: __mye1_0_myl0_0, LayerType: shape_call, Inputs: [], Outputs: [], TacticName: , StreamId: 0, Metadata:",
+        0,
+    )
+    assert empty
+    assert (empty.inputs, empty.tactic, empty.stream, empty.metadata) == ((), None, 0, None)
+    assert parse_layer("Name: nothing else", 0) is None
+
+
+def test_the_old_form() -> None:
+    layer = parse_legacy(
+        "Layer(CaskConvolution): layer1.conv + Relu_43, Tactic: 0x9d0f, 205 (Int8[1,64:32,56,56]), 191 (Int8[1,64:32,56,56])"
+        " -> 226 -> odd (Float[1,64,56,56])",
+        0,
+    )
+    assert layer
+    assert (layer.name, layer.type, layer.tactic_id) == ("layer1.conv + Relu_43", "CaskConvolution", "0x9d0f")
+    assert [(tensor.name, tensor.dims, tensor.dtype) for tensor in layer.inputs] == [
+        ("205", (1, 64, 56, 56), "int8"),
+        ("191", (1, 64, 56, 56), "int8"),
+    ]
+    assert [tensor.name for tensor in layer.outputs] == ["226 -> odd"]
+    station = parse_legacy("Layer(TrainStation): [trainStation1], Tactic: 0x0,  -> ", 0)
+    assert station
+    assert (station.inputs, station.outputs) == ((), ())
+    assert parse_legacy("Layer(x) no", 0) is None
+
+
+@pytest.mark.parametrize(
+    ("phrase", "name"),
+    [
+        ("Half", "float16"),
+        ("Row major linear FP32", "float32"),
+        ("Channel major FP16 format where channel % 8 == 0", "float16"),
+        ("Thirty-two wide channel vectorized row major Int8 format", "int8"),
+        ("BFloat16", "bfloat16"),
+        ("N/A due to dynamic shapes", None),
+        (None, None),
+    ],
+)
+def test_data_types(phrase: str | None, name: str | None) -> None:
+    assert data_type(phrase) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Conv_0 + Relu_1", LayerNames("nodes", ("Conv_0", "Relu_1"))),
+        ("q || k || v", LayerNames("nodes", ("q", "k", "v"))),
+        (
+            "conv1.weight + QuantizeLinear_8 + Conv_12",
+            LayerNames("nodes", ("conv1.weight", "QuantizeLinear_8", "Conv_12")),
+        ),
+        ("PWN(Sigmoid_1)", LayerNames("nodes", ("Sigmoid_1",))),
+        (
+            "Conv_1 + PWN(PWN(Sigmoid_2), Mul_3) + Add_4",
+            LayerNames("nodes", ("Conv_1", "Sigmoid_2", "Mul_3", "Add_4")),
+        ),
+        ("(Unnamed Layer* 12) [Shuffle]", LayerNames("nodes", ("(Unnamed Layer* 12) [Shuffle]",))),
+        (
+            "PWN((Unnamed Layer* 3) [Activation], a)",
+            LayerNames("nodes", ("(Unnamed Layer* 3) [Activation]", "a")),
+        ),
+        ("{ForeignNode[/a/Add.../b/Mul]}", LayerNames("island", (), (NodeRange(("/a/Add",), ("/b/Mul",)),))),
+        (
+            "{ForeignNode[(Unnamed Layer* 1247) [Shuffle].../t/Transpose_2 + /t/Reshape_4]}",
+            LayerNames(
+                "island",
+                (),
+                (NodeRange(("(Unnamed Layer* 1247) [Shuffle]",), ("/t/Transpose_2", "/t/Reshape_4")),),
+            ),
+        ),
+        ("{ForeignNode[only]}", LayerNames("island", (), (NodeRange(("only",), ("only",)),))),
+        ("a + {ForeignNode[b...c]} + d", LayerNames("island", ("a", "d"), (NodeRange(("b",), ("c",)),))),
+        (
+            "Reformatting CopyNode for Input Tensor 0 to Conv_0 + Relu_1",
+            LayerNames("reformat", ("Conv_0", "Relu_1")),
+        ),
+        ("Reformatting CopyNode for Output Tensor 1 to MaxPool_2", LayerNames("reformat", ("MaxPool_2",))),
+        ("Reformatting CopyNode for Network Input x", LayerNames("reformat", ("x",))),
+        (
+            "Reformatting CopyNode for Input Tensor 0 to {ForeignNode[a...b]}",
+            LayerNames("reformat", (), (NodeRange(("a",), ("b",)),)),
+        ),
+        ("node_conv2d [profile 1]", LayerNames("nodes", ("node_conv2d",), profile=1)),
+        ("node_linear [profile 1]_myl11_2", LayerNames("nodes", ("node_linear",), profile=1)),
+        (
+            "/v/MatMul+/k/MatMul+/q/MatMul_myl0_0",
+            LayerNames("nodes", ("/v/MatMul", "/k/MatMul", "/q/MatMul")),
+        ),
+        ("__myl_MaxrSubExpSum_myl5_4", LayerNames("internal")),
+        ("_gemm_mha_v2_myl0_4", LayerNames("internal")),
+        ("__mye260_0_myl5_0", LayerNames("internal")),
+        ("[trainStation1]", LayerNames("internal")),
+        ("x_clone_2", LayerNames("nodes", ("x",))),
+        ("Unbalanced (a + b", LayerNames("nodes", ("Unbalanced (a + b",))),
+        ("", LayerNames("internal")),
+    ],
+)
+def test_names(name: str, expected: LayerNames) -> None:
+    assert layer_names(name) == expected
+
+
+def test_metadata_decides() -> None:
+    both = "[ONNX Layer: /a/Mat[0]]\x1f[ONNX Layer: /b]\x1e[ONNX Layer: /a/Mat[0]]"
+    assert layer_names("__myl_X_myl0_0", both) == LayerNames("nodes", ("/a/Mat[0]", "/b"), exact=True)
+    assert layer_names("Conv_0", "") == LayerNames("nodes", ("Conv_0",))
+    assert layer_names("{ForeignNode[a...c]}", "[ONNX Layer: a][ONNX Layer: b]").nodes == ("a", "b")
+
+
+@given(st.text(alphabet="aPWN(){}[].,+| \x1e", max_size=200), st.text(max_size=100))
+def test_names_never_fail(name: str, metadata: str) -> None:
+    assert layer_names(name, metadata).kind in ("nodes", "island", "reformat", "internal")
+
+
+def test_long_and_deep_names_cost_little() -> None:
+    for text in (
+        "PWN(" * 200_000,
+        "(" * 200_000 + " + ",
+        "{ForeignNode[" * 100_000,
+        "a + " * 200_000,
+        "[ONNX Layer: " * 50_000,
+    ):
+        layer_names(text, text)
+
+
+def test_damaged_json_says_where(tmp_path: Path) -> None:
+    text = json.dumps(DETAILED, indent=1)
+    for end in range(0, len(text) - 1, 7):
+        with pytest.raises(BuildFileError):
+            layers_from_json(parse_json(text[:end].encode()))
+    with pytest.raises(BuildFileError) as cut:
+        parse_json(b'{"Layers": [\n"a",\n')
+    assert cut.value.line == 3
+    for bad in (b"[" * 500_000, b'{"a":' * 100_000, b"9" * 100_000, b"\xff\xfe\x00"):
+        path = tmp_path / "x.json"
+        path.write_bytes(b'{"Layers": [' + bad)
+        with pytest.raises(BuildFileError):
+            read_build_file(path)
+    for content in ("{}", "[]", '[{"a": 1}]', '{"Layers": 3}'):
+        path.write_text(content)
+        with pytest.raises(BuildFileError):
+            read_build_file(path)
+
+
+def test_control_characters_in_strings_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "layers.json"
+    path.write_bytes(b'{"Layers": [{"Name": "a", "Metadata": "[ONNX Layer: a]\x1e[ONNX Layer: b]"}]}')
+    assert metadata_nodes(read_layers(path).layers[0].metadata) == ("a", "b")
+
+
+def test_a_file_without_layers(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("[V] nothing\n")
+    with pytest.raises(BuildFileError, match="no engine layers"):
+        read_layers(path)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["Name", "Layers", "Inputs", "Dimensions", "Weights", "Type", "Metadata", "count"]
+            ),
+            inner,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(values)
+def test_any_json_is_layers_or_an_error(root: object) -> None:
+    try:
+        info = layers_from_json(root)
+    except BuildFileError:
+        return
+    assert isinstance(info, LayerInfo)
+    assert all(isinstance(layer.name, str) and layer.precision != "" for layer in info.layers)

@@ -1,0 +1,94 @@
+"""Which files a command line means, and files that Git LFS has not fetched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.test_precommit import POINTER
+from tests.workspace import Workspace
+from trtlint.files import lfs
+from trtlint.files.expand import expand
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with models in folders and other files among them."""
+    for name in (
+        *("a.onnx", "a.onnx.data", "b.ONNX", "[1].onnx", "deep/er/c.onnx", "deep/er/c.onnx_data"),
+        *("deep/notes.txt", "lonely.onnx.data", "odd.pb"),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("paths", "files"),
+    [
+        (["a.onnx", "./a.onnx"], ["a.onnx"]),
+        (["."], ["[1].onnx", "a.onnx", "b.ONNX", "deep/er/c.onnx"]),
+        (["*.onnx"], ["[1].onnx", "a.onnx"]),
+        (["**/*.onnx"], ["[1].onnx", "a.onnx", "deep/er/c.onnx"]),
+        (["deep/**"], ["deep/er/c.onnx"]),
+        (["*.pb"], ["odd.pb"]),
+        (["[1].onnx"], ["[1].onnx"]),
+        (["nothing/*.onnx"], ["nothing/*.onnx"]),
+        (["missing.onnx"], ["missing.onnx"]),
+        (["a.onnx.data"], ["a.onnx"]),
+        (["deep/er/c.onnx_data", "deep"], ["deep/er/c.onnx"]),
+        (["lonely.onnx.data"], ["lonely.onnx.data"]),
+        (["deep/notes.txt"], ["deep/notes.txt"]),
+    ],
+)
+def test_what_paths_mean(paths: list[str], files: list[str], folder: Path) -> None:
+    assert [path.as_posix() for path in expand(paths)] == files
+
+
+def test_absolute_globs(folder: Path) -> None:
+    assert list(expand([f"{folder}/deep/*/*.onnx"])) == [folder / "deep" / "er" / "c.onnx"]
+
+
+@pytest.mark.parametrize(
+    ("content", "pointer"),
+    [(POINTER, True), ("", False), ("version https://example.org", False), (POINTER + "x" * 1024, False)],
+)
+def test_pointers(content: str, pointer: bool, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text(content)
+    assert lfs.is_pointer(tmp_path / "file") is pointer
+    assert not lfs.is_pointer(tmp_path)
+    assert not lfs.is_pointer(tmp_path / "missing")
+
+
+def test_a_pointer_is_skipped(work: Workspace) -> None:
+    (work.path / "p.onnx").write_text(POINTER)
+    assert work.run("p.onnx") == 0
+    assert work.out == f"note: p.onnx: skipped: {lfs.POINTER}\n"
+    assert work.run("p.onnx", "models/b.onnx") == 0
+    assert "no findings in 1 model" in work.out
+    (model, _) = work.report("p.onnx", "models/b.onnx")["models"]
+    assert (model["errors"], model["notes"]) == ([], [f"skipped: {lfs.POINTER}"])
+
+
+def test_a_pointer_is_an_error_where_models_are_required(
+    work: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (work.path / "p.onnx").write_text(POINTER)
+    assert work.run("p.onnx", "models/a.onnx", "--require-lfs") == 3
+    out = capsys.readouterr().out
+    assert f"p.onnx: {lfs.POINTER}" in out
+    assert "error[XYZ901]" in out
+
+
+def test_a_pointer_keeps_its_place_in_the_baseline(work: Workspace) -> None:
+    work.run("models/a.onnx", "--write-baseline", "known.json")
+    before = (work.path / "known.json").read_text()
+    whole = (work.path / "models" / "a.onnx").read_bytes()
+    (work.path / "models" / "a.onnx").write_text(POINTER)
+    assert work.run("models/a.onnx", "--baseline", "known.json", "--update-baseline") == 0
+    assert (work.path / "known.json").read_text() == before
+    (work.path / "models" / "a.onnx").write_bytes(whole)
+    assert work.run("models/a.onnx", "--baseline", "known.json") == 0

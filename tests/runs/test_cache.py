@@ -1,0 +1,294 @@
+"""Results of earlier runs: when they count, when they do not, and what damage does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.workspace import Workspace
+from trtlint.runs import cache, worker
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are really linted, as they are."""
+    names: list[str] = []
+    lint_file = worker.lint_file
+
+    def spy(path: Path, *rest: object) -> object:
+        names.append(path.name)
+        return lint_file(path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(worker, "lint_file", spy)
+    return names
+
+
+def entries(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*/*.json"))
+
+
+def test_a_second_run_lints_nothing_and_says_the_same(work: Workspace, linted: list[str]) -> None:
+    first = work.report("models")
+    assert linted == ["a.onnx", "b.onnx"]
+    assert work.report("models") == first
+    assert linted == ["a.onnx", "b.onnx"]
+    assert [finding["rule"] for finding in first["models"][0]["findings"]] == ["XYZ901", "XYZ902"]
+
+
+def test_a_copy_is_known_by_its_content_and_reported_under_its_own_name(
+    work: Workspace, linted: list[str]
+) -> None:
+    work.run("models/a.onnx")
+    work.copy("models/a.onnx", "elsewhere/c.onnx")
+    assert work.model("elsewhere/c.onnx")["path"] == "elsewhere/c.onnx"
+    assert linted == ["a.onnx"]
+
+
+def change_model(work: Workspace) -> None:
+    work.save("models/a.onnx", [("Relu", "blocks.0")])
+
+
+def change_rule(work: Workspace) -> None:
+    file = work.path / "house" / "XYZ901-house-relu.md"
+    file.write_text(file.read_text().replace("is here", "was here"))
+
+
+@pytest.mark.parametrize(
+    ("change", "options"),
+    [
+        (change_model, []),
+        (change_rule, []),
+        (lambda _: None, ["--trt", "10.8"]),
+        (lambda _: None, ["--trt", "10.7", "--fp16"]),
+        (lambda _: None, ["--trt", "10.7", "--gpu", "L4"]),
+        (lambda _: None, ["--trt", "10.7", "--build", "trtexec --onnx=a.onnx --fp16"]),
+        (lambda _: None, ["--trt", "10.7", "--select", "XYZ901"]),
+    ],
+    ids=["model", "rule", "version", "flag", "gpu", "command", "rules"],
+)
+def test_what_a_result_depends_on(
+    change: Callable[[Workspace], None], options: list[str], work: Workspace, linted: list[str]
+) -> None:
+    work.run("models/a.onnx", "--trt", "10.7")
+    work.run("models/a.onnx", "--trt", "10.7")
+    assert linted == ["a.onnx"]
+    change(work)
+    work.run("models/a.onnx", *(options or ["--trt", "10.7"]))
+    assert linted == ["a.onnx", "a.onnx"]
+
+
+def test_what_is_decided_after_linting_is_not_kept(work: Workspace, linted: list[str]) -> None:
+    assert work.run("models/a.onnx") == 1
+    work.toml(
+        "trtlint.toml",
+        """
+        [severity]
+        XYZ901 = "note"
+        [[suppress]]
+        rule = "XYZ902"
+        reason = "measured"
+        """,
+    )
+    model = work.model("models/a.onnx")
+    assert [(found["rule"], found["severity"]) for found in model["findings"]] == [("XYZ901", "note")]
+    assert linted == ["a.onnx"]
+
+
+def test_a_newer_trtlint_starts_anew(
+    work: Workspace, linted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.run("models/a.onnx")
+    monkeypatch.setattr("trtlint.__version__", "99.0")
+    cache._program.cache_clear()
+    work.run("models/a.onnx")
+    cache._program.cache_clear()
+    assert linted == ["a.onnx", "a.onnx"]
+
+
+def external(folder: Path, value: float) -> Path:
+    """A model whose only weight lies in a file beside it."""
+    weight = onnx.numpy_helper.from_array(np.full((64, 64), value, np.float32), "w")
+    node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"], name="/head/MatMul")
+    ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1, 64]) for name in "xy"]
+    graph = onnx.helper.make_graph([node], "g", ends[:1], ends[1:], [weight])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    folder.mkdir(exist_ok=True)
+    file = folder / "e.onnx"
+    onnx.save(model, file, save_as_external_data=True, location="e.onnx.data", size_threshold=0)
+    return file
+
+
+def test_external_data_are_watched(work: Workspace, linted: list[str]) -> None:
+    file = external(work.path / "external", 1.0)
+    for _ in range(2):
+        work.run("external/e.onnx")
+    assert linted == ["e.onnx"]
+    data = file.with_name("e.onnx.data")
+    before = data.read_bytes()
+    data.write_bytes(np.full((64, 64), 2.0, np.float32).tobytes())
+    work.run("external/e.onnx")
+    assert linted == ["e.onnx"] * 2
+    data.unlink()
+    assert "missing" in work.model("external/e.onnx")["notes"][0]
+    assert linted == ["e.onnx"] * 3
+    data.write_bytes(before)
+    assert work.model("external/e.onnx")["notes"] == []
+    assert linted == ["e.onnx"] * 4
+
+
+def test_large_files_are_not_read_but_known_by_their_status(
+    work: Workspace, linted: list[str], monkeypatch: pytest.MonkeyPatch, cache_folder: Path
+) -> None:
+    monkeypatch.setattr(cache, "LARGE", 16)
+    work.run("models/a.onnx")
+    assert entries(cache_folder) == []  # too fresh: it could change again within the same tick of the clock
+    monkeypatch.setattr(cache, "_UNSETTLED", -1)
+    work.run("models/a.onnx")
+    work.run("models/a.onnx")
+    assert linted == ["a.onnx"] * 2
+    os.utime(work.path / "models" / "a.onnx", (1, 1))
+    work.run("models/a.onnx")
+    work.copy("models/a.onnx", "c.onnx")
+    work.run("c.onnx")
+    assert linted == ["a.onnx"] * 3 + ["c.onnx"]
+
+
+def test_a_model_that_changes_meanwhile_is_not_kept(
+    work: Workspace, monkeypatch: pytest.MonkeyPatch, cache_folder: Path
+) -> None:
+    lint_file = worker.lint_file
+
+    def late(path: Path, *rest: object) -> object:
+        reports = lint_file(path, *rest)  # type: ignore[arg-type]
+        change_model(work)
+        return reports
+
+    monkeypatch.setattr(worker, "lint_file", late)
+    work.run("models/a.onnx")
+    assert entries(cache_folder) == []
+
+
+def test_files_that_cannot_be_linted_are_tried_again(
+    work: Workspace, linted: list[str], cache_folder: Path
+) -> None:
+    (work.path / "broken.onnx").write_bytes(b"\x08\x08")
+    for _ in range(2):
+        assert work.run("broken.onnx") == 3
+    assert linted == ["broken.onnx"] * 2
+    assert entries(cache_folder) == []
+
+
+def truncated(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flipped(data: bytes) -> bytes:
+    return data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]
+
+
+def forged(data: bytes) -> bytes:
+    """Whole, with its checksum, but not what was kept."""
+    other = json.dumps([[], [["", 7]]]).encode()
+    return cache._digest(other).encode() + b"\n" + other
+
+
+@pytest.mark.parametrize("damage", [truncated, flipped, forged, lambda _: b"", lambda _: b"\n\x80\x04K\x01."])
+def test_damage_is_repaired(
+    damage: Callable[[bytes], bytes], work: Workspace, linted: list[str], cache_folder: Path
+) -> None:
+    first = work.report("models/a.onnx")
+    (entry,) = entries(cache_folder)
+    whole = entry.read_bytes()
+    entry.write_bytes(damage(whole))
+    assert work.report("models/a.onnx") == first
+    assert linted == ["a.onnx"] * 2
+    assert entry.read_bytes() == whole
+
+
+def test_a_folder_that_cannot_be_used_only_costs_time(
+    work: Workspace, linted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work.path / "file").write_text("no folder")
+    for _ in range(2):
+        assert work.run("models/a.onnx", "--cache-dir", "file") == 1
+    assert linted == ["a.onnx"] * 2
+    assert (work.path / "file").read_text() == "no folder"
+
+
+def test_options(work: Workspace, linted: list[str], cache_folder: Path) -> None:
+    work.run("models/a.onnx", "--no-cache")
+    assert not cache_folder.exists()
+    for _ in range(2):
+        work.run("models/a.onnx", "--cache-dir", "mine")
+    assert linted == ["a.onnx"] * 2
+    assert not cache_folder.exists()
+    assert (work.path / "mine" / ".gitignore").read_text() == "*\n"
+    assert (work.path / "mine" / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d17278")
+
+
+def test_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configuration = tmp_path / "project" / "trtlint.toml"
+    monkeypatch.delenv("TRTLINT_CACHE_DIR")
+    assert cache.folder(configuration) == tmp_path / "project" / ".trtlint_cache"
+    if os.name != "nt":
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+        assert cache.folder(None) == tmp_path / "xdg" / "trtlint"
+        monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+        assert cache.folder(None) == Path("~/.cache/trtlint").expanduser()
+    monkeypatch.setenv("TRTLINT_CACHE_DIR", str(tmp_path / "named"))
+    assert cache.folder(configuration) == tmp_path / "named"
+
+
+def test_it_does_not_grow_for_ever(
+    work: Workspace, monkeypatch: pytest.MonkeyPatch, cache_folder: Path
+) -> None:
+    work.run("models")
+    old, new = entries(cache_folder)
+    long_ago = time.time() - 31 * 24 * 3600
+    os.utime(old, (long_ago, long_ago))
+    cache.Cache(cache_folder).sweep()
+    assert entries(cache_folder) == [old, new]  # looked through a moment ago
+    os.utime(cache_folder / "CACHEDIR.TAG", (long_ago, long_ago))
+    cache.Cache(cache_folder).sweep()
+    assert entries(cache_folder) == [new]
+    os.utime(cache_folder / "CACHEDIR.TAG", (long_ago, long_ago))
+    monkeypatch.setattr(cache, "_MOST_BYTES", 10)
+    cache.Cache(cache_folder).sweep()
+    assert entries(cache_folder) == []
+
+
+def test_what_is_used_stays(work: Workspace, cache_folder: Path) -> None:
+    work.run("models/a.onnx")
+    (entry,) = entries(cache_folder)
+    long_ago = time.time() - 29 * 24 * 3600
+    os.utime(entry, (long_ago, long_ago))
+    work.run("models/a.onnx")
+    assert time.time() - entry.stat().st_mtime < 3600
+
+
+def test_runs_at_the_same_time_agree(tmp_path: Path) -> None:
+    models = REPOSITORY / "tests" / "data" / "models"
+    command = [sys.executable, "-m", "trtlint", str(models), "--trt", "10.7", "--format", "json"]
+    command += ["--cache-dir", str(tmp_path / "one"), "--isolated"]
+    runs = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=REPOSITORY)
+        for _ in range(2)
+    ]
+    outputs = [run.communicate() for run in runs]
+    assert [error for _, error in outputs] == [b"", b""]
+    assert outputs[0][0] == outputs[1][0]
+    assert len(entries(tmp_path / "one")) == len(list(models.glob("*.onnx")))
+    assert not list(tmp_path.glob("one/*/.*.tmp"))
+    again = subprocess.run(command, capture_output=True, cwd=REPOSITORY, check=False)
+    assert again.stdout == outputs[0][0]

@@ -1,0 +1,234 @@
+"""Many files: in several processes, on a cluster, with fatal ones among them, and a progress bar."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests import crashing
+from tests.workspace import Workspace
+from trtlint.engine.rulebook import load_rules
+from trtlint.runs import pools, progress
+from trtlint.runs.exits import Exit
+from trtlint.runs.job import Job, Outcome
+from trtlint.runs.run import Runner
+from trtlint.runs.worker import describe_rules
+from trtlint.target.target import Target
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+MODELS = REPOSITORY / "tests" / "data" / "models"
+HOUSE = ["--rules", "house", "--select", "XYZ"]
+
+
+def test_processes_find_what_one_finds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from trtlint.cli import run
+
+    monkeypatch.chdir(MODELS.parent)
+    arguments = ["models", "missing.onnx", "--trt", "10.6..10.8", "--gpu", "L4", "--isolated", "--no-cache"]
+    outputs = []
+    for workers in ("1", "2"):
+        assert run([*arguments, "--format", "json", "--jobs", workers]) == 3
+        outputs.append(capsys.readouterr())
+    assert outputs[0] == outputs[1]
+    paths = dict.fromkeys(model["path"] for model in json.loads(outputs[0].out)["models"])
+    assert list(paths) == [*sorted(f"models/{file.name}" for file in MODELS.glob("*.onnx")), "missing.onnx"]
+
+
+def test_processes_fill_the_cache(work: Workspace, cache_folder: Path) -> None:
+    for number in range(4):
+        work.copy("models/a.onnx", f"models/c{number}.onnx")
+    first = work.report("models", *HOUSE, "-j", "2")
+    assert len(first["models"]) == 6
+    assert len(list(cache_folder.glob("*/*.json"))) == 2
+    assert work.report("models", *HOUSE, "-j", "0") == first
+
+
+def jobs(work: Workspace, *names: str) -> list[tuple[Job, None]]:
+    rules = describe_rules((str(work.path / "house"),), load_rules([work.path / "house"]))
+    targets = (Target(version="10.7"), Target(version="10.8"))
+    found = []
+    for name in names:
+        work.copy("models/a.onnx", f"{name}.onnx")
+        found.append((Job(work.path / f"{name}.onnx", f"{name}.onnx", targets, rules), None))
+    return found
+
+
+def message(outcome: Outcome) -> str:
+    (text,) = {str(problem) for report in outcome.reports for problem in report.errors}
+    return text
+
+
+def test_no_file_hides_the_findings_of_another(work: Workspace) -> None:
+    names = ["slow", "one", "killed", "two", "bug", "three", "memory", "four", "five", "six"]
+    found = dict(zip(names, Runner(crashing.pools, 2).outcomes(jobs(work, *names)), strict=True))
+    for name, outcome in found.items():
+        assert [report.path for report in outcome.reports] == [f"{name}.onnx"] * 2
+        assert [report.target for report in outcome.reports] == ["TensorRT 10.7", "TensorRT 10.8"]
+    fatal = {"killed", "bug", "memory"}
+    assert all(len(found[name].reports[1].findings) == 2 for name in names if name not in fatal)
+    assert {name: found[name].exit for name in names if found[name].exit} == {
+        "killed": Exit.UNREADABLE,
+        "bug": Exit.BUG,
+        "memory": Exit.UNREADABLE,
+    }
+    assert "process that linted this file died" in message(found["killed"])
+    assert "a bug in trtlint: ZeroDivisionError: of mine" in message(found["bug"])
+    assert "not enough memory" in message(found["memory"])
+
+
+def test_other_rules_are_not_used(work: Workspace) -> None:
+    (entry,) = jobs(work, "one")
+    file = work.path / "house" / "XYZ901-house-relu.md"
+    file.write_text(file.read_text().replace("is here", "was here"))
+    (outcome,) = Runner(pools.processes, 2).outcomes([entry])
+    assert outcome.exit == Exit.USAGE
+    assert "rule files changed" in message(outcome)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_ctrl_c_ends_it(work: Workspace) -> None:
+    for number in range(30):
+        work.copy("models/a.onnx", f"models/c{number}.onnx")
+    command = [sys.executable, "-m", "trtlint", "models", "-j", "2", "--no-cache", *HOUSE]
+    run = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    assert run.stdout is not None
+    run.stdout.readline()
+    os.killpg(run.pid, signal.SIGINT)
+    start = time.monotonic()
+    run.communicate(timeout=60)
+    assert run.returncode in (130, 1)  # it may have been done
+    assert time.monotonic() - start < 30
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Dask cluster of one process, with another current folder."""
+    distributed = pytest.importorskip("distributed")
+    patch = pytest.MonkeyPatch()
+    patch.chdir(tmp_path_factory.mktemp("cluster"))
+    patch.setenv("PYTHONPATH", str(REPOSITORY))
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None
+    ) as started:
+        yield started.scheduler_address.replace("tcp://", pools.SCHEME)
+    patch.undo()
+
+
+def test_a_dask_cluster_finds_what_one_finds(cluster: str, work: Workspace, cache_folder: Path) -> None:
+    (work.path / "models" / "broken.onnx").write_bytes(b"\x00")
+    arguments = ["models", *HOUSE, "--format", "json"]
+    assert work.run(*arguments, "--no-cache") == 3
+    here = work.capsys.readouterr().out
+    for _ in range(2):
+        assert work.run(*arguments, "--executor", cluster) == 3
+        assert work.capsys.readouterr().out == here
+    assert len(list(cache_folder.glob("*/*.json"))) == 2
+    assert [finding["rule"] for finding in json.loads(here)["models"][0]["findings"]] == ["XYZ901", "XYZ902"]
+
+
+@pytest.mark.parametrize(
+    ("versions", "reason"),
+    [
+        ({}, "no workers"),
+        ({"tcp://w:1": "0.0.1"}, "the worker tcp://w:1 has trtlint 0.0.1, not"),
+        ({"tcp://w:1": ModuleNotFoundError("No module named 'trtlint'")}, "cannot run trtlint: No module"),
+    ],
+)
+def test_clusters_that_would_find_something_else(
+    versions: dict[str, object],
+    reason: str,
+    work: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class Client:
+        def __init__(self, address: str, timeout: float) -> None:
+            assert (address, timeout > 0) == ("tcp://host:8786", True)
+
+        def __enter__(self) -> Client:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def run(self, function: Any, on_error: str) -> dict[str, object]:
+            return versions
+
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
+    assert work.run("models", "--executor", "dask://host:8786") == 2
+    error = capsys.readouterr().err
+    assert reason in error
+    assert error.count("\n") == 1
+
+
+def test_executors_that_cannot_be_used(
+    work: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert work.run("models", "--executor", "spark://host:1") == 2
+    assert "dask://HOST:PORT" in capsys.readouterr().err
+    monkeypatch.setattr(pools, "_SECONDS_TO_CONNECT", 1)
+    assert work.run("models", "--executor", "dask://127.0.0.1:1") == 2
+    assert "dask://127.0.0.1:1 cannot be reached" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert work.run("models", "--executor", "dask://host:1") == 2
+    assert "pip install 'trtlint[dask]'" in capsys.readouterr().err
+
+
+def test_a_system_without_pools(
+    work: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("no semaphores")
+
+    monkeypatch.setattr("concurrent.futures.ProcessPoolExecutor", refuse)
+    assert work.run("models", "-j", "2") == 2
+    assert "use -j 1: no semaphores" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["stderr", "both"])
+def test_a_bar_for_who_waits(both: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    error, out = Terminal(), Terminal() if both else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", error)
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(progress, "_INTERVAL", 0)
+    monkeypatch.setenv("TERM", "xterm")
+    for item in progress.watched(range(3), 3):
+        if both and item:
+            # The bar is off the terminal while somebody else may write there.
+            assert error.getvalue().rstrip().endswith("\x1b[2K")
+        print(item)
+    assert out.getvalue() == "0\n1\n2\n"
+    assert "linting" in error.getvalue()
+    assert "3/3" in error.getvalue()
+
+
+@pytest.mark.parametrize(("stream", "total"), [(io.StringIO(), 3), (Terminal(), 1)], ids=["file", "one"])
+def test_no_bar(stream: io.StringIO, total: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    assert list(progress.watched(range(3), total)) == [0, 1, 2]
+    assert stream.getvalue() == ""

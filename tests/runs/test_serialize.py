@@ -1,0 +1,72 @@
+"""Dataclasses as JSON data and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from typing import Any, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trtlint.engine.finding import ModelReport
+from trtlint.runs import serialize as plain
+
+# Shares and times are numbers; what is no number equals nothing, itself included.
+st.register_type_strategy(float, st.floats(allow_nan=False))
+REPORTS = st.from_type(ModelReport)
+
+
+@given(REPORTS)
+def test_a_report_comes_back_as_it_was(report: ModelReport) -> None:
+    text = json.dumps(plain.dump(report, ModelReport))
+    assert plain.load(json.loads(text), ModelReport) == report
+
+
+def test_frames_of_a_source_come_back_although_they_do_not_count_for_equality() -> None:
+    from trtlint.model.origin import Frame, Source
+
+    source = Source("a.py", 3, frames=(Frame("/home/u/a.py", 3, "f", "x = 1"),))
+    assert plain.load(plain.dump(source, Source), Source).frames == source.frames
+
+
+@dataclass(frozen=True)
+class Small:
+    name: str
+    count: int
+    parts: tuple[str, ...] = ()
+    note: str | None = None
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        {},
+        "text",
+        [],
+        ["a"],
+        ["a", "1", [], None],
+        ["a", True, [], None],
+        [1, 1, [], None],
+        ["a", 1, "bc", None],
+        ["a", 1, [1], None],
+        ["a", 1, [], 2],
+        ["a", 1, [], None, None],
+    ],
+)
+def test_other_data_are_refused(data: Any) -> None:
+    assert plain.load(["a", 1, ["b"], None], Small) == Small("a", 1, ("b",))
+    with pytest.raises(ValueError, match="unexpected"):
+        plain.load(data, Small)
+
+
+def test_what_has_no_plain_form_is_an_error_of_the_programmer() -> None:
+    @dataclass(frozen=True)
+    class Odd:
+        value: dict[str, int]
+
+    assert [field.name for field in fields(Odd)] == list(get_type_hints(Odd))
+    with pytest.raises(TypeError, match="not plain data"):
+        plain.dump(Odd({}), Odd)

@@ -1,0 +1,123 @@
+"""Every import goes down: a room of the house knows only lower ones."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from tests.conftest import REPOSITORY
+
+ROOMS = (
+    "files", "knowledge", "model", "buildfiles", "buildcommand", "target", "language", "trials", "facts",
+    "engine", "policy", "fixes", "report", "runs", "commands",
+)  # fmt: skip
+"""From the lowest to the highest; docs/development/rooms.md says what each is for."""
+TOP = {"api", "cli", "__main__", "__init__"}
+"""The modules above all rooms."""
+LONGEST = 400
+
+
+def imports(module: str, source: str) -> Iterator[tuple[str, bool]]:
+    """What a module imports of the project, lazily too, and whether it is only for the checker of types."""
+    tree = ast.parse(source)
+    typing = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for part in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{module}: relative imports hide where they go"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from ((name, id(node) in typing) for name in names if name.partition(".")[0] == "trtlint")
+
+
+def room_of(module: str) -> str:
+    """The room that a module lies in, empty for those above all rooms."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in ROOMS else ""
+
+
+def arrows_up(module: str, source: str) -> list[str]:
+    """The imports of a module that do not go to its own room or a lower one."""
+    order = {name: index for index, name in enumerate((*ROOMS, ""))}
+    own = order[room_of(module)]
+    return [
+        f"{module} -> {name}"
+        for name, _ in imports(module, source)
+        if name != "trtlint.__version__" and order[room_of(name)] > own
+    ]
+
+
+def modules() -> dict[str, str]:
+    """Every module of the project with its source."""
+    found = {}
+    for file in sorted((REPOSITORY / "trtlint").rglob("*.py")):
+        parts = file.relative_to(REPOSITORY).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
+        found[name] = file.read_text(encoding="utf-8")
+    return found
+
+
+def test_there_are_no_rooms_but_these() -> None:
+    folders = {
+        file.name
+        for file in (REPOSITORY / "trtlint").iterdir()
+        if file.is_dir() and any(file.rglob("*.py")) and file.name != "rules"
+    }
+    assert folders <= set(ROOMS)
+    flat = {file.stem for file in (REPOSITORY / "trtlint").glob("*.py")}
+    assert flat == TOP
+
+
+def test_every_import_goes_down() -> None:
+    assert [arrow for module, source in modules().items() for arrow in arrows_up(module, source)] == []
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "from trtlint.engine.finding import Finding",
+        "import trtlint.report.text",
+        "def later():\n    from trtlint.commands import lint",
+        "from trtlint import api",
+    ],
+)
+def test_a_planted_import_is_found(planted: str) -> None:
+    assert arrows_up("trtlint.facts.base", planted)
+
+
+def test_no_modules_import_each_other() -> None:
+    sources = modules()
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    for module, source in sources.items():
+        for name, only_types in imports(module, source):
+            imported = name if name in sources else name.rpartition(".")[0]
+            if imported in sources and imported not in ("trtlint", module) and not only_types:
+                graph.add_edge(module, imported)
+    assert list(nx.simple_cycles(graph)) == []
+
+
+def test_no_module_is_long() -> None:
+    long = [module for module, source in modules().items() if len(source.splitlines()) > LONGEST]
+    assert long == []
+
+
+def test_the_engine_knows_no_operators() -> None:
+    import onnx.defs
+
+    operators = {schema.name for schema in onnx.defs.get_all_schemas_with_history()}
+    for folder in ("engine", "policy", "report"):
+        for file in sorted(Path(REPOSITORY, "trtlint", folder).rglob("*.py")):
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+            assert not {text for text in texts if isinstance(text, str)} & operators, file

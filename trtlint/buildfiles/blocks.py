@@ -1,0 +1,172 @@
+"""The candidate lines of a block, found with vectors: see :mod:`trtlint.buildfiles.scan`.
+
+The first 14 bytes of each quiet message are hashed into a table of the beginnings that matter. A false hit
+costs a look at the line; nothing is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from trtlint.buildfiles.patterns import KEY
+
+LONG = KEY + 8
+"""Bytes of a message that are hashed for a literal of at least that many; shorter ones by ``KEY`` bytes."""
+
+_SURE = LONG + 8  # bytes that are compared before a line is counted unseen
+_BATCH = 1 << 14
+_FACTOR, _SECOND = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+_LOW = (1 << 8 * KEY) - 1
+_Words = np.ndarray[Any, np.dtype[np.uint64]]
+_Batch = tuple[Iterable[int], list[bytes], Iterable[int]]
+
+
+def _word(text: bytes) -> int:
+    return int.from_bytes(text[:8].ljust(8, b"\0"), "little")
+
+
+def _words(*texts: bytes) -> tuple[np.uint64, ...]:
+    return tuple(np.uint64(_word(text)) for text in texts)
+
+
+# [MM/DD/YYYY-HH:MM:SS] [V] [TRT] message: bytes 20 to 27, then _MARK
+_SAMPLE = _words(b"] [V] [T", b"] [I] [T")
+# [MM/DD/YYYY-HH:MM:SS] [TRT] [V] message: _MARK, then bytes 24 to 31
+_PYTHON = _words(b"RT] [V] ", b"RT] [I] ")
+_MARK = np.uint64(_word(b"] [TRT] "))
+_SHORT = _words(b"[V] ", b"[X] ")
+_HALF = np.uint64(0xFFFFFFFF)
+_SHIFT = np.uint64(48)
+
+
+def _slot(text: bytes) -> int:
+    """The place in the table of a message that begins so, from its first 14 bytes."""
+    mixed = (_word(text[:KEY]) & _LOW) * _FACTOR + _word(text[KEY:]) * _SECOND
+    return (mixed & (1 << 64) - 1) >> 48
+
+
+class BlockFilter:
+    """Finds the lines whose message begins with one of ``literals``, and all lines of other shapes.
+
+    ``shapes`` are the tools whose prefixes were seen.
+    """
+
+    def __init__(self, literals: Iterable[bytes]) -> None:
+        self.shapes: set[str] = set()
+        self._brief = np.zeros(1 << 16, dtype=np.bool_)
+        self._long = np.zeros(1 << 16, dtype=np.uint8)
+        self._literals: list[bytes] = [b""]
+        for literal in sorted(set(literals)):
+            if len(literal) < LONG:
+                self._brief[_slot(literal[:KEY])] = True
+            elif not self._long[_slot(literal[:LONG])] and len(self._literals) < 255:
+                self._long[_slot(literal[:LONG])] = len(self._literals)
+                self._literals.append(literal)
+        self._only_count = np.zeros(256, dtype=np.bool_)
+        self._context = np.zeros(256, dtype=np.bool_)
+        self._counts = np.zeros(256, dtype=np.int64)
+        padded = [literal.ljust(_SURE, b"\0") for literal in self._literals]
+        self._first = np.array([_word(text) for text in padded], dtype=np.uint64)
+        self._second = np.array([_word(text[KEY:]) for text in padded], dtype=np.uint64)
+        self._third = np.array([_word(text[LONG:]) for text in padded], dtype=np.uint64)
+        used = [max(0, min(8, len(literal) - LONG)) for literal in self._literals]
+        self._third_mask = np.array([(1 << 8 * count) - 1 for count in used], dtype=np.uint64)
+
+    def enough(self, literal: bytes, context: bool) -> None:
+        """Only count lines that begin so from now on, where they can be told by their first bytes alone."""
+        if LONG <= len(literal) <= _SURE and literal in self._literals:
+            self._only_count[self._literals.index(literal)] = True
+            self._context[self._literals.index(literal)] = context
+
+    def counts(self) -> dict[bytes, int]:
+        """How many lines were only counted, by their literal."""
+        return {
+            text: int(self._counts[index]) for index, text in enumerate(self._literals) if self._counts[index]
+        }
+
+    def lines(self, data: bytes, begin: int, end: int, number: int) -> tuple[int, int, Iterator[_Batch]]:
+        """How many lines were taken, where the rest of the block begins, and the candidates among them."""
+        view = np.frombuffer(data, np.uint8)
+        ends = np.flatnonzero(view[begin:end] == 10)
+        if len(ends) > (end - begin) >> 4:
+            return 0, begin, iter(())  # mostly line ends: program output, and vectors of it are large
+        ends += begin
+        starts = np.empty_like(ends)
+        starts[0] = begin
+        np.add(ends[:-1], 1, out=starts[1:])
+        # Near the end of the data eight bytes cannot be taken everywhere; those lines are left over.
+        taken = int(np.searchsorted(starts, len(data) - 64))
+        if not taken:
+            return 0, begin, iter(())
+        ends, starts = ends[:taken], starts[:taken]
+        words: _Words = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
+        offset = self._offsets(view, words, starts, ends)
+        picked = self._pick(words, starts + offset, offset == 0)
+
+        def batches() -> Iterator[_Batch]:
+            for lower in range(0, len(picked), _BATCH):
+                part = picked[lower : lower + _BATCH]
+                spans = zip(starts[part].tolist(), ends[part].tolist(), strict=True)
+                found = [data[start:stop] for start, stop in spans]
+                yield (part + (number + 1)).tolist(), found, offset[part].tolist()
+
+        return taken, int(ends[-1]) + 1, batches()
+
+    def _offsets(self, view: np.ndarray[Any, Any], words: _Words, starts: Any, ends: Any) -> Any:
+        """Where the message of each line begins in it; 0 without one of the usual quiet prefixes."""
+        middle, after = words[starts + 20], words[starts + 24]
+        marked = (middle == _SAMPLE[0]) | (middle == _SAMPLE[1])
+        marked &= after == _MARK
+        python = middle == _MARK
+        if python.any():
+            python &= (after == _PYTHON[0]) | (after == _PYTHON[1])
+            dated = marked | python
+        else:
+            dated = marked
+        dated &= ends - starts >= 32
+        dated &= view[starts] == ord("[")
+        offset = dated * 32
+        rest = np.flatnonzero(~dated)
+        head = words[starts[rest]] & _HALF
+        plain = (head == _SHORT[0]) | (head == _SHORT[1])
+        offset[rest[plain]] = 4
+        if "python" not in self.shapes and (python & dated).any():
+            self.shapes.add("python")
+        if "logger" not in self.shapes and (plain.any() or np.greater(dated, python).any()):
+            self.shapes.add("logger")
+        return offset
+
+    def _pick(self, words: _Words, at: Any, other: Any) -> Any:
+        """The indices of the lines to hand on; counts those that are only counted."""
+        key = words[at]
+        key &= np.uint64(_LOW)
+        key *= np.uint64(_FACTOR)
+        wanted = self._brief[(key >> _SHIFT).view(np.int64)]
+        rest = words[at + KEY]
+        rest *= np.uint64(_SECOND)
+        key += rest
+        key >>= _SHIFT
+        kind = self._long[key.view(np.int64)]
+        kind[other] = 0
+        wanted |= kind > 0
+        wanted |= other
+        picked = np.flatnonzero(wanted)
+        kind = kind[picked]
+        quiet = self._only_count[kind]
+        if not quiet.any():
+            return picked
+        place = at[picked]
+        quiet &= words[place] == self._first[kind]
+        quiet &= words[place + KEY] == self._second[kind]
+        quiet &= (words[place + LONG] & self._third_mask[kind]) == self._third[kind]
+        context = self._context[kind]
+        counted = quiet & ~context
+        # What the build was at is wanted for the next line that is handed on, so the last in a row is kept.
+        row = (quiet & context)[~counted]
+        row &= np.append(row[1:], False)
+        counted[np.flatnonzero(~counted)[row]] = True
+        self._counts += np.bincount(kind[counted], minlength=256)
+        return picked[~counted]

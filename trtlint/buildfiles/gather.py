@@ -1,0 +1,64 @@
+"""Read what builds left behind, and put together what is of one build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.gathered import Gathered
+from trtlint.buildfiles.record import FileRead, Role, read_file, together
+from trtlint.files.problem import Problem
+
+
+def of_model(model: Path, files: Iterable[tuple[str, Role]]) -> Gathered:
+    """What there is of the build of one model."""
+    read, problems = _read(files)
+    try:
+        record = together(read) if read else None
+    except BuildFileError as error:
+        record, problems = None, [*problems, _problem(error)]
+    return Gathered(model, record, tuple(problems))
+
+
+def by_itself(files: Iterable[tuple[str, Role]]) -> list[Gathered]:
+    """What there is in files without a model: of one build, or of one build each.
+
+    They are of one build unless two are of one kind, such as two logs.
+    """
+    listed = list(files)
+    read, problems = _read(listed)
+    found: list[Gathered] = []
+    try:
+        if read:
+            found.append(Gathered(Path(read[0].path), together(read), alone=True))
+    except BuildFileError:
+        found = [Gathered(Path(file.path), together([file]), alone=True) for file in read]
+    found += [Gathered(Path(problem.path), None, (problem,), alone=True) for problem in problems]
+    order = {path: index for index, (path, _) in enumerate(reversed(listed))}
+    return sorted(found, key=lambda gathered: -order.get(str(gathered.path), 0))
+
+
+def _read(files: Iterable[tuple[str, Role]]) -> tuple[list[FileRead], list[Problem]]:
+    read, problems = [], []
+    for path, role in files:
+        found = _try(path, role)
+        if isinstance(found, FileRead):
+            read.append(found)
+        else:
+            problems.append(found)
+    return read, problems
+
+
+def _try(path: str, role: Role) -> FileRead | Problem:
+    try:
+        return read_file(path, role)
+    except BuildFileError as error:
+        return _problem(error, path)
+
+
+def _problem(error: BuildFileError, path: str = "") -> Problem:
+    if path:
+        return Problem(path, error.message.removeprefix(f"{path}: "), error.offset)
+    name, _, message = error.message.partition(": ")
+    return Problem(name, message, error.offset)

@@ -1,0 +1,179 @@
+"""Which layers of an engine an ONNX node became, and which nodes are in a layer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from trtlint.buildfiles.layers import Layer, LayerInfo
+from trtlint.buildfiles.names import LayerNames, NodeRange, layer_names, metadata_nodes
+from trtlint.buildfiles.records import Log
+from trtlint.model.graph import Graph, Node
+from trtlint.model.operators import REARRANGING
+from trtlint.model.protos import text
+
+_ISLANDS = 500
+"""Islands that are expanded through the graph; each costs a walk through what lies around it."""
+
+
+class NodeNames:
+    """Finds the nodes of a graph by the names that TensorRT prints."""
+
+    def __init__(self, graph: Graph, log: Log | None = None) -> None:
+        self.graph = graph
+        self._named: dict[str, list[Node]] = defaultdict(list)
+        for node in graph.nodes:
+            name = text(node.proto.name)
+            for key in {name, node.path} - {""}:
+                self._named[key].append(node)
+            if not name and node.outputs:
+                # What the parser calls a node without a name:
+                # https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp
+                self._named[f"node_of_{node.output.name}"].append(node)
+        if log is not None:
+            for record in log.records.get("register_layer", ()):
+                layer, owner = record.groups.get("layer", ""), record.groups.get("node", "")
+                if owner and layer not in self._named:
+                    self._named[layer] = self._named.get(owner, [])
+
+    def find(self, name: str) -> Node | None:
+        """The one node of this name; None where none has it, or several do."""
+        found = self._named.get(name) or ()
+        return found[0] if len(found) == 1 else None
+
+    def computing(self, tensor: str) -> Node | None:
+        """The one node that computes a tensor of this name."""
+        found = {value.producer for value in self.graph.values.get(tensor, ())} - {None}
+        return found.pop() if len(found) == 1 else None
+
+    def reading(self, tensor: str) -> tuple[Node, ...]:
+        """The nodes that read a tensor of this name, in graph order."""
+        found = {user for value in self.graph.values.get(tensor, ()) for user, _ in value.uses}
+        return tuple(sorted(found, key=lambda node: node.index))
+
+    def all(self, names: Iterable[str]) -> tuple[Node, ...]:
+        """The nodes that have these names, without repeats, in their order."""
+        found = (self.find(name) for name in names)
+        return tuple(dict.fromkeys(node for node in found if node is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """The two directions between the layers of an engine and the nodes of a graph.
+
+    Attributes:
+        nodes: by a layer's index, the nodes that it computes, in graph order.
+        beside: by a reformat's index, the nodes that it is in front of or behind.
+        layers: by node, the layers that compute it, in engine order; reformats are not among them.
+        absorbed: by layout operator without a layer of its own, the layers that read its result, else
+            those that compute its input: they walk through memory in another order instead.
+    """
+
+    nodes: Mapping[int, tuple[Node, ...]]
+    beside: Mapping[int, tuple[Node, ...]]
+    layers: Mapping[Node, tuple[Layer, ...]]
+    absorbed: Mapping[Node, tuple[Layer, ...]]
+
+    def placed(self, node: Node) -> tuple[Layer, ...]:
+        """The layers that compute a node or have absorbed it; none if the engine does not tell."""
+        return self.layers.get(node) or self.absorbed.get(node, ())
+
+
+def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
+    """Join the layers of an engine to the nodes of the graph that it was built from.
+
+    The metadata of a layer decides; otherwise its name is taken apart.  An island of which only the
+    ends are named holds the nodes between them, apart from those that another layer names.  A layer
+    that names nothing is joined by the tensors that it writes, where these have ONNX names.  What
+    cannot be told stays without nodes.
+    """
+    members = island_members(log)
+    taken = [layer_names(layer.name, layer.metadata) for layer in info.layers]
+    nodes: dict[int, tuple[Node, ...]] = {}
+    beside: dict[int, tuple[Node, ...]] = {}
+    claimed: set[Node] = set()
+    for layer, found in zip(info.layers, taken, strict=True):
+        own = names.all(found.nodes)
+        if found.kind == "reformat":
+            beside[layer.index] = own
+        elif not found.ranges or layer.name in members:
+            own = (*own, *names.all(members.get(layer.name, ())))
+            nodes[layer.index] = own or _by_tensors(layer, names)
+            claimed.update(own)
+    islands = [(layer, found) for layer, found in zip(info.layers, taken, strict=True) if found.ranges]
+    for layer, found in islands[:_ISLANDS]:
+        if layer.index not in nodes and found.kind != "reformat":
+            nodes[layer.index] = _island(found, names, claimed)
+    layers: dict[Node, list[Layer]] = defaultdict(list)
+    for layer in info.layers:
+        inside = tuple(sorted(dict.fromkeys(nodes.get(layer.index, ())), key=lambda node: node.index))
+        nodes[layer.index] = inside
+        for node in inside:
+            layers[node].append(layer)
+    joined = {node: tuple(found) for node, found in layers.items()}
+    return Join(nodes, beside, joined, _absorbed(names.graph, joined) if info.detailed else {})
+
+
+def _absorbed(graph: Graph, joined: Mapping[Node, tuple[Layer, ...]]) -> dict[Node, tuple[Layer, ...]]:
+    found: dict[Node, tuple[Layer, ...]] = {}
+    for node in reversed(graph.nodes):
+        if node.op in REARRANGING and node not in joined:
+            readers = [user for value in node.outputs for user, _ in value.uses]
+            layers = (layer for user in readers for layer in joined.get(user) or found.get(user, ()))
+            found[node] = tuple({layer.index: layer for layer in layers}.values())
+    for node in graph.nodes:
+        if node in found and not found[node]:
+            value = node.input(0)
+            producer = None if value is None else value.producer
+            if producer is not None:
+                found[node] = joined.get(producer) or found.get(producer, ())
+    return {node: layers for node, layers in found.items() if layers}
+
+
+def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
+    """The nodes on a path between the two ends of an island, the ends included, in graph order.
+
+    An end can be a stored tensor; then the nodes that read it are the end.  Where the graph has one
+    end only, that end alone is known.
+    """
+    first, last = _end(range_.first, names), _end(range_.last, names)
+    if not first or not last:
+        return tuple(dict.fromkeys((*first, *last)))
+    import networkx
+
+    graph = names.graph.nx
+    behind = set(first).union(*(networkx.descendants(graph, node) for node in first))
+    ahead = set(last).union(*(networkx.ancestors(graph, node) for node in last))
+    between = (behind & ahead) | set(first) | set(last)
+    return tuple(sorted(between, key=lambda node: node.index))
+
+
+def _end(parts: Sequence[str], names: NodeNames) -> tuple[Node, ...]:
+    found = names.all(parts)
+    return found or tuple(dict.fromkeys(node for part in parts for node in names.reading(part)))
+
+
+def _island(found: LayerNames, names: NodeNames, claimed: set[Node]) -> tuple[Node, ...]:
+    ends = {
+        node for range_ in found.ranges for part in (range_.first, range_.last) for node in names.all(part)
+    }
+    inside = [node for range_ in found.ranges for node in island_nodes(range_, names)]
+    return tuple(node for node in (*names.all(found.nodes), *inside) if node in ends or node not in claimed)
+
+
+def island_members(log: Log | None) -> Mapping[str, tuple[str, ...]]:
+    """The nodes of islands that the log lists."""
+    if log is None:
+        return {}
+    return {
+        record.groups["layer"]: listed
+        for record in log.records.get("island", ())
+        if (listed := metadata_nodes(record.groups.get("metadata")))
+    }
+
+
+def _by_tensors(layer: Layer, names: NodeNames) -> tuple[Node, ...]:
+    """The nodes that compute the tensors that a layer writes, by the names of the tensors."""
+    found = (names.computing(tensor.name) for tensor in layer.outputs)
+    return tuple(dict.fromkeys(node for node in found if node is not None))

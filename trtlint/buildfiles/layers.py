@@ -1,0 +1,256 @@
+"""Engine layers, in every form in which TensorRT has written them.
+
+JSON of ``IEngineInspector`` and ``trtexec --exportLayerInfo`` (names only; ``Bindings`` with
+``Format/Datatype``; ``I/O Tensors`` with ``Datatype`` and ``Format``), and the same as one line a layer in a
+verbose log (``Name: .., LayerType: ..``) or in the older form (``Layer(Type): name, Tactic: .., in -> out``).
+Schema: https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html; its
+readers: https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trtlint.buildfiles.datatypes import data_type
+from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.names import without_profile
+
+LARGEST_JSON = 256 << 20
+"""Bytes of a JSON file that is read; a layer file of 100,000 detailed layers is below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTensor:
+    """An input or output of an engine layer.
+
+    ``dims`` are elements, -1 where dynamic, None where not printed; ``dtype`` is a NumPy-style name
+    (``float16``, ``int8``, ``float8`` ...) or None; ``format`` is the layout as printed.
+    """
+
+    name: str
+    dims: tuple[int, ...] | None = None
+    dtype: str | None = None
+    format: str | None = None
+    location: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer of an engine; None means that this form of file does not say it.
+
+    ``index`` is its place in the engine, from 0 and per file; ``profile`` the optimisation profile it is for.
+    ``constants`` are tensors fixed in the engine. ``tactic`` is the kernel's name, ``tactic_id`` its number.
+    ``weights`` is the type that the weights are kept in. ``dynamic_filter`` is whether the weights reach the
+    kernel as a tensor at run time. ``origin`` is why a reformat is there (``REFORMAT``, ``QDQ``).
+    """
+
+    index: int
+    name: str
+    type: str | None = None
+    inputs: tuple[LayerTensor, ...] = ()
+    outputs: tuple[LayerTensor, ...] = ()
+    constants: tuple[LayerTensor, ...] = ()
+    tactic: str | None = None
+    tactic_id: str | None = None
+    metadata: str | None = None
+    stream: int | None = None
+    parameters: str | None = None
+    origin: str | None = None
+    weights: str | None = None
+    weights_count: int | None = None
+    bias: str | None = None
+    activation: str | None = None
+    dynamic_filter: bool | None = None
+    dynamic_bias: bool | None = None
+    profile: int = 0
+
+    @property
+    def precision(self) -> str | None:
+        """The type that the layer works in: of its weights where it has any, else of its first input or
+        output that is a number format and not an index; None where the file does not tell."""
+        if self.weights:
+            return self.weights
+        types = [tensor.dtype for tensor in (*self.inputs, *self.outputs) if tensor.dtype]
+        numbers = [name for name in types if name not in ("int32", "int64", "bool", "uint8")]
+        return next(iter(numbers or types), None)
+
+    @property
+    def is_reformat(self) -> bool:
+        """Whether the layer only copies a tensor into another layout or type."""
+        return self.type == "Reformat" or self.name.startswith("Reformatting CopyNode")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineTensor:
+    """An input or output of the engine; ``ranges`` are (min, opt, max) shapes, one a profile."""
+
+    name: str
+    is_input: bool | None = None
+    dtype: str | None = None
+    dims: tuple[int, ...] | None = None
+    ranges: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LayerInfo:
+    """The layers of one engine. ``detailed`` is False where the file holds nothing but names."""
+
+    layers: tuple[Layer, ...]
+    tensors: tuple[EngineTensor, ...] = ()
+    detailed: bool = True
+
+
+def load_json(path: Path) -> Any:
+    """Parse a JSON file as TensorRT writes it, with control characters in strings.
+
+    Raises:
+        BuildFileError: with the line, if the file is too large, cut, too deeply nested or not JSON.
+    """
+    try:
+        size = path.stat().st_size
+        if size > LARGEST_JSON:
+            raise BuildFileError(f"{size >> 20} MiB of JSON; at most {LARGEST_JSON >> 20} MiB are read")
+        return parse_json(path.read_bytes())
+    except OSError as error:
+        raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def parse_json(data: bytes) -> Any:
+    """:func:`load_json` of bytes."""
+    text = data.decode("utf-8-sig", "replace")
+    try:
+        # strict=False: metadata of TensorRT 8.6 to 10 holds U+001E and U+001F as they are.
+        return json.loads(text, strict=False)
+    except json.JSONDecodeError as error:
+        raise BuildFileError(f"not JSON, or cut: {error.msg}", offset=error.pos, line=error.lineno) from error
+    except RecursionError as error:
+        raise BuildFileError("JSON nested too deeply", line=1) from error
+    except ValueError as error:
+        raise BuildFileError(f"not JSON: {error}", line=1) from error
+
+
+def is_layer_json(root: object) -> bool:
+    """Whether a JSON value is layer information rather than a profile or a timing file."""
+    if isinstance(root, dict):
+        return any(key in root for key in ("Layers", "layers", "LayerInfo"))
+    if not isinstance(root, list) or not root:
+        return False
+    first = root[0]
+    return isinstance(first, str) or (isinstance(first, dict) and ("LayerType" in first or "Name" in first))
+
+
+def layers_from_json(root: object) -> LayerInfo:
+    """Layer information from a parsed JSON value of any generation.
+
+    Raises:
+        BuildFileError: if there is no list of layers in it.
+    """
+    items: object = root
+    tensors: list[EngineTensor] = []
+    if isinstance(root, dict):
+        items = next((root[key] for key in ("Layers", "layers", "LayerInfo") if key in root), None)
+        tensors += [EngineTensor(item) for item in _list(root.get("Bindings")) if isinstance(item, str)]
+        tensors += [_engine_tensor(item) for item in _list(root.get("I/O Tensors")) if isinstance(item, dict)]
+    if not isinstance(items, list):
+        raise BuildFileError("no list of layers in this JSON", line=1)
+    layers = tuple(
+        _layer(index, item) if isinstance(item, dict) else _named(index, str(item))
+        for index, item in enumerate(items)
+    )
+    return LayerInfo(layers, tuple(tensors), not all(isinstance(item, str) for item in items))
+
+
+def _named(index: int, name: str) -> Layer:
+    return Layer(index, name, profile=without_profile(name)[1])
+
+
+def _layer(index: int, item: dict[str, Any]) -> Layer:
+    name = _text(item.get("Name")) or ""
+    weights, bias = item.get("Weights"), item.get("Bias")
+    return Layer(
+        index,
+        name,
+        _text(item.get("LayerType")),
+        _tensors(item.get("Inputs")),
+        _tensors(item.get("Outputs")),
+        _tensors(item.get("Constants")),
+        tactic=_text(item.get("TacticName")) or None,
+        tactic_id=_text(item.get("TacticValue")) or None,
+        metadata=_text(item.get("Metadata")) or None,
+        stream=_integer(item.get("StreamId")),
+        parameters=_text(item.get("ParameterType")),
+        origin=_text(item.get("Origin")),
+        weights=data_type(_text(_get(weights, "Type"))),
+        weights_count=_integer(_get(weights, "Count")),
+        bias=data_type(_text(_get(bias, "Type"))),
+        activation=_text(item.get("Activation")),
+        dynamic_filter=_flag(item.get("HasDynamicFilter")),
+        dynamic_bias=_flag(item.get("HasDynamicBias")),
+        profile=without_profile(name)[1],
+    )
+
+
+def _tensors(items: object) -> tuple[LayerTensor, ...]:
+    return tuple(_tensor(item) for item in _list(items) if isinstance(item, dict))
+
+
+def _tensor(item: dict[str, Any]) -> LayerTensor:
+    both = _text(item.get("Format/Datatype"))
+    return LayerTensor(
+        _text(item.get("Name")) or "",
+        _dims(item.get("Dimensions")),
+        data_type(_text(item.get("Datatype")) or both),
+        _text(item.get("Format")) or both,
+        _text(item.get("Location")),
+    )
+
+
+def _engine_tensor(item: dict[str, Any]) -> EngineTensor:
+    mode = _text(item.get("IOMode"))
+    ranges = []
+    for profile in _list(item.get("ProfileInfo")):
+        shapes = [_dims(_get(profile, key)) for key in ("MinShape", "OptShape", "MaxShape")]
+        if shapes[0] is not None and shapes[1] is not None and shapes[2] is not None:
+            ranges.append((shapes[0], shapes[1], shapes[2]))
+    return EngineTensor(
+        _text(item.get("Name")) or "",
+        mode.lower() == "input" if mode else None,
+        data_type(_text(item.get("DataType"))),
+        _dims(item.get("Dimensions")),
+        tuple(ranges),
+    )
+
+
+def _get(item: object, key: str) -> object:
+    return item.get(key) if isinstance(item, dict) else None
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: object) -> str | None:
+    return (
+        value
+        if isinstance(value, str)
+        else None
+        if value is None or isinstance(value, (dict, list))
+        else str(value)
+    )
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _flag(value: object) -> bool | None:
+    return bool(value) if isinstance(value, (int, bool)) else None
+
+
+def _dims(value: object) -> tuple[int, ...] | None:
+    if not isinstance(value, list) or not all(isinstance(size, int) for size in value):
+        return None
+    return tuple(value)

@@ -1,0 +1,340 @@
+"""Read a build log in one pass: records, settings, engine layers and profile tables.
+
+Memory does not grow with the log: of each pattern a bounded number of records is kept and the rest counted,
+messages are cut, and dumps and tables are kept up to a limit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import MappingProxyType
+from typing import BinaryIO, cast
+
+from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.oneline import DumpReader
+from trtlint.buildfiles.patterns import KEY, groups, table
+from trtlint.buildfiles.prefix import Prefix, embedded, parse_prefix, without_tail
+from trtlint.buildfiles.profile import Profile, TableReader
+from trtlint.buildfiles.records import LayerDump, Log, Record, Severity
+from trtlint.buildfiles.scan import Scanner
+from trtlint.buildfiles.settings import Collector
+from trtlint.buildfiles.stream import Source, decoded, opened
+
+MESSAGE = 4000
+"""Characters of a message that a record keeps."""
+
+_ROOM = 8_000_000  # characters in all records; the list of nodes of one island can be a few hundred thousand
+_CONTINUED = 60  # lines after the first that belong to a message
+_OTHERS = 400  # records of warnings and errors that no pattern knows
+_DUMPS, _LAYERS, _TABLES, _ROWS = 16, 50_000, 16, 50_000
+_OPTIONS = 1000  # option lines
+_HEADINGS = (b"Layers:", b"Engine Layer Information:")
+_DATED = 32  # [MM/DD/YYYY-HH:MM:SS] [V] [TRT] message, or [TRT] [V]: where the message begins
+_TOOL_SPEAKS = b"] [I] "  # [MM/DD/YYYY-HH:MM:SS] [I] message: trtexec of itself
+_CONFIGURATION = b"Building engine with configuration"  # Polygraphy's table, on the lines after it
+_BEGINNINGS = frozenset(bytes([letter]) for letter in b"[&0123456789CDEFILVW")  # of prefixes and headings
+_ON_ONE_LINE = 8
+_SECTIONS = ("Options ===", "Device Information ===", "Performance summary ===", "Trace Averages")
+_TAIL = 200_000  # bytes of a line that become text: an island names all its nodes on one line
+
+
+def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -> Log:
+    """Read a log: a path, ``-`` for standard input, or a binary stream; plain or gzip.
+
+    ``vectorised`` forces the block filter on or off; by default it serves logs above a megabyte. What is read
+    is the same either way.
+
+    Raises:
+        BuildFileError: if the source cannot be read. A log that is cut or damaged is read as far as it goes.
+    """
+    with opened(source) as raw:
+        reader = LogReader(raw, vectorised=vectorised)
+        for _ in reader:
+            pass
+        return reader.log()
+
+
+class LogReader:
+    """An iterator over the records of a log, in order; :meth:`log` is the whole after (or during) that."""
+
+    def __init__(self, raw: Source, *, vectorised: bool | None = None) -> None:
+        self._table = table()
+        self._quiet_table = self._table.quiet
+        try:
+            self._source = decoded(raw)
+        except (OSError, ValueError) as error:
+            raise BuildFileError(f"cannot read the log: {error}") from error
+        literals = [literal for found in self._table.quiet.values() for literal, _, _ in found]
+        self._scanner = Scanner(self._source, (*literals, *_HEADINGS), vectorised=vectorised)
+        self._collector = Collector()
+        self._records: dict[str, list[Record]] = {}
+        self._counts: Counter[str] = Counter()
+        self._severities: Counter[str] = Counter()
+        self._options: dict[str, dict[str, str]] = {}
+        self._option_lines = 0
+        self._section: str | None = None
+        self._dump: DumpReader | None = None
+        self._dump_line = 0  # the last line that belongs to the dump, 0 outside of one
+        self._dumps: list[LayerDump] = []
+        self._layers = 0
+        self._table_reader: TableReader | None = None
+        self._profiles: list[Profile] = []
+        self._rows = 0
+        self._context: bytes = b""
+        self._context_at = 0
+        self._enough: dict[bytes, str] = {}  # beginnings of lines that are only counted, and their pattern
+        # The message that may still go on: its first line, prefix, text so far and last line.
+        self._open: list[str] = []
+        self._open_line = 0
+        self._open_last = 0
+        self._open_prefix: Prefix | None = None
+        self._open_context: str | None = None
+        self._ready: list[Record] = []
+        self._room = _ROOM
+
+    def __iter__(self) -> Iterator[Record]:
+        try:
+            for batch in self._scanner:
+                for number, line, offset in zip(*batch):  # noqa: B905 (repeat() has no end)
+                    if offset:
+                        self._quiet(number, line, offset)
+                    else:
+                        self._line(number, line)
+                if self._ready:
+                    yield from self._ready
+                    self._ready.clear()
+        except OSError as error:
+            raise BuildFileError(f"cannot read the log: {error}", line=self._scanner.lines + 1) from error
+        self._close()
+        self._end_dump()
+        self._end_table()
+        yield from self._ready
+        self._ready.clear()
+
+    def log(self) -> Log:
+        """Everything read so far."""
+        note = getattr(self._source, "note", None)
+        counts = Counter(self._counts)
+        for literal, count in self._scanner.counts().items():
+            counts[self._enough[literal]] += count
+        return Log(
+            self._scanner.lines,
+            self._scanner.size,
+            self._collector.settings(self._scanner.shapes),
+            MappingProxyType({name: tuple(found) for name, found in self._records.items()}),
+            MappingProxyType(dict(counts)),
+            MappingProxyType(dict(self._severities)),
+            MappingProxyType({name: MappingProxyType(dict(found)) for name, found in self._options.items()}),
+            tuple(self._dumps),
+            tuple(self._profiles),
+            (note,) if note else (),
+        )
+
+    # One line
+
+    def _line(self, number: int, line: bytes) -> None:
+        if line[:1] not in _BEGINNINGS and not self._dump_line and not self._open and b"] [" not in line:
+            return  # program output
+        if line.startswith(_TOOL_SPEAKS, 20) and line[:1] == b"[" and not line.startswith(b"[TRT] ", 26):
+            self._scanner.shapes.add("logger")
+            self._tool_line(number, line, 26)
+            return
+        # Two writers can leave several messages on one line; more than a few are no log.
+        for _ in range(_ON_ONE_LINE):
+            prefix = parse_prefix(line)
+            if prefix is None:
+                second = embedded(line, 1)
+                if second < 0:
+                    self._unprefixed(number, line)
+                    return
+            else:
+                self._scanner.shapes.add(prefix.tool)
+                if prefix.severity in ("V", "I"):
+                    if prefix.severity == "V" or prefix.library:
+                        self._quiet(number, line, prefix.start, prefix.severity)
+                    elif line.startswith(_CONFIGURATION, prefix.start):
+                        self._begin(number, line, prefix)
+                    else:
+                        self._tool_line(number, line, prefix.start)
+                    return
+                second = embedded(line, prefix.start)
+                self._begin(number, line[:second] if second >= 0 else line, prefix)
+                if second < 0:
+                    return
+            line = line[second:]
+
+    def _tool_line(self, number: int, line: bytes, start: int) -> None:
+        """One line of a tool of itself: options, the device, a profile."""
+        if self._open:
+            self._close()
+        if self._dump_line:
+            self._end_dump()
+        key = line[start : start + KEY]
+        if line.startswith(_HEADINGS, start):
+            self._begin_dump(number)
+        elif (
+            self._table_reader
+            or key in self._quiet_table
+            or key.startswith(b"=== ")
+            or (self._section and self._option_lines < _OPTIONS)
+        ):
+            self._information(number, _text(line[start:]))
+
+    def _unprefixed(self, number: int, line: bytes) -> None:
+        if line.startswith((b"&&&& ", b"CompilationSettings(")):
+            self._close()
+            self._quiet(number, line, 0, "")
+        elif self._dump_line and number == self._dump_line + 1 and self._dumped(line):
+            self._dump_line = number
+        elif line.startswith(b"Layers:"):
+            self._close()
+            self._begin_dump(number)
+        elif self._open and number <= self._open_last + 1 and len(self._open) <= _CONTINUED:
+            self._open.append(_text(line)[:MESSAGE])
+            self._open_last = number
+
+    def _dumped(self, line: bytes) -> bool:
+        """Give a line to the dump that is open; False if the dump ended before it."""
+        if self._dump is None:
+            return line.startswith((b"Name: ", b"Layer("))
+        text = _text(line)
+        if not self._dump.wants(text):
+            self._end_dump()
+            return False
+        if self._layers + len(self._dump.layers) < _LAYERS:
+            self._dump.feed(text)
+        return True
+
+    def _quiet(self, number: int, line: bytes, offset: int, letter: str = "V") -> None:
+        """A message of which only the beginning decides; it has no continuation that matters."""
+        counts = self._counts
+        for literal, pattern, alone in self._quiet_table.get(line[offset : offset + KEY], ()):
+            if not line.startswith(literal, offset):
+                continue
+            if pattern.context:
+                self._context, self._context_at = line, offset + len(literal)
+            if alone and counts[pattern.name] >= pattern.keep:
+                counts[pattern.name] += 1
+                if literal not in self._enough:
+                    self._enough[literal] = pattern.name
+                    self._scanner.enough(literal, context=pattern.context)
+                return
+            text = _text(line[offset:])
+            found = pattern.compiled.search(text)
+            if found:
+                if offset == _DATED:
+                    letter = chr(line[23] if line[22:25] in (b"[V]", b"[I]") else line[29])
+                severity = cast("Severity | None", letter or None)
+                self._keep(pattern.name, pattern.keep, number, severity, text, groups(found))
+                return
+        if line.startswith(_HEADINGS, offset):
+            self._close()
+            self._begin_dump(number)
+
+    # Messages of several lines
+
+    def _begin(self, number: int, line: bytes, prefix: Prefix) -> None:
+        if self._open:
+            self._close()
+        if self._dump_line:
+            self._end_dump()
+        if prefix.severity != "I":
+            self._severities[prefix.severity] += 1
+        message = without_tail(line[prefix.start :]) if prefix.tool == "onnxruntime" else line[prefix.start :]
+        if message.startswith(_HEADINGS):
+            self._begin_dump(number)
+            return
+        self._open = [_text(message)]
+        self._open_line = self._open_last = number
+        self._open_prefix = prefix
+        # Taken now: by the time the message is known to be whole, the build may be elsewhere.
+        self._open_context = _text(self._context[self._context_at : self._context_at + 2000]) or None
+
+    def _close(self) -> None:
+        if not self._open or self._open_prefix is None:
+            return
+        lines, self._open = self._open, []
+        severity = cast("Severity", self._open_prefix.severity)
+        message = lines[0] if len(lines) == 1 else "\n".join(lines).rstrip()
+        if severity == "I":
+            self._collector.configuration(message, self._open_line)
+            return
+        known = self._table.loud(message)
+        for pattern, found in known:
+            self._keep(pattern.name, pattern.keep, self._open_line, severity, message, found)
+        if not known:
+            self._keep("other", _OTHERS, self._open_line, severity, message, {})
+
+    def _information(self, number: int, first: str) -> None:
+        """One line of what a tool says of itself."""
+        if self._table_reader:
+            self._table_reader.feed(first)
+            if self._table_reader.done:
+                self._end_table()
+            return
+        if first.startswith("=== "):
+            if len(self._profiles) < _TABLES and self._rows < _ROWS:
+                self._table_reader = TableReader.begin(first, number)
+            self._section = first.strip("= ") if first.endswith(_SECTIONS) else None
+            return
+        for literal, pattern, alone in self._quiet_table.get(first[:KEY].encode(errors="replace")[:KEY], ()):
+            if not first.startswith(literal.decode()):
+                continue
+            if alone and self._counts[pattern.name] >= pattern.keep:
+                self._counts[pattern.name] += 1
+                return
+            found = pattern.compiled.search(first)
+            if found:
+                self._keep(pattern.name, pattern.keep, number, "I", first, groups(found))
+                return
+        key, colon, value = first.partition(":")
+        if self._section and colon and self._option_lines < _OPTIONS:
+            self._option_lines += 1
+            key, value = key.strip(), value.strip()
+            self._options.setdefault(self._section, {}).setdefault(key, value)
+            self._collector.option(self._section, key, value, number)
+        elif first and not first.isspace():
+            self._section = None
+
+    def _keep(
+        self, name: str, keep: int, line: int, severity: Severity | None, message: str, found: dict[str, str]
+    ) -> None:
+        self._counts[name] += 1
+        self._collector.record(name, found, line, message)
+        if self._counts[name] > keep:
+            return
+        self._room -= min(len(message), MESSAGE) + sum(map(len, found.values()))
+        if self._room < 0:
+            return
+        context = self._open_context if severity in ("W", "E", "F") else None
+        record = Record(name, line, severity, message[:MESSAGE], MappingProxyType(found), context)
+        self._records.setdefault(name, []).append(record)
+        self._ready.append(record)
+
+    # Dumps and tables
+
+    def _begin_dump(self, number: int) -> None:
+        self._end_dump()
+        self._dump_line = number
+        if len(self._dumps) < _DUMPS and self._layers < _LAYERS:
+            self._dump = DumpReader(number)
+
+    def _end_dump(self) -> None:
+        dump, self._dump, self._dump_line = self._dump, None, 0
+        if dump and dump.layers:
+            self._layers += len(dump.layers)
+            self._dumps.append(LayerDump(dump.line, tuple(dump.layers), tuple(dump.tensors)))
+
+    def _end_table(self) -> None:
+        reader, self._table_reader = self._table_reader, None
+        if reader:
+            profile = reader.profile()
+            if profile.layers:
+                self._rows += len(profile.layers)
+                self._profiles.append(profile)
+
+
+def _text(line: bytes) -> str:
+    return line[:_TAIL].decode("utf-8", "replace")

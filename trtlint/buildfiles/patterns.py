@@ -1,0 +1,141 @@
+"""What a line of a build log can say: the type of an entry, and how a message is looked up in the table.
+
+The entries themselves are data, in ``patterns.yaml`` beside this module.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+KEY = 6
+"""Bytes of a message that choose the entries to try; every ``starts`` literal is at least this long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One thing that a build says.
+
+    ``name`` is the key of the records; ``phase`` where in a build it is said; ``severity`` the letters under
+    which it is printed (``V I W E F``). A message is a candidate when it begins with one of ``starts`` or,
+    at severity W and above, contains one of ``contains``; then ``regex`` is searched in it and its named
+    groups become the record's. ``meaning`` is for people, ``source`` a public address that shows or prints
+    the line. Records beyond ``keep`` are counted, not kept; from then on, where ``decisive``, by how the line
+    begins. Lines of a pattern with ``context`` tell what later warnings are about.
+    """
+
+    name: str
+    phase: str
+    severity: str
+    regex: str
+    meaning: str
+    source: str
+    starts: tuple[str, ...] = ()
+    contains: tuple[str, ...] = ()
+    keep: int = 100
+    decisive: bool = True
+    context: bool = False
+    compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
+    literals: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "compiled", re.compile(self.regex))
+        object.__setattr__(self, "literals", tuple(s.encode() for s in self.starts))
+
+
+class Table:
+    """The entries, indexed by how a message begins and by what it contains."""
+
+    def __init__(self, patterns: tuple[Pattern, ...]) -> None:
+        self.patterns = patterns
+        starts = [(literal, pattern) for pattern in patterns for literal in pattern.literals]
+        self.by_key: dict[bytes, list[tuple[bytes, Pattern, bool]]] = {}
+        for literal, pattern in starts:
+            if len(literal) < KEY:
+                raise ValueError(f"{pattern.name}: {literal!r} is shorter than {KEY} bytes")
+            # Alone: a line that begins so can only be this; then its beginning is enough to count it.
+            alone = pattern.decisive and not any(
+                other is not pattern and (text.startswith(literal) or literal.startswith(text))
+                for text, other in starts
+            )
+            self.by_key.setdefault(literal[:KEY], []).append((literal, pattern, alone))
+        # Polygraphy prints what TensorRT calls information as verbose.
+        self.quiet = {
+            key: entries
+            for key, found in self.by_key.items()
+            if (
+                entries := [
+                    entry for entry in found if not entry[1].severity or {*entry[1].severity} & {"V", "I"}
+                ]
+            )
+        }
+        self._known: dict[str, tuple[tuple[Pattern, dict[str, str]], ...]] = {}
+        self._inside = tuple((text, pattern) for pattern in patterns for text in pattern.contains)
+
+    def loud(self, message: str) -> tuple[tuple[Pattern, dict[str, str]], ...]:
+        """Every entry that a whole message of severity W or above matches, with its groups, best first."""
+        # Builders repeat their warnings word for word, some of them thousands of times.
+        found = self._known.get(message)
+        if found is None:
+            found = tuple(self._loud(message))
+            if len(message) < 1000:
+                if len(self._known) >= 500:
+                    self._known.clear()
+                self._known[message] = found
+        return found
+
+    def _loud(self, message: str) -> Iterator[tuple[Pattern, dict[str, str]]]:
+        seen: set[str] = set()
+        for literal, pattern, _ in self.by_key.get(message[:KEY].encode(errors="replace")[:KEY], ()):
+            if message.startswith(literal.decode()):
+                yield from _match(pattern, message, seen)
+        for text, pattern in self._inside:
+            if text in message:
+                yield from _match(pattern, message, seen)
+
+
+def _match(pattern: Pattern, message: str, seen: set[str]) -> Iterator[tuple[Pattern, dict[str, str]]]:
+    if pattern.name in seen:
+        return
+    found = pattern.compiled.search(message)
+    if found:
+        seen.add(pattern.name)
+        yield pattern, groups(found)
+
+
+def groups(found: re.Match[str]) -> dict[str, str]:
+    """The named groups that took part in a match."""
+    return {name: text for name, text in found.groupdict().items() if text is not None}
+
+
+@lru_cache(maxsize=1)
+def pattern_names() -> tuple[str, ...]:
+    """The names that records can have, in the order of the table, without reading all of it."""
+    text = files("trtlint.buildfiles").joinpath("patterns.yaml").read_text("utf-8")
+    return (*re.findall(r"^- name: (\w+)$", text, re.MULTILINE), "other")
+
+
+@lru_cache(maxsize=1)
+def table() -> Table:
+    """The table of all patterns, read once."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = files("trtlint.buildfiles").joinpath("patterns.yaml").read_text("utf-8")
+    entries: list[dict[str, Any]] = yaml.load(text, Loader=loader)
+    return Table(
+        tuple(
+            Pattern(
+                **{
+                    **entry,
+                    "starts": tuple(entry.get("starts", ())),
+                    "contains": tuple(entry.get("contains", ())),
+                }
+            )
+            for entry in entries
+        )
+    )

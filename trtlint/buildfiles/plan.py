@@ -1,0 +1,58 @@
+"""What the first bytes of an engine file say, read without TensorRT.
+
+``trtexec --getPlanVersionOnly`` checks the same magic and version bytes:
+https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleEngines.cpp.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from trtlint.buildfiles.errors import BuildFileError
+
+Product = Literal["tensorrt", "tensorrt-rtx"]
+
+MAGIC: dict[bytes, Product] = {b"ftrt": "tensorrt", b"vtrt": "tensorrt-rtx"}
+_VERSION = 24
+_MAJOR = {"tensorrt": range(8, 16), "tensorrt-rtx": range(1, 8)}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanHeader:
+    """The product and version that an engine was built with.
+
+    ``version`` is ``major.minor.patch``, None where the header holds nothing that can be one. ``build`` is
+    the build number modulo 256, because the header has one byte for it.
+    """
+
+    product: Product
+    version: str | None
+    build: int | None
+
+
+def read_plan(path: Path) -> PlanHeader:
+    """Read the header of an engine file.
+
+    Raises:
+        BuildFileError: if it cannot be read, is cut inside the header or is no engine.
+    """
+    try:
+        with path.open("rb") as file:
+            return plan_header(file.read(_VERSION + 4))
+    except OSError as error:
+        raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def plan_header(data: bytes) -> PlanHeader:
+    """The header in the first 28 bytes of an engine file; raises BuildFileError as :func:`read_plan` does."""
+    product = MAGIC.get(data[:4])
+    if product is None:
+        raise BuildFileError("not an engine of TensorRT: it begins with neither 'ftrt' nor 'vtrt'", offset=0)
+    if len(data) < _VERSION + 4:
+        raise BuildFileError("the engine file is cut inside its header", offset=len(data))
+    major, minor, patch, build = data[_VERSION : _VERSION + 4]
+    if major not in _MAJOR[product]:
+        return PlanHeader(product, None, None)
+    return PlanHeader(product, f"{major}.{minor}.{patch}", build)

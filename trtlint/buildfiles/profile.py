@@ -1,0 +1,173 @@
+"""Measured times: ``--exportProfile``, the ``--dumpProfile`` table of a log, ``--exportTimes``.
+
+Printed by https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleReporting.cpp.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from dataclasses import dataclass
+from typing import Any
+
+from trtlint.buildfiles.errors import BuildFileError
+
+_NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
+# From TensorRT 8.6 on the layer's name comes last; before, it came first, padded to the longest name.
+_LAST = re.compile(rf"^\s*{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s{{2,3}}(\S.*)$")
+_FIRST = re.compile(rf"^\s*(\S.*?)\s+{_NUMBER}\s+{_NUMBER}\s+(?:{_NUMBER}\s+)?{_NUMBER}\s*$")
+_HEADING = re.compile(r"^=== Profile \((\d+) iterations ?\) ===")
+_LONGEST_ROW = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTime:
+    """The time of one layer in milliseconds: in all, on average and in the middle; ``share`` is 0 to 1."""
+
+    name: str
+    total: float
+    average: float
+    median: float | None
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Layer times over ``iterations`` runs, in the order of the engine; ``line`` of the table in a log."""
+
+    iterations: int | None
+    layers: tuple[LayerTime, ...]
+    line: int | None = None
+
+    @property
+    def milliseconds(self) -> float:
+        """The average time of one run: the sum over the layers. With auxiliary streams layers overlap."""
+        return sum(layer.average for layer in self.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """End-to-end times of ``--exportTimes``: the number of runs and medians in milliseconds."""
+
+    count: int
+    latency: float | None
+    compute: float | None
+    host_to_device: float | None
+    device_to_host: float | None
+
+
+class TableReader:
+    """Collects the rows of one ``=== Profile ===`` table of a log, one message at a time."""
+
+    def __init__(self, iterations: int, line: int) -> None:
+        self._iterations = iterations
+        self._line = line
+        self._rows: list[LayerTime] = []
+        self.done = False
+
+    @classmethod
+    def begin(cls, message: str, line: int) -> TableReader | None:
+        """A reader for the table that this heading opens, or None if it is no heading."""
+        found = _HEADING.match(message)
+        return cls(int(found[1]), line) if found and len(found[1]) < 12 else None
+
+    def feed(self, message: str) -> None:
+        """Take one row; the row ``Total`` or a blank message ends the table."""
+        if not message.strip():
+            self.done = bool(self._rows)
+            return
+        row = self._row(message) if len(message) < _LONGEST_ROW else None
+        if row is None:
+            return
+        if row.name == "Total":
+            self.done = True
+        else:
+            self._rows.append(row)
+
+    def _row(self, message: str) -> LayerTime | None:
+        last = _LAST.match(message)
+        found = None if last else _FIRST.match(message)
+        try:
+            if last:
+                total, average, median, share = (float(last[i]) for i in range(1, 5))
+                return LayerTime(last[5].rstrip(), total, average, median, share / 100)
+            if found:
+                middle = float(found[4]) if found[4] else None
+                return LayerTime(found[1], float(found[2]), float(found[3]), middle, float(found[5]) / 100)
+        except ValueError:
+            pass
+        return None
+
+    def profile(self) -> Profile:
+        """The table so far."""
+        return Profile(self._iterations, tuple(self._rows), self._line)
+
+
+def is_profile_json(root: object) -> bool:
+    """Whether a JSON value is what ``--exportProfile`` writes."""
+    return (
+        isinstance(root, list)
+        and bool(root)
+        and isinstance(root[0], dict)
+        and ("count" in root[0] or "timeMs" in root[0] or "averageMs" in root[0])
+    )
+
+
+def is_times_json(root: object) -> bool:
+    """Whether a JSON value is what ``--exportTimes`` writes."""
+    return isinstance(root, list) and bool(root) and isinstance(root[0], dict) and "latencyMs" in root[0]
+
+
+def profile_from_json(root: object) -> Profile:
+    """The profile in a parsed ``--exportProfile`` file; ``medianMs`` may be missing, as in old 8.x.
+
+    Raises:
+        BuildFileError: if it is not a list of objects.
+    """
+    if not isinstance(root, list):
+        raise BuildFileError("a profile is a JSON list", line=1)
+    iterations = None
+    layers = []
+    for item in root:
+        if not isinstance(item, dict):
+            raise BuildFileError("a profile is a list of JSON objects", line=1)
+        if isinstance(item.get("name"), str):
+            median = _number(item, "medianMs")
+            layers.append(
+                LayerTime(
+                    item["name"],
+                    _number(item, "timeMs") or 0.0,
+                    _number(item, "averageMs") or 0.0,
+                    median,
+                    (_number(item, "percentage") or 0.0) / 100,
+                )
+            )
+        elif isinstance(item.get("count"), int):
+            iterations = item["count"]
+    return Profile(iterations, tuple(layers))
+
+
+def times_from_json(root: object) -> Times:
+    """The medians of a parsed ``--exportTimes`` file.
+
+    Raises:
+        BuildFileError: if it is not a list of objects.
+    """
+    if not isinstance(root, list) or not all(isinstance(item, dict) for item in root):
+        raise BuildFileError("a timing file is a list of JSON objects", line=1)
+
+    def median(key: str) -> float | None:
+        values = [value for item in root if (value := _number(item, key)) is not None]
+        return statistics.median(values) if values else None
+
+    return Times(len(root), median("latencyMs"), median("computeMs"), median("h2dMs"), median("d2hMs"))
+
+
+def _number(item: dict[str, Any], key: str) -> float | None:
+    value = item.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None

@@ -1,0 +1,60 @@
+"""Tell files that a build left behind from models, by their first bytes."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zlib
+from pathlib import Path
+
+from trtlint.buildfiles.plan import MAGIC
+from trtlint.buildfiles.stream import GZIP
+
+_HEAD = 4096
+_MODELS = (".onnx", ".pb", ".ort")
+_LOGS = (".log", ".log.gz", ".plan", ".engine", ".trt")
+_STARTS = (b"&&&& ", b"Layers:", b"Name: ", b"Layer(", b"CompilationSettings(", b"Input filename:")
+# A log can begin with a bracket too ("[V] ..."); JSON goes on with an object, a list or a string, or ends.
+JSON_START = re.compile(rb"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
+_NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
+
+
+def is_build_file(path: str) -> bool:
+    """Whether a path is a log, layers, a profile or an engine rather than a model; ``-`` is a log.
+
+    A file that cannot be read is told by its name.
+    """
+    name = path.lower()
+    if path == "-":
+        return True
+    if name.endswith(_MODELS):
+        return False
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError:
+        return name.endswith((*_LOGS, ".json"))
+    return name.endswith(_LOGS) or _is_build(head)
+
+
+def _is_build(head: bytes) -> bool:
+    if head[:2] == GZIP:
+        head = _unzipped(head)
+    if head[:4] in MAGIC or head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return True
+    head = head.removeprefix(codecs.BOM_UTF8)
+    if _NOT_TEXT.search(head):
+        return False
+    if JSON_START.match(head):
+        return True
+    from trtlint.buildfiles.prefix import parse_prefix
+
+    lines = head.splitlines()
+    return any(line.startswith(_STARTS) or parse_prefix(line) is not None for line in lines)
+
+
+def _unzipped(head: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(wbits=31).decompress(head, _HEAD)
+    except zlib.error:
+        return b""

@@ -1,0 +1,284 @@
+"""What is known of one build: its log, layers, profile and engine header together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.files import BuildFile as FileContent
+from trtlint.buildfiles.files import read_build_file
+from trtlint.buildfiles.inspector import inspect_plan
+from trtlint.buildfiles.layers import LayerInfo
+from trtlint.buildfiles.log import read_log
+from trtlint.buildfiles.plan import PlanHeader
+from trtlint.buildfiles.profile import Profile, Times
+from trtlint.buildfiles.records import Log
+from trtlint.buildfiles.settings import BuildSettings
+
+Role = Literal["any", "log", "layers", "profile"]
+"""What a file was given as; ``any`` is told by its content."""
+
+_ANY: Role = "any"
+_STDIN = "-"
+_APART = frozenset({"found", "shapes", "tool", "library", "build"})
+"""Settings that several files of one build may state differently, or that no file contradicts."""
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedPlan:
+    """An engine whose layers TensorRT has told."""
+
+    header: PlanHeader
+    layers: LayerInfo
+
+
+BuildFile = FileContent | InspectedPlan
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRecord:
+    """The evidence of one build.
+
+    Attributes:
+        files: the files it was read from, as the user wrote them.
+        log: the log.
+        log_name: its file; empty without one, as are the other names.
+        layers: the layers of the engine: of a layer file, else the last dump of the log.
+        layers_name: the file that they come from.
+        profile: layer times: of a profile file, else the last table of the log.
+        profile_name: the file that they come from.
+        times: end-to-end times.
+        plan: the header of the engine file.
+        plan_name: the engine file.
+        settings: what the files settle; where they differ, what the first of log, metadata and
+            engine header says.
+        places: where each setting was said, such as ``build.log:12``.
+        notes: what the files leave open or say differently.
+    """
+
+    files: tuple[str, ...] = ()
+    log: Log | None = None
+    log_name: str = ""
+    layers: LayerInfo | None = None
+    layers_name: str = ""
+    profile: Profile | None = None
+    profile_name: str = ""
+    times: Times | None = None
+    plan: PlanHeader | None = None
+    plan_name: str = ""
+    settings: BuildSettings = field(default_factory=BuildSettings)
+    places: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def read_build(paths: Iterable[str | tuple[str, Role]]) -> BuildRecord:
+    """Read the files of one build, each as ``path`` or as (``path``, what it was given as).
+
+    ``-`` is a log on standard input.
+
+    Raises:
+        BuildFileError: a file cannot be read, is not what it was given as, or is the second of its
+            kind; the message begins with the file's name.
+    """
+    return together([read_file(*((entry, _ANY) if isinstance(entry, str) else entry)) for entry in paths])
+
+
+@dataclass(frozen=True, slots=True)
+class FileRead:
+    """A file of a build, read.
+
+    Attributes:
+        path: the file, as the user wrote it.
+        content: what it holds.
+        note: what was left open about it, None for nothing.
+    """
+
+    path: str
+    content: BuildFile
+    note: str | None = None
+
+
+def read_file(path: str, role: Role = "any") -> FileRead:
+    """Read one file of a build.
+
+    Raises:
+        BuildFileError: it cannot be read or is not what it was given as; the message begins with
+            the file's name.
+    """
+    try:
+        content, note = _read(path, role)
+    except BuildFileError as error:
+        raise _of_file(path, error) from error
+    return FileRead(path, content, note)
+
+
+def together(files: Sequence[FileRead]) -> BuildRecord:
+    """The build that files tell of.
+
+    Raises:
+        BuildFileError: two files are of one kind.
+    """
+    gathered = _Together()
+    for file in files:
+        gathered.add(file)
+    return gathered.record()
+
+
+def _of_file(path: str, error: BuildFileError) -> BuildFileError:
+    place = "" if error.line is None else f" (line {error.line})"
+    message = error.message.removeprefix(f"cannot read {path}: ")
+    return BuildFileError(f"{path}: {message}{place}", offset=error.offset, line=error.line)
+
+
+def _read(path: str, role: Role) -> tuple[BuildFile, str | None]:
+    if path == _STDIN or role == "log":
+        content: BuildFile = read_log(path)
+    else:
+        content = read_build_file(Path(path))
+    if role == "profile":
+        return _only_times(content), None
+    if role == "layers":
+        return _only_layers(path, content)
+    if isinstance(content, Log) and not (content.is_log or content.profiles):
+        return content, f"{path}: no line of it is of a TensorRT build"
+    return content, None
+
+
+def _only_times(content: BuildFile) -> BuildFile:
+    if isinstance(content, Log) and content.profiles:
+        return content.profiles[-1]
+    if not isinstance(content, Profile | Times | BuildSettings):
+        raise BuildFileError("no layer times in this file")
+    return content
+
+
+def _only_layers(path: str, content: BuildFile) -> tuple[BuildFile, str | None]:
+    if isinstance(content, PlanHeader):
+        found = inspect_plan(Path(path))
+        if isinstance(found, LayerInfo):
+            return InspectedPlan(content, found), None
+        return content, f"{path}: {found}; only its product and version are used"
+    if isinstance(content, Log) and content.dumps:
+        return LayerInfo(content.dumps[-1].layers, content.dumps[-1].tensors), None
+    if not isinstance(content, LayerInfo):
+        raise BuildFileError("no engine layers in this file")
+    return content, None
+
+
+class _Together:
+    """Puts files together, one after the other."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._notes: list[str] = []
+        self._log: tuple[Log, str] | None = None
+        self._layers: tuple[LayerInfo, str] | None = None
+        self._profile: tuple[Profile, str] | None = None
+        self._times: Times | None = None
+        self._plan: tuple[PlanHeader, str] | None = None
+        self._settings: list[tuple[BuildSettings, str]] = []
+
+    def add(self, file: FileRead) -> None:
+        """Take the content of one file."""
+        try:
+            self._add(file)
+        except BuildFileError as error:
+            raise _of_file(file.path, error) from error
+
+    def _add(self, file: FileRead) -> None:
+        name, content = file.path, file.content
+        self._names.append(name)
+        if file.note is not None:
+            self._notes.append(file.note)
+        if isinstance(content, InspectedPlan):
+            self._take_layers(content.layers, name)
+            content = content.header
+        if isinstance(content, Log):
+            _single(self._log, "log")
+            self._log = content, name
+            self._notes += (f"{name}: {note}" for note in content.notes)
+        elif isinstance(content, LayerInfo):
+            self._take_layers(content, name)
+        elif isinstance(content, Profile):
+            _single(self._profile, "profile")
+            self._profile = content, name
+        elif isinstance(content, Times):
+            _single(self._times, "file of times")
+            self._times = content
+        elif isinstance(content, PlanHeader):
+            _single(self._plan, "engine")
+            self._plan = content, name
+        else:
+            self._settings.append((content, name))
+
+    def _take_layers(self, layers: LayerInfo, name: str) -> None:
+        _single(self._layers, "file of engine layers")
+        self._layers = layers, name
+
+    def record(self) -> BuildRecord:
+        """All files together."""
+        log, log_name = self._log or (None, "")
+        layers, layers_name = self._layers or (None, "")
+        if log is not None and layers is None and log.dumps:
+            layers, layers_name = LayerInfo(log.dumps[-1].layers, log.dumps[-1].tensors), log_name
+        profile, profile_name = self._profile or (None, "")
+        if log is not None and profile is None and log.profiles:
+            profile, profile_name = log.profiles[-1], log_name
+        plan, plan_name = self._plan or (None, "")
+        settings, places = self._merged(log, log_name, plan, plan_name)
+        return BuildRecord(
+            files=tuple(self._names),
+            log=log,
+            log_name=log_name,
+            layers=layers,
+            layers_name=layers_name,
+            profile=profile,
+            profile_name=profile_name,
+            times=self._times,
+            plan=plan,
+            plan_name=plan_name,
+            settings=settings,
+            places=MappingProxyType(places),
+            notes=tuple(self._notes),
+        )
+
+    def _merged(
+        self, log: Log | None, log_name: str, plan: PlanHeader | None, plan_name: str
+    ) -> tuple[BuildSettings, dict[str, str]]:
+        sources = [] if log is None else [(log.settings, log_name)]
+        sources += self._settings
+        if plan is not None:
+            sources.append((BuildSettings(product=plan.product, version=plan.version), plan_name))
+        merged, places = BuildSettings(), dict[str, str]()
+        for settings, name in sources:
+            for item in fields(BuildSettings):
+                value, known = getattr(settings, item.name), getattr(merged, item.name)
+                if value is None or item.name == "found" or (item.name == "shapes" and not value):
+                    continue
+                line = settings.found.get(item.name)
+                place = name if line is None else f"{name}:{line}"
+                if item.name not in places:
+                    merged = replace(merged, **{item.name: value})
+                    places[item.name] = place
+                elif value != known and item.name not in _APART:
+                    first = places[item.name]
+                    self._notes.append(
+                        f"{place} says {_words(item.name, value)}, {first} says {_words(item.name, known)}: "
+                        f"are they of one build? {first} is used"
+                    )
+        return merged, places
+
+
+def _single(known: object, what: str) -> None:
+    if known is not None:
+        raise BuildFileError(f"a second {what}; one build has one")
+
+
+def _words(name: str, value: object) -> str:
+    words = name.replace("_", " ")
+    text = ", ".join(sorted(map(str, value))) if isinstance(value, frozenset) else str(value)
+    return f"{words} {text}"

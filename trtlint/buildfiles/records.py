@@ -1,0 +1,100 @@
+"""What reading a log gives: records, and the log as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from trtlint.buildfiles.layers import EngineTensor, Layer
+from trtlint.buildfiles.profile import Profile
+from trtlint.buildfiles.settings import BuildSettings
+
+_DURATIONS = (
+    ("parse", "parse_time"),
+    ("graph", "graph_time"),
+    ("engine", "engine_time"),
+    ("build", "build_time"),
+)
+
+Severity = Literal["V", "I", "W", "E", "F"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One thing that the log says.
+
+    ``pattern`` is the name of the entry of the pattern table, ``line`` the number of the first line from 1,
+    ``severity`` the letter as printed (None for a line without prefix), ``message`` the text without prefix
+    and with its continuation lines, cut at 4,000 characters; ``groups`` what the entry takes from it.
+    ``context`` is the node or layer that the build had last announced to parse or to time, for warnings and
+    errors, which may name none.
+    Warnings and errors that no entry knows have the pattern ``other``.
+    """
+
+    pattern: str
+    line: int
+    severity: Severity | None
+    message: str
+    groups: Mapping[str, str] = field(default_factory=dict)
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LayerDump:
+    """The layers that a log prints at the end of a build, from line ``line`` on."""
+
+    line: int
+    layers: tuple[Layer, ...]
+    tensors: tuple[EngineTensor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A whole log, read.
+
+    ``records`` and ``counts`` are by pattern name: the first records of each, and how many lines there were.
+    ``severities`` counts the lines printed as W, E and F. ``options`` are the ``=== ... Options ===``
+    blocks of trtexec as printed. ``notes`` say what could not be read.
+    """
+
+    lines: int
+    size: int
+    settings: BuildSettings
+    records: Mapping[str, tuple[Record, ...]]
+    counts: Mapping[str, int]
+    severities: Mapping[str, int]
+    options: Mapping[str, Mapping[str, str]]
+    dumps: tuple[LayerDump, ...]
+    profiles: tuple[Profile, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def is_log(self) -> bool:
+        """Whether anything in it looks like the output of a TensorRT build."""
+        return bool(self.records or self.options or self.dumps or self.settings.tool)
+
+    def first(self, pattern: str) -> Record | None:
+        """The first record of a pattern."""
+        found = self.records.get(pattern)
+        return found[0] if found else None
+
+    def seconds(self) -> dict[str, float]:
+        """Durations that the build prints, in seconds: ``parse``, ``graph``, ``engine``, ``build``.
+
+        A log of several builds gives the sum of each.
+        """
+        total: dict[str, float] = {}
+        for name, pattern in _DURATIONS:
+            texts = [record.groups.get("seconds", "") for record in self.records.get(pattern, ())]
+            values = [value for text in texts if (value := _number(text)) is not None]
+            if values:
+                total[name] = sum(values)
+        return total
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

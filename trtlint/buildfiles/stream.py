@@ -1,0 +1,136 @@
+"""Opening what a build wrote: plain, gzip or standard input, in UTF-8 or, from a Windows shell, UTF-16."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from trtlint.buildfiles.errors import BuildFileError
+
+GZIP = b"\x1f\x8b"
+_UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+
+class Source(Protocol):
+    """What a reader needs of a stream: ``read(n)`` returns at most ``n`` bytes, nothing at the end."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+class Joined:
+    """A stream with bytes that were already read from it put back in front."""
+
+    def __init__(self, head: bytes, rest: Source) -> None:
+        self._head = head
+        self._rest = rest
+
+    def read(self, size: int = -1, /) -> bytes:
+        if not self._head:
+            return self._rest.read(size)
+        if 0 <= size < len(self._head):
+            part, self._head = self._head[:size], self._head[size:]
+            return part
+        part, self._head = self._head, b""
+        return part
+
+
+class Recoded:
+    """A stream of another encoding as UTF-8, decoded piece by piece."""
+
+    def __init__(self, rest: Source, encoding: str) -> None:
+        self._rest = rest
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._ready = b""
+
+    def read(self, size: int = -1, /) -> bytes:
+        while not self._ready:
+            raw = self._rest.read(size)
+            self._ready = self._decoder.decode(raw, not raw).encode("utf-8", "replace")
+            if not raw:
+                break
+        part, self._ready = self._ready[:size], self._ready[size:]
+        return part
+
+
+class Unzipped:
+    """A gzip stream; one that is cut or damaged ends where it can no longer be read, and says so."""
+
+    def __init__(self, rest: Source) -> None:
+        self._file = gzip.GzipFile(fileobj=cast("BinaryIO", _Reader(rest)), mode="rb")
+        self.note: str | None = None
+
+    def read(self, size: int = -1, /) -> bytes:
+        if self.note:
+            return b""
+        try:
+            return bytes(self._file.read1(size))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.note = f"the gzip data ends early or is damaged: {error}"
+            return b""
+
+
+class _Reader:
+    """The part of a file object that ``gzip`` uses, over a :class:`Source`."""
+
+    def __init__(self, rest: Source) -> None:
+        self._rest = rest
+
+    def read(self, size: int = -1, /) -> bytes:
+        return self._rest.read(size if size > 0 else 1 << 16)
+
+    def seekable(self) -> bool:
+        return False
+
+
+@contextmanager
+def opened(source: str | Path | BinaryIO) -> Iterator[BinaryIO]:
+    """The raw bytes of a path, of ``-`` (standard input) or of a binary stream that the caller closes."""
+    if not isinstance(source, (str, Path)):
+        yield source
+    elif str(source) == "-":
+        yield sys.stdin.buffer
+    else:
+        try:
+            file = Path(source).open("rb")  # noqa: SIM115 (closed below; only opening fails as "cannot read")
+        except OSError as error:
+            raise BuildFileError(f"cannot read {source}: {error.strerror or error}") from error
+        with file:
+            yield file
+
+
+def decoded(raw: Source) -> Source:
+    """The bytes of a log as UTF-8 text: unzipped, recoded and without a byte order mark."""
+    head = raw.read(4)
+    stream: Source = Joined(head, raw)
+    if head[:2] == GZIP:
+        stream = Unzipped(stream)
+        head = stream.read(4)
+        inner = stream
+        stream = _Noted(head, inner)
+    if head[:2] in _UTF16:
+        skip = stream.read(2)
+        if len(skip) < 2:
+            stream.read(2 - len(skip))
+        return Recoded(stream, _UTF16[head[:2]])
+    if head[:3] == codecs.BOM_UTF8:
+        stream.read(3)
+    return stream
+
+
+class _Noted(Joined):
+    """Unzipped bytes put back, with the note of the stream below still visible."""
+
+    def __init__(self, head: bytes, rest: Unzipped) -> None:
+        super().__init__(head, rest)
+        self._zip = rest
+
+    @property
+    def note(self) -> str | None:
+        """Why the stream ended early, if it did."""
+        return self._zip.note

@@ -1,0 +1,108 @@
+"""Options that several commands share, and what their values become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args
+
+import click
+
+from trtlint.policy.options import BuildFiles, TargetOptions
+from trtlint.target.flags import Flag
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _switch(name: str, what: str, *spellings: str) -> Callable[[_Command], _Command]:
+    """An option that is on, off, or not given."""
+    return click.option(f"--{name}/--no-{name}", *spellings, default=None, help=what)
+
+
+RULES = click.option(
+    "--rules",
+    multiple=True,
+    metavar="DIR",
+    help="Folder of rule files to use as well; repeatable.",
+)
+
+BUILD = click.option(
+    "--build",
+    metavar="COMMAND|FILE",
+    help="The trtexec command that builds the model, or a script with such commands: gives the "
+    "precision, and is checked itself.",
+)
+
+_TARGET: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--trt",
+        multiple=True,
+        metavar="VERSION",
+        help="TensorRT to build with, such as 10.7 or a range 10.7..11.4; repeatable.",
+    ),
+    click.option(
+        "--rtx",
+        multiple=True,
+        metavar="VERSION",
+        help="TensorRT-RTX to build with, such as 1.4; repeatable.",
+    ),
+    click.option("--gpu", metavar="NAME|smNN", help="GPU to build for, such as L4 or sm89."),
+    _switch("fp16", "As trtexec's --fp16."),
+    _switch("bf16", "As trtexec's --bf16."),
+    _switch("int8", "As trtexec's --int8."),
+    _switch("fp8", "As trtexec's --fp8."),
+    _switch("best", "As trtexec's --best."),
+    _switch("strongly-typed", "As trtexec's --stronglyTyped.", "--stronglyTyped"),
+    _switch("tf32", "TF32 is on unless refused, as in trtexec.", " /--noTF32"),
+    click.option(
+        "--plugins",
+        multiple=True,
+        metavar="NAME,...",
+        help="Plugins that the build loads, by the names that nodes have; '' for none.",
+    ),
+)
+"""Options that describe the build, in trtexec's words.
+https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html
+"""
+
+
+_LEFT_BEHIND: tuple[Callable[[Any], Any], ...] = (
+    click.option("--log", metavar="FILE", help="Log of a build, plain or .gz; - for standard input."),
+    click.option("--layers", metavar="FILE", help="Layers of the engine (--exportLayerInfo), or the engine."),
+    click.option("--profile", metavar="FILE", help="Layer times (--exportProfile)."),
+)
+"""Files that a build leaves behind; as paths they are told by their content."""
+
+
+def build_file_options(command: _Command) -> _Command:
+    for option in reversed(_LEFT_BEHIND):
+        command = option(command)
+    return command
+
+
+def target(command: _Command) -> _Command:
+    for option in reversed(_TARGET):
+        command = option(command)
+    return command
+
+
+def build_options(command: _Command) -> _Command:
+    """The options that describe the build, the version apart."""
+    for option in reversed(_TARGET[2:]):
+        command = option(command)
+    return command
+
+
+def build_files(options: dict[str, Any]) -> BuildFiles:
+    """Take the options that name what a build left behind out of all options."""
+    return BuildFiles(options.pop("log"), options.pop("layers"), options.pop("profile"))
+
+
+def target_options(options: dict[str, Any]) -> TargetOptions:
+    """Take the options that describe the build out of all options."""
+    given = ((flag, options.pop(flag.replace("-", "_"))) for flag in get_args(Flag))
+    flags = tuple((flag, value) for flag, value in given if value is not None)
+    names = options.pop("plugins")
+    plugins = tuple(name.strip() for text in names for name in text.split(",") if name.strip())
+    return TargetOptions(
+        options.pop("trt"), options.pop("rtx"), options.pop("gpu"), flags, plugins if names else None
+    )

@@ -1,0 +1,65 @@
+"""The group of commands, whose default is ``lint``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+class ClosedPipeError(Exception):
+    """A closed pipe under a name that click does not turn into an exit code of its own."""
+
+
+class Main(click.Group):
+    """A group whose default command is ``lint``."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = {"-h", "--help", "--version"}
+        if args and args[0] not in self.commands and args[0] not in own:
+            self._refuse_misspelt(args[0])
+            args = ["lint", *args]
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ClosedPipeError from error
+
+    def _refuse_misspelt(self, word: str) -> None:
+        """Tell ``trtlint rulse`` from a file that is not there."""
+        if not word.isidentifier() or Path(word).exists():
+            return
+        from difflib import get_close_matches
+
+        if near := get_close_matches(word, self.commands, n=2):
+            commands = " or ".join(f"`trtlint {name}`" for name in near)
+            raise click.UsageError(f"no file and no command {word!r}; did you mean {commands}?")
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands, and what the default command takes in the place of one: options and files."""
+        from click.shell_completion import CompletionItem
+
+        found = super().shell_complete(ctx, incomplete)
+        default = self.commands["lint"]
+        inner = click.Context(default, parent=ctx, info_name=default.name)
+        found += default.shell_complete(inner, incomplete)
+        if not incomplete.startswith("-"):
+            found.append(CompletionItem(incomplete, type="file"))
+        return list({item.value: item for item in found}.values())
+
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_usage("trtlint", "PATH... [OPTIONS]")
+        formatter.write_usage("trtlint", "COMMAND [ARGS]...", prefix=" " * len("Usage: "))
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        self.format_commands(ctx, formatter)
+        options = [*self.commands["lint"].params, *self.params]
+        records = [p.get_help_record(ctx) for p in options if isinstance(p, click.Option)]
+        with formatter.section("Options"):
+            formatter.write_dl([record for record in records if record is not None])

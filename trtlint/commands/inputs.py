@@ -1,0 +1,87 @@
+"""From paths and options to models, and to what builds of them left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trtlint.buildfiles.recognise import is_build_file
+from trtlint.commands.plan import Plan, Planner
+from trtlint.files.expand import expand
+from trtlint.policy.options import BuildFiles, LintOptions
+from trtlint.policy.review import applicable
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.gathered import Gathered
+    from trtlint.buildfiles.record import Role
+
+
+def plans(planner: Planner, options: LintOptions) -> list[Plan]:
+    """A plan for each model; with files of a build, one for the model that was built, or for the build.
+
+    Files of a build on the command line stand in place of all those in the configuration.
+
+    Raises:
+        click.UsageError: files of a build with several models, or as :meth:`Planner.plan` does.
+    """
+    models, files = sort(options.paths, options.left)
+    found = [planner.plan(file) for file in expand(models)]
+    if not files:
+        return [_with_own(plan) for plan in found]
+    from trtlint.buildfiles.gather import by_itself
+
+    if not found:
+        return [_settled(planner.plan(each.path), each) for each in by_itself(files)]
+    if len(found) > 1:
+        raise click.UsageError(
+            f"{files[0][0]} is of one build, and {len(found)} models are given: lint its model alone"
+        )
+    return [_settled(found[0], gathered_of(found[0].file, files))]
+
+
+def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple[str, Role]]]:
+    """Models and folders, and the files of builds, each with what it was given as."""
+    files: list[tuple[str, Role]] = list(_given(given))
+    models = []
+    for path in paths:
+        if is_build_file(path):
+            files.append((path, "any"))
+        else:
+            models.append(path)
+    if sum(path == "-" for path, _ in files) > 1:
+        raise click.UsageError("standard input can be one file only")
+    return models, files
+
+
+def gathered_of(model: Path, files: Sequence[tuple[str, Role]]) -> Gathered:
+    """What the files say of the build of a model."""
+    from trtlint.buildfiles.gather import of_model
+
+    return of_model(model, files)
+
+
+def _given(given: BuildFiles) -> Iterator[tuple[str, Role]]:
+    if given.log is not None:
+        yield given.log, "log"
+    if given.layers is not None:
+        yield given.layers, "layers"
+    if given.profile is not None:
+        yield given.profile, "profile"
+
+
+def _with_own(plan: Plan) -> Plan:
+    """A plan with the files of a build that the configuration names for the model."""
+    files = list(_given(plan.left))
+    return _settled(plan, gathered_of(plan.file, files)) if files else plan
+
+
+def _settled(plan: Plan, gathered: Gathered) -> Plan:
+    from trtlint.target.completion import complete_all
+
+    targets = tuple(dict.fromkeys(each.target for each in complete_all(plan.targets, gathered.record)))
+    settled = replace(plan, gathered=gathered, targets=targets)
+    return replace(settled, policy=replace(plan.policy, ran=applicable(settled.rules, targets)))

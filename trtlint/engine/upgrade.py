@@ -1,0 +1,277 @@
+"""What happens to a model on the way from one version to another.
+
+The model is evaluated for every release line of the range; what appears and disappears from one to
+the next is what an upgrade brings, and the line with the fewest known risks is the safest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from trtlint.engine.evaluate import evaluate
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
+from trtlint.engine.rule import Concern, Rule
+from trtlint.engine.targets import merge
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.model import ModelFact
+from trtlint.knowledge.releases import PRODUCTS, Product, releases
+from trtlint.target.parsing import parse_versions
+from trtlint.target.target import Target
+
+CONCERNS: tuple[Concern, ...] = ("graph", "command", "code")
+"""What may have to change, in the order that it is worked on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """One release line of the range.
+
+    Attributes:
+        line: as users name it, ``10.13``.
+        version: the release that stands for it, ``10.13.3``.
+        target: what was evaluated, in words.
+        supported: whether the GPU is supported, as far as is known.
+        risks: how many findings about the graph there are, by severity; those of low confidence
+            left out.
+        found: indexes into :attr:`Upgrade.findings`.
+    """
+
+    line: str
+    version: str
+    target: str
+    supported: bool
+    risks: Mapping[Severity, int]
+    found: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A finding and where in the range it holds.
+
+    Attributes:
+        finding: the finding, worded for the first line that has it.
+        concern: what has to change.
+        lines: indexes into :attr:`Upgrade.lines`, ascending.
+        advice: what to do, and for which of the lines.
+    """
+
+    finding: Finding
+    concern: Concern
+    lines: tuple[int, ...]
+    advice: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From one release line to the next: indexes into :attr:`Upgrade.findings`."""
+
+    before: str
+    after: str
+    fixed: tuple[int, ...]
+    new: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Safest:
+    """The release line with the fewest known risks.
+
+    Attributes:
+        line: its index in :attr:`Upgrade.lines`.
+        equals: all lines that are as good; of them it is the newest.
+        last_adds: findings that the last line of the range has and this one has not, as indexes
+            into :attr:`Upgrade.findings`; errors and warnings about the graph.
+        first_adds: the same of the first line.
+    """
+
+    line: int
+    equals: tuple[int, ...]
+    last_adds: tuple[int, ...]
+    first_adds: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """The answer for one model.
+
+    Attributes:
+        path: the model.
+        product: TensorRT or TensorRT-RTX.
+        setting: what is known of the build besides the version, in words; empty if nothing is.
+        command: the build command in one line, empty if none was given.
+        model: the fact about the whole model.
+        inputs: name and type of each input; so for the outputs.
+        outputs: see ``inputs``.
+        lines: the release lines of the range, oldest first.
+        findings: every finding once, graver ones first.
+        steps: from each line to the next.
+        safest: None where no line supports the GPU.
+        conditional: findings that depend on something that was not said, each once.
+        notes: what limited the evaluation.
+    """
+
+    path: str
+    product: Product
+    setting: str
+    command: str
+    model: ModelFact
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    lines: tuple[Assessed, ...]
+    findings: tuple[Listed, ...]
+    steps: tuple[Step, ...]
+    safest: Safest | None
+    conditional: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+
+def targets(base: Target, first: str, last: str) -> list[Target]:
+    """A target for each release line from ``first`` to ``last``; each but the first leaves ``first``.
+
+    A line is represented by its newest release, unless an end of the range names another.
+
+    Raises:
+        TargetError: an end does not exist, or the range runs backwards.
+    """
+    product = base.product
+    lines = parse_versions(f"{first}..{last}", product)
+    versions = [_newest(line, product) for line in lines]
+    if first.count(".") > 1:
+        versions[0] = first
+    if last.count(".") > 1:
+        versions[-1] = last
+    start, *others = versions
+    found = [replace(base, version=start, previous=None)]
+    return found + [replace(base, version=version, previous=start) for version in others]
+
+
+def _newest(line: str, product: Product) -> str:
+    return next(release.version for release in reversed(releases(product)) if release.minor == line)
+
+
+def reports(facts: Facts, builds: Sequence[Target], rules: Iterable[Rule]) -> tuple[ModelReport, ...]:
+    """The findings for each target."""
+    chosen = tuple(rules)
+    return tuple(evaluate(chosen, facts, target) for target in builds)
+
+
+def upgrade(
+    facts: Facts, builds: Sequence[Target], found: Sequence[ModelReport], rules: Iterable[Rule]
+) -> Upgrade:
+    """What the findings for the release lines of a range say of an upgrade.
+
+    Args:
+        facts: the model.
+        builds: what :func:`targets` gives, two at least.
+        found: the findings for each, as :func:`reports` gives them, perhaps reviewed.
+        rules: the rules that were evaluated.
+    """
+    concerns = {rule.id: rule.concerns for rule in rules}
+    findings = tuple(
+        Listed(
+            seen.finding,
+            concerns[seen.finding.rule],
+            seen.targets,
+            _advice(seen.finding, seen.targets, found),
+        )
+        for seen in merge([report.findings for report in found])
+    )
+    lines = tuple(
+        _assessed(index, target, findings, found[index].target) for index, target in enumerate(builds)
+    )
+    unsettled = [_keys(report.conditional) for report in found]
+    base = replace(builds[0], version=None)
+    graph = facts.model.graph
+    return Upgrade(
+        path=str(facts.model.path),
+        product=base.product,
+        setting=base.words.partition(", ")[2],
+        command="" if facts.command is None else facts.command.text,
+        model=cast("ModelFact", facts.of("model")[0]),
+        inputs=tuple(f"{value.name} {value.type_text}" for value in graph.inputs),
+        outputs=tuple(f"{value.name} {value.type_text}" for value in graph.outputs),
+        lines=lines,
+        findings=findings,
+        steps=tuple(_step(i, lines, findings, unsettled[i]) for i in range(1, len(lines))),
+        safest=_safest(lines, findings),
+        conditional=tuple(seen.finding for seen in merge([report.conditional for report in found])),
+        notes=found[0].notes,
+    )
+
+
+def _advice(
+    finding: Finding, lines: Iterable[int], found: Sequence[ModelReport]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """What each line's version of a finding advises."""
+    advised: dict[str, list[int]] = {}
+    for index in lines:
+        for same in found[index].findings:
+            if (same.rule, same.fingerprint) == (finding.rule, finding.fingerprint):
+                for text in same.advice:
+                    advised.setdefault(text, []).append(index)
+    return tuple((text, tuple(indexes)) for text, indexes in advised.items())
+
+
+def product_name(product: Product) -> str:
+    """What reports call a product."""
+    return PRODUCTS[product]
+
+
+def _assessed(index: int, target: Target, findings: Sequence[Listed], words: str) -> Assessed:
+    found = tuple(number for number, listed in enumerate(findings) if index in listed.lines)
+    counts = Counter(findings[number].finding.severity for number in found if _is_risk(findings[number]))
+    return Assessed(
+        line=target.releases[0].minor,
+        version=target.version or "",
+        target=words,
+        supported=target.gpu_supported is not False,
+        risks={severity: counts[severity] for severity in SEVERITIES},
+        found=found,
+    )
+
+
+def _is_risk(listed: Listed) -> bool:
+    """Whether it stays with the engine: commands and code are changed once, by their owner."""
+    return listed.concern == "graph" and listed.finding.confidence != "low"
+
+
+def _step(index: int, lines: Sequence[Assessed], findings: Sequence[Listed], unsettled: set[str]) -> Step:
+    before, after = lines[index - 1], lines[index]
+    gone = (number for number in before.found if number not in after.found)
+    return Step(
+        before.line,
+        after.line,
+        tuple(number for number in gone if findings[number].finding.fingerprint not in unsettled),
+        tuple(number for number in after.found if number not in before.found),
+    )
+
+
+def _keys(findings: Iterable[Finding]) -> set[str]:
+    return {finding.fingerprint for finding in findings}
+
+
+def _safest(lines: Sequence[Assessed], findings: Sequence[Listed]) -> Safest | None:
+    """The line with the fewest errors, then warnings, about the graph; of equals the newest."""
+    usable = [index for index, line in enumerate(lines) if line.supported]
+    if not usable:
+        return None
+
+    def risk(index: int) -> tuple[int, int]:
+        return lines[index].risks["error"], lines[index].risks["warning"]
+
+    least = min(map(risk, usable))
+    equals = tuple(index for index in usable if risk(index) == least)
+    best = equals[-1]
+
+    def adds(index: int) -> tuple[int, ...]:
+        return tuple(
+            number
+            for number in lines[index].found
+            if number not in lines[best].found
+            and _is_risk(findings[number])
+            and findings[number].finding.severity != "note"
+        )
+
+    return Safest(best, equals, adds(len(lines) - 1), adds(0))

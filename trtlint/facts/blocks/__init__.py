@@ -1,0 +1,1 @@
+"""What kinds of facts share: walks, blocks of operators, and what tells them apart."""

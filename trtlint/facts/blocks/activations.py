@@ -1,0 +1,162 @@
+"""The activation behind a convolution or matrix product, and the bounds it puts on the values."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trtlint.model.graph import Node, Value
+from trtlint.model.operators import MOVING, QUANTIZE
+from trtlint.model.values import Constants
+
+_SMOOTH: Mapping[str, tuple[float | None, float | None]] = {
+    "Celu": (None, None),
+    "Elu": (None, None),
+    "Gelu": (None, None),
+    "HardSigmoid": (0.0, 1.0),
+    "HardSwish": (None, None),
+    "LeakyRelu": (None, None),
+    "Mish": (None, None),
+    "PRelu": (None, None),
+    "Selu": (None, None),
+    "Sigmoid": (0.0, 1.0),
+    "Softplus": (0.0, None),
+    "Softsign": (-1.0, 1.0),
+    "Swish": (None, None),
+    "Tanh": (-1.0, 1.0),
+    "ThresholdedRelu": (0.0, None),
+}
+"""Activations that no sequence of Clip, Max, Min and Relu spells, with the range of their results."""
+_GATED: Mapping[str, str] = {"Sigmoid": "Swish", "HardSigmoid": "HardSwish"}
+"""x · Sigmoid(x) is how exporters write Swish (SiLU)."""
+
+_CLIPS = frozenset({"Clip", "Max", "Min", "Relu"})
+_BETWEEN = MOVING | QUANTIZE | {"Add", "BatchNormalization", "Cast", "DepthToSpace", "Div", "Mul", "Sub"}
+"""What may stand between: bias, normalization, scaling, pixel shuffle, and Q/DQ pairs (a symmetric
+int8 quantizer leaves them between Conv and Clip)."""
+_MAX_BETWEEN = 4
+_UNBOUNDED = 3.4e38
+"""Clip of opset 6 to 10 writes "no bound" as the largest finite float."""
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """An activation and its bounds.
+
+    Attributes:
+        op: its name; several operators that make one clip are joined, ``Max → Min``.
+        low: the lower bound of its results, None where there is none or it is known at run time only.
+        high: the upper bound, likewise.
+        clip_like: whether it cuts values off on both sides, or above: ``Clip``, ``Min`` after
+            ``Max`` or ``Relu``, ...; a plain ``Relu`` is not, nor is anything smooth.
+        to_output: number of nodes between it and the nearest output of the model, 0 where it
+            computes an output itself; None where it reaches none.
+        nodes: its operators.
+    """
+
+    op: str
+    low: float | None
+    high: float | None
+    clip_like: bool
+    to_output: int | None
+    nodes: tuple[Node, ...]
+
+
+def activation_of(value: Value, constants: Constants, distances: Mapping[Node, int]) -> Activation | None:
+    """The nearest activation that a value reaches, None where there is none within a few nodes."""
+    queue = deque([(value, 0)])
+    seen = {value}
+    while queue:
+        current, depth = queue.popleft()
+        readers = [(node, port) for node, port in current.uses if not node.domain]
+        for node, port in readers:
+            found = _activation(node, port, current, constants, distances)
+            if found is not None:
+                return found
+        if depth == _MAX_BETWEEN:
+            continue
+        for node, port in readers:
+            if node.op in _BETWEEN and port in _data_ports(node) and node.output not in seen:
+                seen.add(node.output)
+                queue.append((node.output, depth + 1))
+    return None
+
+
+def _data_ports(node: Node) -> range:
+    return range(2) if node.op in ("Add", "Mul", "Sub") else range(1)
+
+
+def _activation(
+    node: Node, port: int, value: Value, constants: Constants, distances: Mapping[Node, int]
+) -> Activation | None:
+    if node.op in _SMOOTH and port == 0:
+        gate = _gate(node, value) if node.op in _GATED else None
+        if gate is not None:
+            return Activation(_GATED[node.op], None, None, False, distances.get(gate), (node, gate))
+        low, high = _SMOOTH[node.op]
+        return Activation(node.op, low, high, False, distances.get(node), (node,))
+    clip = _clip(node, port, constants)
+    if clip is None:
+        return None
+    nodes = [node]
+    while len(node.output.uses) == 1:  # Relu -> Min, Max -> Min, ... together are one clip
+        node, port = node.output.uses[0]
+        following = _clip(node, port, constants)
+        if following is None:
+            break
+        clip = clip.then(following)
+        nodes.append(node)
+    op = " → ".join(step.op for step in nodes)
+    return Activation(op, clip.low, clip.high, clip.above, distances.get(nodes[-1]), tuple(nodes))
+
+
+def _gate(sigmoid: Node, value: Value) -> Node | None:
+    """The ``Mul`` that makes ``value · Sigmoid(value)``."""
+    for node, _ in sigmoid.output.uses:
+        if node.op == "Mul" and not node.domain and value in node.inputs:
+            return node
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Clip:
+    """Bounds, None where there is none or it is not known; ``above`` is whether it cuts above."""
+
+    low: float | None
+    high: float | None
+    above: bool
+
+    def then(self, other: _Clip) -> _Clip:
+        lows = [low for low in (self.low, other.low) if low is not None]
+        highs = [high for high in (self.high, other.high) if high is not None]
+        return _Clip(max(lows) if lows else None, min(highs) if highs else None, self.above or other.above)
+
+
+def _clip(node: Node, port: int, constants: Constants) -> _Clip | None:
+    if node.op not in _CLIPS or node.domain:
+        return None
+    if node.op == "Relu":
+        return _Clip(0.0, None, False)
+    if node.op == "Clip":
+        if port != 0:
+            return None
+        low, high = _bound(node, "min", 1, constants), _bound(node, "max", 2, constants)
+        runtime = node.input(2) is not None and constants.scalar(node.input(2)) is None
+        return _Clip(low, high, high is not None or runtime)
+    if len(node.inputs) != 2:
+        return None
+    bound = constants.scalar(node.inputs[1 - port])
+    if bound is None:
+        return None
+    return _Clip(bound, None, False) if node.op == "Max" else _Clip(None, bound, True)
+
+
+def _bound(node: Node, attribute: str, port: int, constants: Constants) -> float | None:
+    """A bound of Clip: an attribute up to opset 10, an input since."""
+    written = node.attribute(attribute)
+    bound = float(written) if written is not None else constants.scalar(node.input(port))
+    if bound is None or not math.isfinite(bound) or abs(bound) >= _UNBOUNDED:
+        return None
+    return bound

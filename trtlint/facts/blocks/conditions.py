@@ -1,0 +1,153 @@
+"""The table of what parsers and builders refuse, ready to be asked about a node.
+
+The conditions are data, written in the expressions of rules: trtlint/knowledge/conditions.yaml.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, cast, get_args
+
+from trtlint.facts.blocks.reasons import Reason, Stage
+from trtlint.knowledge import parsed, text
+from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
+from trtlint.knowledge.releases import Product
+from trtlint.language.expression import Expression
+from trtlint.language.template import Template, template
+
+_BLOCK = re.compile(r"^- op: ", re.MULTILINE)
+"""Where an entry of the table begins."""
+
+INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
+"""In the place of an operator: an input of the model, a stored tensor, every operator."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """A condition under which a node is refused.
+
+    Attributes:
+        applies: the versions that refuse it, by product.
+        stage: whether the parser or the builder does.
+        code: the parser's error code, empty where there is none.
+        reason: the class of reasons it belongs to.
+        where: the condition, true where the node is refused.
+        says: what is wrong, a sentence without its full stop.
+        way: what to do instead, a sentence; empty where the reason says all.
+        plugin: the plugin whose absence is the reason, empty for other reasons.
+        typing: ``strong`` where it holds for strongly typed networks only.
+        types: looked at only where a value of the operator has such a type; empty for all.
+        once: stated of the first operator of a model only.
+        min_sm: the least compute capability times ten that takes it, None where it does not matter.
+        source: public URL.
+    """
+
+    applies: Mapping[Product, str]
+    stage: Stage
+    code: str
+    reason: Reason
+    where: Expression
+    says: Template
+    way: Template
+    plugin: str
+    typing: str
+    types: frozenset[str]
+    once: bool
+    min_sm: int | None
+    source: str
+
+    def holds(self, names: Mapping[str, object]) -> bool:
+        """Whether a node with these names is refused.
+
+        Raises:
+            ExpressionError: the condition is wrong.
+        """
+        return self.where.truth(names) is True
+
+    def sentences(self, names: Mapping[str, object]) -> tuple[str, str]:
+        """What is wrong with it, and the way out.
+
+        Raises:
+            ExpressionError: an expression in a text is wrong.
+        """
+        return self.says.fill(names), self.way.fill(names)
+
+
+@cache
+def conditions_for(op: str) -> tuple[Condition, ...]:
+    """The conditions on an operator type, read at the first question.
+
+    Raises:
+        ValueError: an entry of the table is wrong.
+    """
+    return tuple(map(_condition, _blocks().get(op, ())))
+
+
+def all_operators() -> tuple[str, ...]:
+    """The operator types that the table has conditions on."""
+    return tuple(_blocks())
+
+
+@cache
+def _table() -> tuple[str, str]:
+    """The head of the file, which has the sources, and its entries."""
+    head, _, entries = text("conditions").partition("\nconditions:\n")
+    return head, entries
+
+
+@cache
+def _blocks() -> Mapping[str, list[str]]:
+    """The text of the entries by operator type.
+
+    Reading all of them as YAML would cost more than the rest of a small model's check.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for block in _BLOCK.split(_table()[1])[1:]:
+        for op in block.partition("\n")[0].strip(" []").split(","):
+            found[op.strip()].append(f"- op: {block}")
+    return dict(found)
+
+
+@cache
+def _sources() -> Mapping[str, str]:
+    sources: Mapping[str, str] = parsed(_table()[0])["sources"]
+    return sources
+
+
+@cache
+def _condition(block: str) -> Condition:
+    (entry,) = parsed(block)
+    reason, stage = entry["reason"], entry.get("stage", "parse")
+    if reason not in get_args(Reason) or stage not in get_args(Stage):
+        raise ValueError(f"{entry['op']}: no such reason or stage: {reason}, {stage}")
+    return Condition(
+        applies=_applies(entry),
+        stage=cast("Stage", stage),
+        code=entry.get("code", ""),
+        reason=cast("Reason", reason),
+        where=Expression(str(entry["where"]), condition=True),
+        says=template(entry["says"]),
+        way=template(entry.get("do", "")),
+        plugin=entry.get("plugin", ""),
+        typing=entry.get("typing", ""),
+        types=frozenset(entry.get("types", ())),
+        once=entry.get("once", False),
+        min_sm=entry.get("min_sm"),
+        source=_sources()[entry["source"]],
+    )
+
+
+def _applies(entry: Mapping[str, Any]) -> Mapping[Product, str]:
+    """The ranges by product; TensorRT-RTX follows its parser's age unless the entry says otherwise."""
+    enterprise = entry.get("tensorrt", "none")
+    own = entry.get("rtx")
+    lines = lines_with_parser(enterprise) if own is None else lines_of("tensorrt-rtx", own)
+    ranges: dict[Product, str | None] = {
+        "tensorrt": range_of("tensorrt", lines_of("tensorrt", enterprise)),
+        "tensorrt-rtx": range_of("tensorrt-rtx", lines),
+    }
+    return {product: text for product, text in ranges.items() if text is not None}

@@ -1,0 +1,247 @@
+"""Normalizations written out: mean, square, mean of squares, epsilon, root, division.
+
+Every spelling that exporters produce starts from the mean of squares and ends in a division by its
+root (``Sqrt`` then ``Div``, ``Reciprocal`` and ``Mul``, or ``Div(1, .)`` and ``Mul``); casts, views,
+a correction factor (``n/(n-1)``) and the weight of the norm may lie in between.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from trtlint.facts.base import Step
+from trtlint.facts.blocks.walk import MAX_STEPS, scaling
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.operators import CAST, MOVING
+from trtlint.model.values import Constants
+
+_MEANS = ("ReduceMean", "GlobalAveragePool")
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposed:
+    """A written-out normalization.
+
+    Attributes:
+        tensor: what is normalized.
+        mean, centre: the mean and the subtraction, None for an RMS norm.
+        square: the node that squares.
+        variance: the mean of the squares.
+        epsilon_node, epsilon: what is added or the bound that is kept; None and 0 where nothing is.
+        root: the square root.
+        divide: the division, or the multiplication by the reciprocal root.
+        axes: the axes reduced, counted from the end where the rank is known.
+        centred: whether what is squared is centred, and not only what is divided.
+    """
+
+    tensor: Value
+    mean: Node | None
+    centre: Node | None
+    centred: bool
+    square: Node
+    variance: Node
+    epsilon_node: Node | None
+    epsilon: float | None
+    root: Node
+    divide: Node
+    axes: tuple[int, ...] | None
+
+    @property
+    def family(self) -> Literal["layer", "rms"]:
+        """``layer`` where the mean is taken off, ``rms`` where it is not."""
+        return "rms" if self.centre is None else "layer"
+
+    def steps(self) -> tuple[Step, ...]:
+        """The block in data-flow order."""
+        steps = []
+        if self.mean is not None:
+            steps.append(Step(self.mean, "mean", "mean", "mean"))
+        if self.centre is not None:
+            steps.append(Step(self.centre, "centre", "x - mean", "centre"))
+        steps.append(Step(self.square, "square", "squares", "squares"))
+        steps.append(Step(self.variance, "variance", "mean of squares", "mean of squares"))
+        if self.epsilon_node is not None:
+            detail = "+ epsilon" if self.epsilon is None else f"epsilon {self.epsilon:.3g}"
+            steps.append(Step(self.epsilon_node, "epsilon", detail, "epsilon"))
+        steps.append(Step(self.root, "root", "", "root"))
+        steps.append(Step(self.divide, "divide", "normalized", "division by the root"))
+        return tuple(steps)
+
+
+def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]:
+    """The written-out normalizations of a graph."""
+    for variance in graph.by_op(*_MEANS):
+        squared = variance.input(0)
+        square = _square(squared, constants) if squared is not None else None
+        if square is None or constants.data_free(squared):
+            continue
+        tail = _tail(variance, constants)
+        if tail is None:
+            continue
+        node, source = square
+        mean, centre, tensor = _centre(source)
+        if centre is None and tail.numerator is source:
+            # torch.nn.LayerNorm in FP16, TorchScript before opset 17: x - mean, and a cast of it.
+            mean, centre, x = _centre(_before_casts(source))
+            tensor = tensor if centre is None else x
+        centred = centre is not None
+        if not centred:
+            mean, centre, tensor = _centre_of_numerator(tail.numerator, tensor)
+        yield Decomposed(
+            tensor,
+            mean,
+            centre,
+            centred,
+            node,
+            variance,
+            tail.epsilon_node,
+            tail.epsilon,
+            tail.root,
+            tail.divide,
+            _axes(variance, constants),
+        )
+
+
+def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
+    """The node that squares, and what it squares: ``Pow(x, 2)``, ``Mul(x, x)``."""
+    node = _before_casts(value).producer
+    if node is None or node.domain or len(node.inputs) != 2:
+        return None
+    first, second = node.inputs
+    if first is None or second is None:
+        return None
+    if node.op == "Pow" and constants.scalar(second) == 2.0:
+        return node, first
+    if node.op == "Mul" and (first is second or _same_difference(first, second)):
+        return node, first
+    return None
+
+
+def _before_casts(value: Value) -> Value:
+    """What a value is a cast of, itself where it is none."""
+    for _ in range(4):
+        node = value.producer
+        if node is None or node.domain or node.op not in CAST or node.inputs[0] is None:
+            break
+        value = node.inputs[0]
+    return value
+
+
+def _same_difference(first: Value, second: Value) -> bool:
+    """TorchScript does not merge common subexpressions: ``x - mean`` may be computed twice."""
+    a, b = first.producer, second.producer
+    return a is not None and b is not None and a.op == b.op == "Sub" and a.inputs[0] is b.inputs[0]
+
+
+def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
+    """The mean and the subtraction where a value is ``x - mean(x)``, and x."""
+    node = value.producer
+    if node is None or node.op != "Sub" or node.domain or None in node.inputs[:2]:
+        return None, None, value
+    tensor, mean = node.inputs[0], node.inputs[1]
+    assert tensor is not None
+    assert mean is not None
+    producer = mean.producer
+    for _ in range(MAX_STEPS):
+        if producer is None or producer.op not in MOVING | CAST or producer.inputs[0] is None:
+            break
+        producer = producer.inputs[0].producer
+    if producer is None or producer.op not in _MEANS:
+        return None, None, value
+    return producer, node, tensor
+
+
+def _centre_of_numerator(numerator: Value, tensor: Value) -> tuple[Node | None, Node | None, Value]:
+    """The same for E[x²] - E[x]² forms, where only what is divided is centred."""
+    mean, centre, x = _centre(numerator)
+    return (mean, centre, x) if centre is not None else (None, None, tensor)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tail:
+    epsilon_node: Node | None
+    epsilon: float | None
+    root: Node
+    divide: Node
+    numerator: Value
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    value: Value
+    root: Node | None = None
+    inverted: bool = False
+    epsilon_node: Node | None = None
+    epsilon: float | None = 0.0
+
+
+def _tail(variance: Node, constants: Constants) -> _Tail | None:
+    """From the mean of squares to the division by its root."""
+    pending, seen = deque([_State(variance.output)]), {variance.output}
+    while pending and len(seen) < MAX_STEPS:
+        state = pending.popleft()
+        for node, port in state.value.uses:
+            if node.domain or node.output in seen:
+                continue
+            step = _advance(state, node, port, constants)
+            if isinstance(step, _Tail):
+                return step
+            if step is not None:
+                seen.add(step.value)
+                pending.append(step)
+    return None
+
+
+def _advance(state: _State, node: Node, port: int, constants: Constants) -> _State | _Tail | None:
+    """One operator on: where the walk is after it, the end of the walk, or None off the path."""
+    out = node.output
+    kept = _State(out, state.root, state.inverted, state.epsilon_node, state.epsilon)
+    if node.op in CAST or (node.op in MOVING and port == 0):
+        return kept
+    if state.root is None:
+        exponent = constants.scalar(node.input(1)) if node.op == "Pow" and port == 0 else None
+        if node.op == "Sqrt" or exponent in (0.5, -0.5):
+            return _State(out, node, exponent == -0.5, state.epsilon_node, state.epsilon)
+        if node.op == "Sub" or scaling(node, constants) is not None:
+            return kept
+        return _with_epsilon(state, node, port, constants)
+    if node.op == "Reciprocal":
+        return _State(out, state.root, not state.inverted, state.epsilon_node, state.epsilon)
+    other = node.inputs[1 - port] if len(node.inputs) == 2 and port < 2 else None
+    if other is None or node.op not in ("Mul", "Div"):
+        return None if state.inverted else _with_epsilon(state, node, port, constants)
+    divides = node.op == "Div" and port == 1
+    if constants.data_free(other):  # 1 / root, or the weight of the norm, multiplied in first
+        return _State(out, state.root, state.inverted ^ divides, state.epsilon_node, state.epsilon)
+    if divides if not state.inverted else node.op == "Mul":
+        return _Tail(state.epsilon_node, state.epsilon, state.root, node, other)
+    return None
+
+
+def _with_epsilon(state: _State, node: Node, port: int, constants: Constants) -> _State | None:
+    if node.op not in ("Add", "Max", "Clip"):
+        return None
+    other = node.input(1) if node.op == "Clip" else node.input(1 - port)
+    if other is None or not constants.data_free(other):
+        return None
+    return _State(node.output, state.root, state.inverted, node, constants.scalar(other))
+
+
+def _axes(reduce: Node, constants: Constants) -> tuple[int, ...] | None:
+    """The axes of a reduction, counted from the end; None where they are not known."""
+    tensor = reduce.input(0)
+    rank = tensor.rank if tensor is not None else None
+    if reduce.op == "GlobalAveragePool":
+        return None if rank is None else tuple(range(2 - rank, 0))
+    axes = reduce.attribute("axes")
+    if axes is None:
+        array = constants.array(reduce.input(1))
+        if array is None:
+            return None
+        axes = tuple(int(axis) for axis in array.reshape(-1))
+    if rank is None:
+        return tuple(axes) if all(axis < 0 for axis in axes) else None
+    return tuple(sorted(axis if axis < 0 else axis - rank for axis in axes))

@@ -1,0 +1,76 @@
+"""The mask of an attention block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from trtlint.facts.blocks.walk import MAX_STEPS
+from trtlint.model.folding import ma
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.values import Constants
+
+MaskKind = Literal["none", "additive", "where", "attribute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """How scores are masked before the softmax.
+
+    Attributes:
+        kind: ``none``; ``additive`` (``Add``: masks and position biases alike); ``where`` (``Where``
+            replaces masked scores); ``attribute`` (an input or flag of a fused operator).
+        fill: the value given to masked scores, None where there is none or it is not known.
+    """
+
+    kind: MaskKind = "none"
+    fill: float | None = None
+
+
+def fill_of(value: Value | None, constants: Constants) -> float | None:
+    """The most negative number among the constants that a mask tensor is built from.
+
+    The mask is followed upwards through the operators that build masks: a choice between two fills
+    (``Where``), a 0/1 mask times a large number (``Mul``), a constant spread out (``Expand``,
+    ``ConstantOfShape``, ``Trilu``), or a stored triangle.
+    """
+    lowest: float | None = None
+    pending, seen = [value], set[Value]()
+    while pending and len(seen) < MAX_STEPS:
+        current = pending.pop()
+        if current is None or current in seen:
+            continue
+        seen.add(current)
+        number = _lowest(current, constants)
+        if number is not None:
+            lowest = number if lowest is None else min(lowest, number)
+        elif current.producer is not None:
+            pending += _parents(current.producer)
+    return lowest if lowest is not None and lowest < 0 else None
+
+
+_COMBINING = frozenset({"Add", "Sub", "Mul", "Max", "Min", "Concat"})
+_MOVING = frozenset(
+    {"Cast", "Expand", "Identity", "Trilu", "Reshape", "Unsqueeze", "Squeeze", "Slice", "Transpose"}
+    | {"Gather", "Tile", "ScatterND"}
+)
+
+
+def _parents(node: Node) -> list[Value | None]:
+    if node.op == "Where":
+        return [node.input(1), node.input(2)]
+    if node.op in _COMBINING:
+        return list(node.inputs)
+    return [node.input(0)] if node.op in _MOVING else []
+
+
+def _lowest(value: Value, constants: Constants) -> float | None:
+    array: np.ndarray[Any, Any] | None = constants.array(value)
+    if array is None and value.dtype in FLOAT_DTYPES:
+        array = constants.payload(value)
+    if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind in "OSU":
+        return None
+    return float(np.min(np.asarray(array, dtype=np.float64)))

@@ -1,0 +1,105 @@
+"""An operand of attention, from the score product back to where it was computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from trtlint.facts.blocks.walk import MAX_STEPS, Scaled, scaling
+from trtlint.model.graph import Value
+from trtlint.model.operators import CAST, MOVING, QUANTIZE
+from trtlint.model.values import Constants
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What lies between a product of attention and the tensor that the operand comes from.
+
+    Attributes:
+        value: what enters the product.
+        root: where the walk ends: the first value that is not a view, a cast or a scaling.
+        scales: scalings other than by exactly 1, nearest to the product first.
+        sequence_last: whether the sequence is the last axis at the root (channels-first),
+            None where the axes cannot be followed.
+        scaled_sequence_last: the same at the scaling nearest to the product, None without one.
+    """
+
+    value: Value
+    root: Value
+    scales: tuple[Scaled, ...]
+    sequence_last: bool | None
+    scaled_sequence_last: bool | None
+
+
+Axis = Literal["sequence", "feature"]
+
+
+def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
+    """Follow an operand back to its root.
+
+    Args:
+        value: the operand.
+        last: which of its axes is last in the product, None where that is not known.
+        constants: the model's constants.
+    """
+    start, axes = value, _Axes(last)
+    scales: list[Scaled] = []
+    at_scaling: bool | None = None
+    for _ in range(MAX_STEPS):
+        node = value.producer
+        if node is None or node.domain or node.input(0) is None:
+            break
+        scaled = scaling(node, constants)
+        if scaled is not None:
+            if scaled.factor != 1.0:
+                at_scaling = at_scaling if scales else axes.sequence_last
+                scales.append(scaled)
+            value = scaled.data
+        elif node.op in MOVING or node.op in CAST or node.op in QUANTIZE:
+            axes.back_through(node.op, node.attribute("perm"))
+            data = node.inputs[0]
+            assert data is not None
+            value = data
+        else:
+            break
+    return Operand(start, value, tuple(scales), axes.sequence_last, at_scaling)
+
+
+class _Axes:
+    """Which of sequence and feature axis is last, followed backwards through views.
+
+    Only transposes move an axis.  A ``Reshape`` splits or merges, but exporters never carry the
+    last axis elsewhere with it: ``[B,L,H*D]`` becomes ``[B,L,H,D]``, ``[B,C,H,W]`` becomes
+    ``[B,C,H*W]``, and what was last stays last.
+    """
+
+    def __init__(self, last: Axis | None) -> None:
+        # Positions counted from the end; the other axis of a product is second to last.
+        self._position = (
+            {"sequence": -1, "feature": -2} if last == "sequence" else {"feature": -1, "sequence": -2}
+        )
+        self._known = last is not None
+
+    def back_through(self, op: str, perm: tuple[int, ...] | None) -> None:
+        if op == "Transpose":
+            if perm is None:
+                self._known = False
+                return
+            rank = len(perm)
+            for axis, position in self._position.items():
+                if position < -rank:
+                    self._known = False
+                else:
+                    self._position[axis] = perm[position] - rank
+        elif op in ("Reshape", "Squeeze", "Unsqueeze", "Flatten"):
+            for axis, position in self._position.items():
+                if position != -1:  # only the last axis is followed through a change of rank
+                    self._position[axis] = -2
+
+    @property
+    def sequence_last(self) -> bool | None:
+        if not self._known:
+            return None
+        if self._position["sequence"] == -1:
+            return True
+        return False if self._position["feature"] == -1 else None

@@ -1,0 +1,248 @@
+"""From a softmax back to the product of Q and K, and on to the product with V."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from trtlint.facts.blocks.operand import Axis
+from trtlint.facts.blocks.walk import MAX_STEPS, Scaled, is_parameter, scaling
+from trtlint.model.graph import Node, Value
+from trtlint.model.operators import CAST, TRANSPARENT
+from trtlint.model.protos import Dimension
+from trtlint.model.values import Constants
+
+_BETWEEN_SCORES_AND_SOFTMAX = TRANSPARENT | {
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Where",
+    "Clip",
+    "Max",
+    "Min",
+    "Tanh",
+}
+_BETWEEN_SOFTMAX_AND_PRODUCT = TRANSPARENT | {"Where", "IsNaN"}
+_METADATA = frozenset({"Shape", "Size"})
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The product of Q and K.
+
+    Attributes:
+        query, key: its operands.
+        query_last, key_last: which axis of each is last, None where the axes are neither.
+        heads, head_size: as far as the types tell.
+    """
+
+    node: Node
+    form: Literal["matmul", "einsum"]
+    query: Value
+    key: Value
+    query_last: Axis | None
+    key_last: Axis | None
+    heads: Dimension
+    head_size: Dimension
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePath:
+    """What lies between the product of Q and K and the softmax, in data-flow order.
+
+    Attributes:
+        product: the product of Q and K.
+        nodes: the operators in between.
+        scales: those of them that scale the scores, other than by exactly 1.
+        shared: whether the scores are read elsewhere too, or are an output of the graph.
+    """
+
+    product: Product
+    nodes: tuple[Node, ...]
+    scales: tuple[Scaled, ...]
+    shared: bool
+
+    @property
+    def casts(self) -> tuple[Node, ...]:
+        """The changes of type among the nodes."""
+        return tuple(node for node in self.nodes if node.op in CAST)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighting:
+    """The product of the probabilities and V.
+
+    Attributes:
+        node: the product.
+        value: V as it enters the product.
+        value_last: which axis of V is last, None where it is neither.
+        guard: the operator that replaces NaN probabilities, None where there is none.
+        shared: whether the probabilities are read elsewhere too, or are an output of the graph.
+    """
+
+    node: Node
+    value: Value
+    value_last: Axis | None
+    guard: Node | None
+    shared: bool
+
+
+def score_path(softmax: Node, constants: Constants) -> ScorePath | None:
+    """The nearest product of two computed tensors upstream of a softmax over the last axis."""
+    start = softmax.input(0)
+    if start is None or softmax.domain or not _over_last_axis(softmax, start):
+        return None
+    downstream: dict[Value, Node] = {start: softmax}
+    pending = deque([start])
+    while pending and len(downstream) < MAX_STEPS:
+        current = pending.popleft()
+        node = current.producer
+        if node is None or node.domain:
+            continue
+        product = _score_product(node, constants)
+        if product is not None:
+            return _path(product, current, downstream, softmax, constants)
+        if node.op not in _BETWEEN_SCORES_AND_SOFTMAX:
+            continue
+        for value in node.inputs[:1] if node.op in TRANSPARENT else node.inputs:
+            if value is not None and value not in downstream and not constants.data_free(value):
+                downstream[value] = node
+                pending.append(value)
+    return None
+
+
+def _over_last_axis(softmax: Node, value: Value) -> bool:
+    axis = softmax.attribute("axis")
+    return axis is None or axis == -1 or value.rank is None or axis == value.rank - 1
+
+
+def _path(
+    product: Product, scores: Value, downstream: dict[Value, Node], softmax: Node, constants: Constants
+) -> ScorePath:
+    nodes: list[Node] = []
+    values = [scores]
+    node = downstream[scores]
+    while node is not softmax:
+        nodes.append(node)
+        values.append(node.output)
+        node = downstream[node.output]
+    scales = [scale for node in nodes if (scale := scaling(node, constants)) and scale.factor != 1.0]
+    return ScorePath(product, tuple(nodes), tuple(scales), _shared(values, [*nodes, softmax]))
+
+
+def _shared(values: Iterable[Value], block: list[Node]) -> bool:
+    """Whether something outside the block reads one of its inner values (shapes do not count)."""
+    return any(
+        value.is_output or any(node not in block and node.op not in _METADATA for node, _ in value.uses)
+        for value in values
+    )
+
+
+def _score_product(node: Node, constants: Constants) -> Product | None:
+    if node.op not in ("MatMul", "Einsum") or len(node.inputs) != 2:
+        return None
+    first, second = node.inputs
+    if first is None or second is None:
+        return None
+    free = [value for value in (first, second) if constants.data_free(value)]
+    # One of them may be learned; a stored matrix is a weight.
+    if len(free) == 2 or any(constants.stored(v) is not None or not is_parameter(v) for v in free):
+        return None
+    if node.op == "MatMul":
+        shape = first.shape or ()
+        return Product(
+            node,
+            "matmul",
+            first,
+            second,
+            "feature",
+            "sequence",
+            heads=shape[-3] if len(shape) >= 4 else None,
+            head_size=shape[-1] if shape else None,
+        )
+    terms = _einsum_terms(node)
+    return None if terms is None else _einsum_product(node, first, second, *terms)
+
+
+def _einsum_terms(node: Node) -> tuple[str, str, str] | None:
+    equation = str(node.attribute("equation", "")).replace(" ", "").replace("...", "")
+    inputs, arrow, output = equation.partition("->")
+    terms = inputs.split(",")
+    return (terms[0], terms[1], output) if arrow and len(terms) == 2 and all(terms) and output else None
+
+
+def _einsum_product(node: Node, first: Value, second: Value, a: str, b: str, output: str) -> Product | None:
+    if len(output) < 2:
+        return None
+    attended, attending = output[-1], output[-2]
+    if attended in b and attending in a:
+        query, key, q, k = first, second, a, b
+    elif attended in a and attending in b:
+        query, key, q, k = second, first, b, a
+    else:
+        return None
+    contracted = [letter for letter in q if letter in k and letter not in output]
+    if len(contracted) != 1 or attended in q or attending in k:
+        return None
+    feature = contracted[0]
+    heads = [letter for letter in output[:-2] if letter in q and letter in k]
+    return Product(
+        node,
+        "einsum",
+        query,
+        key,
+        _last(q, attending, feature),
+        _last(k, attended, feature),
+        heads=_letter_size(query, q, heads[1]) if len(heads) == 2 else None,
+        head_size=_letter_size(query, q, feature),
+    )
+
+
+def _last(term: str, sequence: str, feature: str) -> Axis | None:
+    return "sequence" if term[-1] == sequence else "feature" if term[-1] == feature else None
+
+
+def _letter_size(value: Value, term: str, letter: str) -> Dimension:
+    shape = value.shape
+    return shape[term.index(letter)] if shape is not None and len(shape) == len(term) else None
+
+
+def weighting(softmax: Node) -> Weighting | None:
+    """The nearest product downstream of a softmax that its probabilities enter."""
+    reached: dict[Value, Node | None] = {softmax.output: None}
+    pending = deque([softmax.output])
+    guard: Node | None = None
+    block: list[Node] = []
+    found: tuple[Node, int] | None = None
+    while pending and len(reached) < MAX_STEPS:
+        value = pending.popleft()
+        for node, port in value.uses:
+            if node.domain:
+                continue
+            if node.op in ("MatMul", "Einsum") and len(node.inputs) == 2:
+                found = found or (node, port)
+                block.append(node)
+            elif node.op in _BETWEEN_SOFTMAX_AND_PRODUCT and node.output not in reached:
+                guard = node if node.op == "Where" and any(n.op == "IsNaN" for n in block) else guard
+                reached[node.output] = node
+                block.append(node)
+                pending.append(node.output)
+    if found is None:
+        return None
+    product, port = found
+    v = product.inputs[1 - port]
+    if v is None or v in reached:
+        return None
+    last: Axis | None = "feature" if port == 0 else "sequence"
+    if product.op == "Einsum":
+        terms = _einsum_terms(product)
+        if terms is None:
+            return None
+        attended = [letter for letter in terms[port] if letter in terms[1 - port] and letter not in terms[2]]
+        last = "sequence" if terms[1 - port][-1] in attended else "feature"
+    extra = [node for node in block if node is not product and node.op in ("MatMul", "Einsum")]
+    shared = bool(extra) or _shared(reached, block)
+    return Weighting(product, v, last, guard, shared)

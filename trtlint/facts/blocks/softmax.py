@@ -1,0 +1,62 @@
+"""What flows into a Softmax by way of masks."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.operators import MOVING
+
+_SOFTMAX: Mapping[str, int] = {"Softmax": 0, "LogSoftmax": 0, "Attention": 3}
+"""The operators, and the input that a mask reaches."""
+_THROUGH: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(MOVING, (0,)),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Min", "Max"), (0, 1)),
+    **dict.fromkeys(("Cast", "Neg", "Trilu", "Slice", "Gather", "Tile", "Split", "Clip"), (0,)),
+    "Concat": (0, 1, 2, 3),
+    "ConstantOfShape": (),
+    "ScatterND": (0, 2),
+    "Where": (1, 2),
+}
+"""The operators of masks and the inputs that they take values from."""
+_MAX_DISTANCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MaskPath:
+    """The way of a value to the nearest Softmax (or mask input of ``Attention``).
+
+    Attributes:
+        softmax: the operator it reaches.
+        nodes: the operators on the way, in data-flow order, ``softmax`` not among them.
+    """
+
+    softmax: Node
+    nodes: tuple[Node, ...]
+
+
+def mask_paths(graph: Graph) -> Mapping[Value, MaskPath]:
+    """For every value that masks or scales the argument of a Softmax, its way there.
+
+    One breadth-first search backwards from all of them, so each value is met once.
+    """
+    paths: dict[Value, MaskPath] = {}
+    queue: deque[Value] = deque()
+    for softmax in graph.by_op(*_SOFTMAX):
+        argument = None if softmax.domain else softmax.input(_SOFTMAX[softmax.op])
+        if argument is not None and argument not in paths:
+            paths[argument] = MaskPath(softmax, ())
+            queue.append(argument)
+    while queue:
+        value = queue.popleft()
+        path, node = paths[value], value.producer
+        if node is None or node.domain or len(path.nodes) == _MAX_DISTANCE:
+            continue
+        for port in _THROUGH.get(node.op, ()):
+            before = node.input(port)
+            if before is not None and before not in paths:
+                paths[before] = MaskPath(path.softmax, (node, *path.nodes))
+                queue.append(before)
+    return paths

@@ -1,0 +1,69 @@
+"""Walking from value to value through operators that do not change what a tensor means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from trtlint.model.graph import Node, Value
+from trtlint.model.values import Constants
+
+MAX_STEPS = 64
+"""No real block is deeper; a bound keeps every walk, and so the whole search, linear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A multiplication or division of a tensor by one number (or one number a head).
+
+    ``factor`` is what the tensor is multiplied by; None where the file does not tell.
+    ``run_time`` is whether the graph computes the number instead of storing it.
+    """
+
+    node: Node
+    data: Value
+    factor: float | None
+    run_time: bool
+
+
+def scaling(node: Node, constants: Constants) -> Scaled | None:
+    """What a ``Mul`` or ``Div`` by a scalar does, None for any other node.
+
+    A scalar here is a value of one element, or one that is the same for all elements, or one
+    number a head (``[H,1,1]``), computed from constants and shapes.
+    """
+    if node.op not in ("Mul", "Div") or node.domain or len(node.inputs) != 2:
+        return None
+    for port in (1, 0) if node.op == "Mul" else (1,):
+        scalar, data = node.inputs[port], node.inputs[1 - port]
+        if scalar is None or data is None or not constants.data_free(scalar):
+            continue
+        if constants.data_free(data) and not is_parameter(data):
+            continue  # arithmetic on numbers, not on a tensor
+        factor = constants.scalar(scalar)
+        if factor is None and not _is_scalar_shape(scalar):
+            continue
+        if node.op == "Div" and factor is not None:
+            factor = 1.0 / factor if factor else None
+        return Scaled(node, data, factor, constants.stored(scalar) is None)
+    return None
+
+
+def is_parameter(value: Value) -> bool:
+    """Whether a value that no input of the model has a part in may stand for one: learned queries."""
+    return value.rank is not None and value.rank >= 3
+
+
+def _is_scalar_shape(value: Value) -> bool:
+    shape = value.shape
+    return shape is not None and all(dim == 1 for dim in shape[-2:])
+
+
+def product_of(scales: Iterable[Scaled]) -> float | None:
+    """All factors multiplied: 1 where there are none, None where one is not known."""
+    product = 1.0
+    for scale in scales:
+        if scale.factor is None:
+            return None
+        product *= scale.factor
+    return product

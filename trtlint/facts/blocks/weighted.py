@@ -1,0 +1,32 @@
+"""The block of an operator that has a weight: what computes the weight, the operator, its activation."""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Step
+from trtlint.facts.blocks.activations import Activation
+from trtlint.facts.blocks.weights import Weight
+from trtlint.model.graph import Node
+
+
+def weighted(node: Node, role: str, weight: Weight, activation: Activation | None) -> tuple[Step, ...]:
+    """The steps of such a block, in data-flow order; ``role`` is the part that the operator plays."""
+    bounds = _bounds(activation)
+    return (
+        *(Step(step, "weight", label="computes the weight") for step in weight.nodes),
+        Step(node, role, detail=f"weight: {weight.how}", label=f"weight: {weight.source}"),
+        *(
+            Step(step, "activation", detail=bounds, label=bounds)
+            for step in (activation.nodes if activation else ())
+        ),
+    )
+
+
+def _bounds(activation: Activation | None) -> str:
+    """The bounds of an activation in words, ``0 to 6``; empty where it has none."""
+    if activation is None or (activation.low is None and activation.high is None):
+        return ""
+    if activation.low is None:
+        return f"at most {activation.high:g}"
+    if activation.high is None:
+        return f"at least {activation.low:g}"
+    return f"{activation.low:g} to {activation.high:g}"

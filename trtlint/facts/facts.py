@@ -1,0 +1,73 @@
+"""The facts of one model, found when asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trtlint.facts.base import Fact
+from trtlint.facts.kinds import Ground, ground_of, grounds, module_of
+from trtlint.model.absent import absent
+from trtlint.model.load import Model
+
+if TYPE_CHECKING:
+    from trtlint.buildcommand import BuildCommand
+    from trtlint.buildfiles.join import Join, NodeNames
+    from trtlint.buildfiles.record import BuildRecord
+
+
+class Facts:
+    """The facts of one model, each kind found once and only when asked for.
+
+    Args:
+        model: the model, None where only what a build of it left behind is known.
+        command: the command line that it is built with, None where it is not known.
+        record: what a build of it has left behind, None where there is nothing.
+    """
+
+    def __init__(
+        self,
+        model: Model | None,
+        *,
+        command: BuildCommand | None = None,
+        record: BuildRecord | None = None,
+    ) -> None:
+        self.has_model = model is not None
+        files = () if record is None else record.files
+        self.model = absent(Path(files[0] if files else "")) if model is None else model
+        self.command = command
+        self.record = record
+        self._found: dict[str, tuple[Fact, ...]] = {}
+
+    @property
+    def grounds(self) -> frozenset[Ground]:
+        """What there is to find facts in."""
+        return grounds(model=self.has_model, build=self.record is not None, command=self.command is not None)
+
+    def of(self, kind: str) -> tuple[Fact, ...]:
+        """All facts of a kind, in graph order.
+
+        Raises:
+            KeyError: no such kind.
+        """
+        if kind not in self._found:
+            missing = {"build", "command"} - self.grounds
+            self._found[kind] = () if ground_of(kind) in missing else tuple(module_of(kind).find(self))
+        return self._found[kind]
+
+    @cached_property
+    def names(self) -> NodeNames:
+        """Finds nodes by the names that the build prints."""
+        from trtlint.buildfiles.join import NodeNames
+
+        return NodeNames(self.model.graph, None if self.record is None else self.record.log)
+
+    @cached_property
+    def joined(self) -> Join | None:
+        """The engine's layers and the nodes that are in them; None where no layers are known."""
+        from trtlint.buildfiles.join import join
+
+        if self.record is None or self.record.layers is None:
+            return None
+        return join(self.record.layers, self.names, self.record.log)

@@ -1,0 +1,1 @@
+"""Facts of what a build left behind."""

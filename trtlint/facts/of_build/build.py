@@ -1,0 +1,174 @@
+"""What a build says of itself: in its log, its metadata and the header of its engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.record import BuildRecord
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFact(Fact):
+    """One build.  Whatever its files do not say is None.
+
+    Attributes:
+        has_log: whether there is a log of it.
+        has_layers: whether the engine's layers are known.
+        has_profile: whether layer times are known.
+        product: what built it.
+        version: the release, such as ``10.16.1``.
+        plan_product: the product in the engine file's header.
+        plan_version: the release in the engine file's header.
+        plan_release: the first two numbers of it, to compare with ``target.release``.
+        tool: who wrote the log: ``trtexec``, ``polygraphy``, ``torch-tensorrt``, ``onnxruntime`` ...
+        tool_version: release of that tool, where it has one of its own.
+        gpu: name of the GPU as printed.
+        sm: compute capability times ten.
+        flags: precision options that were given: ``fp16``, ``best``, ``no-tf32`` ...
+        precision: the types that layers may use: ``fp32``, ``fp16`` ...
+        strongly_typed: whether the network is strongly typed.
+        tf32: whether TF32 is on.
+        constraints: ``obey`` or ``prefer``, where precision constraints were set.
+        opset: opset of the model that was parsed.
+        producer: the tool that had written that model.
+        optimization_level: the builder's optimisation level.
+        command: the command line.
+        status: ``passed`` or ``failed``.
+        torch: settings of Torch-TensorRT as printed, by name.
+        options: the option lines of trtexec, by name.
+        counts: how many lines the log has, by the name of what they say (see ``log_message``).
+        seconds: durations: ``parse``, ``graph``, ``engine``, ``build``.
+        memory: bytes, by what the log says they are for, such as ``Total Weights Memory``.
+        workspace_wanted: bytes of the largest tactic that was skipped for lack of memory.
+        island_seconds: seconds spent compiling islands of Myelin.
+        warnings: how many warnings the log has.
+        errors: how many errors the log has, internal and fatal ones included.
+        dynamic_inputs: inputs of the network with a dimension that varies, as the log prints them.
+        shapes_given: inputs for which the log prints the shapes of an optimisation profile.
+    """
+
+    kind: ClassVar[str] = "build"
+    roles: ClassVar[Mapping[str, str]] = {}
+
+    file: str
+    has_log: bool
+    has_layers: bool
+    has_profile: bool
+    product: Literal["tensorrt", "tensorrt-rtx"] | None
+    version: str | None
+    plan_product: Literal["tensorrt", "tensorrt-rtx"] | None
+    plan_version: str | None
+    plan_release: tuple[int, int] | None
+    tool: str | None
+    tool_version: str | None
+    gpu: str | None
+    sm: int | None
+    flags: frozenset[str] | None
+    precision: frozenset[str] | None
+    strongly_typed: bool | None
+    tf32: bool | None
+    constraints: Literal["obey", "prefer"] | None
+    opset: int | None
+    producer: str | None
+    optimization_level: int | None
+    command: str | None
+    status: Literal["passed", "failed"] | None
+    torch: Mapping[str, str] | None
+    options: Mapping[str, str]
+    counts: Mapping[str, int]
+    seconds: Mapping[str, float]
+    memory: Mapping[str, float]
+    workspace_wanted: int | None
+    island_seconds: float | None
+    warnings: int | None
+    errors: int | None
+    dynamic_inputs: tuple[str, ...]
+    shapes_given: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """The file that says most of the build."""
+        return self.file
+
+
+def find(facts: Facts) -> Iterator[BuildFact]:
+    """The one fact about the build; none where nothing of it is known."""
+    record = facts.record
+    if record is None:
+        return
+    settings, log = record.settings, record.log
+    records = {} if log is None else log.records
+    inputs = [record.groups for record in records.get("network_input", ())]
+    islands = [float(record.groups["seconds"]) for record in records.get("island_time", ())]
+    skipped = [int(record.groups["bytes"]) for record in records.get("tactic_memory", ())]
+    yield BuildFact(
+        node=None,
+        chain=(),
+        file=next(iter(record.files), ""),
+        has_log=log is not None,
+        has_layers=record.layers is not None,
+        has_profile=record.profile is not None,
+        product=_product(settings.product),
+        version=settings.version,
+        plan_product=None if record.plan is None else record.plan.product,
+        plan_version=None if record.plan is None else record.plan.version,
+        plan_release=_release(None if record.plan is None else record.plan.version),
+        tool=settings.tool,
+        tool_version=settings.tool_version,
+        gpu=settings.gpu,
+        sm=settings.sm,
+        flags=settings.flags,
+        precision=settings.precision,
+        strongly_typed=settings.strongly_typed,
+        tf32=settings.tf32,
+        constraints=_one_of(settings.constraints),
+        opset=settings.opset,
+        producer=settings.producer,
+        optimization_level=settings.optimization_level,
+        command=settings.command,
+        status="passed" if settings.status == "passed" else "failed" if settings.status == "failed" else None,
+        torch=settings.torch,
+        options={key: text for block in _options(record) for key, text in block.items()},
+        counts={} if log is None else log.counts,
+        seconds={} if log is None else log.seconds(),
+        memory=_memory(record),
+        workspace_wanted=max(skipped, default=None),
+        island_seconds=sum(islands) if islands else None,
+        warnings=None if log is None else log.severities.get("W", 0),
+        errors=None if log is None else sum(log.severities.get(letter, 0) for letter in "EF"),
+        dynamic_inputs=tuple(groups["name"] for groups in inputs if "-1" in groups["dims"]),
+        shapes_given=tuple(dict.fromkeys(shape.name for shape in settings.shapes)),
+    )
+
+
+def _options(record: BuildRecord) -> Iterator[Mapping[str, str]]:
+    if record.log is not None:
+        yield from record.log.options.values()
+
+
+def _memory(record: BuildRecord) -> dict[str, float]:
+    """The largest number of bytes that the log gives for each purpose."""
+    found: dict[str, float] = {}
+    for message in () if record.log is None else record.log.records.get("memory", ()):
+        what = message.groups["what"]
+        found[what] = max(found.get(what, 0.0), float(message.groups["bytes"]))
+    return found
+
+
+def _release(version: str | None) -> tuple[int, int] | None:
+    parts = (version or "").split(".")
+    return (int(parts[0]), int(parts[1])) if len(parts) > 1 and all(map(str.isdecimal, parts[:2])) else None
+
+
+def _product(name: str | None) -> Literal["tensorrt", "tensorrt-rtx"] | None:
+    return "tensorrt" if name == "tensorrt" else "tensorrt-rtx" if name == "tensorrt-rtx" else None
+
+
+def _one_of(constraint: str | None) -> Literal["obey", "prefer"] | None:
+    return "obey" if constraint == "obey" else "prefer" if constraint == "prefer" else None

@@ -1,0 +1,139 @@
+"""The engine as a whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact
+from trtlint.facts.of_build.layer import LayerFact
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.record import BuildRecord
+    from trtlint.facts.facts import Facts
+
+_TINY = 0.01
+"""Milliseconds below which a kernel's launch costs about as much as its work: launching one takes some
+microseconds, see https://docs.nvidia.com/deeplearning/tensorrt/latest/performance/best-practices.html."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFact(Fact):
+    """An engine, or what its profile says of it.  Times are averages of one run in milliseconds.
+
+    Attributes:
+        file: the file that the layers, else the times, come from.
+        layers: how many layers it has.
+        timed_layers: how many layers of the profile take any time.
+        detailed: whether more than the layers' names is known.
+        joined: how many nodes of the model are in a layer.
+        reformat_layers: how many layers only copy a tensor into another layout or type.
+        attentions: how many layers are fused attention kernels.
+        dynamic_filters: how many layers take their weights as a tensor at run time.
+        precisions: how many layers work in each type, reformat_layers and those of unknown type apart.
+        profiles: how many optimisation profiles it has.
+        ms: time of all layers; None without a profile.
+        reformat_ms: time of the reformat_layers.
+        reformat_share: their share of the time, 0 to 1.
+        tiny_layers: how many layers take less than 10 microseconds, but some time.
+        tiny_share: their share of the time.
+        top_layer: the name of the layer that takes longest.
+        top_type: what that layer is.
+        top_share: its share of the time.
+        inputs: names of the engine's inputs, where its file tells inputs from outputs.
+        outputs: names of its outputs.
+    """
+
+    kind: ClassVar[str] = "engine"
+    roles: ClassVar[Mapping[str, str]] = {}
+
+    file: str
+    layers: int
+    timed_layers: int | None
+    detailed: bool
+    joined: int
+    reformat_layers: int
+    attentions: int
+    dynamic_filters: int
+    precisions: frozenset[str]
+    precision_layers: Mapping[str, int]
+    profiles: int
+    ms: float | None
+    reformat_ms: float | None
+    reformat_share: float | None
+    tiny_layers: int | None
+    tiny_share: float | None
+    top_layer: str | None
+    top_type: str | None
+    top_share: float | None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        """The file that tells of it."""
+        return self.file
+
+
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    """A layer with its time, whether the engine's file or only its profile names it."""
+
+    name: str
+    type: str | None
+    ms: float
+    reformat: bool
+
+
+def find(facts: Facts) -> Iterator[EngineFact]:
+    """The one fact about the engine; none where neither its layers nor its times are known."""
+    record = facts.record
+    if record is None or (record.layers is None and record.profile is None):
+        return
+    layers = [fact for fact in facts.of("layer") if isinstance(fact, LayerFact)]
+    timed = _timed(record, layers)
+    total = sum(layer.ms for layer in timed)
+    top_layer = max(timed, key=lambda layer: layer.ms, default=None) if total else None
+    reformat_ms = sum(layer.ms for layer in timed if layer.reformat)
+    tiny = [layer.ms for layer in timed if 0 < layer.ms < _TINY]
+    working = Counter(layer.precision for layer in layers if layer.precision and not layer.reformat)
+    tensors = () if record.layers is None else record.layers.tensors
+    yield EngineFact(
+        node=None,
+        chain=(),
+        file=record.layers_name or record.profile_name,
+        layers=len(layers) or len(timed),
+        timed_layers=sum(layer.ms > 0 for layer in timed) if timed else None,
+        detailed=record.layers is not None and record.layers.detailed,
+        joined=0 if facts.joined is None else len(facts.joined.layers),
+        reformat_layers=sum(layer.reformat for layer in layers or timed),
+        attentions=sum(layer.attention is True for layer in layers),
+        dynamic_filters=sum(layer.dynamic_filter is True for layer in layers),
+        precisions=frozenset(working),
+        precision_layers=working,
+        profiles=1 + max((layer.profile for layer in layers), default=0),
+        ms=total or None,
+        reformat_ms=reformat_ms if total else None,
+        reformat_share=reformat_ms / total if total else None,
+        tiny_layers=len(tiny) if total else None,
+        tiny_share=sum(tiny) / total if total else None,
+        top_layer=None if top_layer is None else top_layer.name,
+        top_type=None if top_layer is None else top_layer.type,
+        top_share=None if top_layer is None else top_layer.ms / total,
+        inputs=tuple(tensor.name for tensor in tensors if tensor.is_input),
+        outputs=tuple(tensor.name for tensor in tensors if tensor.is_input is False),
+    )
+
+
+def _timed(record: BuildRecord, layers: list[LayerFact]) -> list[_Timed]:
+    if record.profile is None:
+        return []
+    known = {layer.name: layer for layer in layers}
+    found = []
+    for time in record.profile.layers:
+        layer = known.get(time.name)
+        reformat = time.name.startswith("Reformatting CopyNode") if layer is None else layer.reformat
+        found.append(_Timed(time.name, None if layer is None else layer.type, time.average, reformat))
+    return found

@@ -1,0 +1,83 @@
+"""What became of the model's attention in the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact
+from trtlint.facts.of_build.layer import LayerFact
+from trtlint.facts.of_model.attention import Attention
+from trtlint.model.graph import Node
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_CORE = frozenset({"scores", "softmax", "product", "operator"})
+"""The parts that a fused kernel computes; scales and masks may stay outside of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineAttention(Fact):
+    """An attention block of the model whose layers in the engine are known.
+
+    Attributes:
+        attention: the block, with the fields of the fact ``attention``.
+        fused: whether one fused attention kernel computes it; False where its products and its softmax
+            are in different layers.  Blocks inside an island whose kernels the file does not list are
+            left out: of them it cannot be told.
+        layers: the names of the layers that compute its products and its softmax.
+        ms: average milliseconds that these take in one run.
+        share: their share of the time of all layers, 0 to 1.
+    """
+
+    kind: ClassVar[str] = "engine_attention"
+    roles: ClassVar[Mapping[str, str]] = Attention.roles
+
+    attention: Attention
+    fused: bool
+    layers: tuple[str, ...]
+    ms: float | None
+    share: float | None
+
+
+def find(facts: Facts) -> Iterator[EngineAttention]:
+    """The attention blocks of which the engine tells, in graph order."""
+    if facts.joined is None:
+        return
+    inside: dict[Node, list[LayerFact]] = {}
+    for layer in facts.of("layer"):
+        if isinstance(layer, LayerFact) and layer.profile == 0:
+            for node in layer.nodes:
+                inside.setdefault(node, []).append(layer)
+    for block in facts.of("attention"):
+        if isinstance(block, Attention):
+            parts = [inside.get(step.node, []) for step in block.chain if step.role in _CORE]
+            fused = _fused(parts)
+            if fused is not None:
+                yield _fact(block, fused, parts)
+
+
+def _fused(parts: list[list[LayerFact]]) -> bool | None:
+    if not parts or not all(parts):
+        return None
+    if any(layer.attention for layers in parts for layer in layers):
+        return True
+    names = [frozenset(layer.name for layer in layers) for layers in parts]
+    return False if len(names) > 1 and not frozenset.intersection(*names) else None
+
+
+def _fact(block: Attention, fused: bool, parts: list[list[LayerFact]]) -> EngineAttention:
+    layers = {layer.name: layer for found in parts for layer in found}.values()
+    times = [layer.ms for layer in layers if layer.ms is not None]
+    shares = [layer.share for layer in layers if layer.share is not None]
+    return EngineAttention(
+        node=block.node,
+        chain=block.chain,
+        attention=block,
+        fused=fused,
+        layers=tuple(layer.name for layer in layers),
+        ms=sum(times) if times else None,
+        share=sum(shares) if shares else None,
+    )

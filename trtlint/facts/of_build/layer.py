@@ -1,0 +1,228 @@
+"""The layers of the engine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.constraints import layer_types
+from trtlint.model.graph import Node
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.layers import Layer, LayerInfo
+    from trtlint.buildfiles.profile import LayerTime
+    from trtlint.facts.facts import Facts
+
+Family = Literal[
+    "convolution", "gemm", "attention", "pointwise", "pooling", "softmax", "reformat", "shape", "constant",
+    "plugin", "island", "generated", "none", "other",
+]  # fmt: skip
+# The engine's words for what a layer is, which differ from release to release, by a part of them.
+_FAMILIES: tuple[tuple[str, Family], ...] = (
+    ("reformat", "reformat"),
+    ("conv", "convolution"),
+    ("correlation", "convolution"),
+    ("gemm", "gemm"),
+    ("matrixmultiply", "gemm"),
+    ("matmul", "gemm"),
+    ("fullyconnected", "gemm"),
+    ("pointwise", "pointwise"),
+    ("elementwise", "pointwise"),
+    ("activation", "pointwise"),
+    ("scale", "pointwise"),
+    ("pool", "pooling"),
+    ("softmax", "softmax"),
+    ("plugin", "plugin"),
+    ("foreign", "island"),
+    ("myelin", "island"),
+    ("shape_call", "shape"),
+    ("signal", "shape"),
+    ("wait", "shape"),
+    ("constant", "constant"),
+    ("kgen", "generated"),
+    ("noop", "none"),
+)
+_SHORT: Mapping[str, str] = {
+    "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8": "f8", "float4": "f4",
+    "int8": "i8", "uint8": "u8", "int32": "i32", "int64": "i64", "int4": "i4",
+}  # fmt: skip
+# The name of a kernel that Myelin generates spells its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.
+_GENERATED = re.compile(r"^__myl_(?P<steps>[A-Za-z0-9]+?)_myl\d+_\d+")
+_STEP = re.compile(r"[A-Z][a-z0-9]*")
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFact(Fact):
+    """One layer of the engine.  What its file does not say is None.
+
+    Attributes:
+        name: its name, without the number of its optimisation profile.
+        type: the engine's word for what it is: ``CaskConvolution``, ``Reformat``, ``kgen`` ...
+        nodes: the nodes of the model that it computes, in graph order; none where that cannot be told.
+        ops: the operator types of ``nodes``, without repeats.
+        family: the same in one vocabulary; ``generated`` is a kernel of Myelin, ``none`` a layer that does
+            nothing; None where the file holds names only.
+        reformat: whether it only copies a tensor into another layout or type.
+        origin: why a reformat is there: ``REFORMAT``, ``QDQ``.
+        shape: whether it computes shapes or synchronises, and no tensor of the model.
+        attention: whether it is a fused attention kernel; None for an island, whose kernels are not told.
+        precision: the type it works in, such as ``f16``.
+        asked: the type that ``--layerPrecisions`` in the build command asks it to work in; None for none.
+        weights: the type its weights are kept in.
+        input_types: element types of its inputs, None where unknown.
+        output_types: element types of its outputs.
+        input_formats: layouts of its inputs as printed.
+        output_formats: layouts of its outputs as printed.
+        tactic: name of the kernel.
+        dynamic_filter: whether its weights reach the kernel as a tensor at run time.
+        dynamic_bias: the same of its bias.
+        activation: activation fused into it; None for none.
+        steps: the steps of a generated kernel, such as ``Mean``, ``Sub``, ``Sqrt``.
+        cast_before_mean: whether a generated kernel that takes a mean converts its input first.
+        reads_network_input: whether it reads an input of the engine.
+        writes_network_output: whether it writes an output of the engine.
+        stream: the auxiliary stream that it runs on.
+        profile: the optimisation profile that it is for.
+        ms: average milliseconds of one run.
+        share: its share of the time of all layers, 0 to 1.
+    """
+
+    kind: ClassVar[str] = "layer"
+    roles: ClassVar[Mapping[str, str]] = {"inside": "a node that the layer computes"}
+
+    name: str
+    type: str | None
+    nodes: tuple[Node, ...]
+    ops: tuple[str, ...]
+    family: Family | None
+    reformat: bool
+    origin: str | None
+    shape: bool
+    attention: bool | None
+    precision: str | None
+    asked: str | None
+    weights: str | None
+    input_types: tuple[str | None, ...]
+    output_types: tuple[str | None, ...]
+    input_formats: tuple[str | None, ...]
+    output_formats: tuple[str | None, ...]
+    tactic: str | None
+    dynamic_filter: bool | None
+    dynamic_bias: bool | None
+    activation: str | None
+    steps: tuple[str, ...]
+    cast_before_mean: bool | None
+    reads_network_input: bool | None
+    writes_network_output: bool | None
+    stream: int | None
+    profile: int
+    ms: float | None
+    share: float | None
+
+    @property
+    def place(self) -> str:
+        """The layer."""
+        return f"layer {self.name}"
+
+
+def find(facts: Facts) -> Iterator[LayerFact]:
+    """The layers in the engine's order."""
+    record, joined = facts.record, facts.joined
+    if record is None or record.layers is None or joined is None:
+        return
+    from trtlint.buildfiles.names import layer_names
+
+    times = layer_times(facts)
+    inputs, outputs = _ends(record.layers)
+    detailed = record.layers.detailed
+    asked = layer_types(record.settings.command)
+    for layer in record.layers.layers:
+        nodes = joined.nodes.get(layer.index, ())
+        time = times.get(layer.index)
+        steps = _steps(layer)
+        yield LayerFact(
+            node=nodes[0] if nodes else None,
+            chain=tuple(Step(node, "inside") for node in nodes),
+            name=layer.name,
+            type=layer.type,
+            nodes=nodes,
+            ops=tuple(dict.fromkeys(node.op for node in nodes)),
+            family=_family(layer),
+            reformat=layer.is_reformat,
+            origin=layer.origin,
+            shape=layer.type in ("shape_call", "signal", "wait"),
+            attention=is_attention(layer) or (None if "{ForeignNode[" in layer.name else False),
+            precision=short_type(layer.precision),
+            asked=asked(layer_names(layer.name, layer.metadata).nodes),
+            weights=short_type(layer.weights),
+            input_types=tuple(short_type(tensor.dtype) for tensor in layer.inputs),
+            output_types=tuple(short_type(tensor.dtype) for tensor in layer.outputs),
+            input_formats=tuple(tensor.format for tensor in layer.inputs),
+            output_formats=tuple(tensor.format for tensor in layer.outputs),
+            tactic=layer.tactic,
+            dynamic_filter=layer.dynamic_filter,
+            dynamic_bias=layer.dynamic_bias,
+            activation=None if layer.activation == "NONE" else layer.activation,
+            steps=steps,
+            cast_before_mean="Cast" in steps[: steps.index("Mean")] if "Mean" in steps else None,
+            reads_network_input=any(t.name in inputs for t in layer.inputs) if detailed else None,
+            writes_network_output=any(t.name in outputs for t in layer.outputs) if detailed else None,
+            stream=layer.stream,
+            profile=layer.profile,
+            ms=None if time is None else time.average,
+            share=None if time is None else time.share,
+        )
+
+
+def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
+    """The tensors that enter and leave the engine; a dump in a log does not list them."""
+    if info.tensors:
+        inputs = {tensor.name for tensor in info.tensors if tensor.is_input is not False}
+        return inputs, {tensor.name for tensor in info.tensors if not tensor.is_input}
+    read = {tensor.name for layer in info.layers for tensor in layer.inputs}
+    written = {tensor.name for layer in info.layers for tensor in layer.outputs}
+    return read - written, written - read
+
+
+def is_attention(layer: Layer) -> bool:
+    """Whether a layer is a fused attention kernel: these carry ``mha`` in their name or tactic."""
+    return any("mha" in text.lower() for text in (layer.name, layer.tactic or ""))
+
+
+def layer_times(facts: Facts) -> dict[int, LayerTime]:
+    """The time of each layer of the engine by its index.
+
+    Profiles name layers as the engine does, in its order; of layers with one name, each takes the
+    next time.
+    """
+    record = facts.record
+    if record is None or record.profile is None or record.layers is None:
+        return {}
+    waiting: dict[str, list[LayerTime]] = {}
+    for time in reversed(record.profile.layers):
+        waiting.setdefault(time.name, []).append(time)
+    return {layer.index: found.pop() for layer in record.layers.layers if (found := waiting.get(layer.name))}
+
+
+def short_type(dtype: str | None) -> str | None:
+    """A type name as facts of the graph write it."""
+    return None if dtype is None else _SHORT.get(dtype, dtype)
+
+
+def _family(layer: Layer) -> Family | None:
+    if is_attention(layer):
+        return "attention"
+    if layer.is_reformat:
+        return "reformat"
+    if layer.type is None:
+        return None
+    word = layer.type.lower()
+    return next((kind for part, kind in _FAMILIES if part in word), "other")
+
+
+def _steps(layer: Layer) -> tuple[str, ...]:
+    found = _GENERATED.match(layer.name)
+    return tuple(_STEP.findall(found["steps"])) if found else ()

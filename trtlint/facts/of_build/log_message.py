@@ -1,0 +1,173 @@
+"""What the log of a build says, message by message."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.buildfiles.join import island_members, island_nodes
+from trtlint.buildfiles.names import layer_names
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.lognames import cause_of, island_of, named_in, op_of, output_of
+from trtlint.model.graph import Node
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.records import Log, Record
+    from trtlint.facts.facts import Facts
+
+Severity = Literal["verbose", "info", "warning", "error", "fatal"]
+
+_SEVERITIES: Mapping[str, Severity] = {
+    "V": "verbose", "I": "info", "W": "warning", "E": "error", "F": "fatal",
+}  # fmt: skip
+_SHORT = 300
+_IN_FP16 = ("norm_fp16", "norm_overflow")
+"""Messages about norms in FP16.  The norms that the builder lists before them are those of every type; where
+types are those of the file, the file tells them apart."""
+_NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
+_EVERYTHING = frozenset({"parse_node", "register_layer", "costs", "layer_memory", "fused", "swap"})
+"""What a build says of every node or layer and no rule can be about; ``record.counts`` counts it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogMessage(Fact):
+    """One message of the log.
+
+    Attributes:
+        name: what it says, an entry of trtlint/buildfiles/patterns.yaml such as ``norm_fp16``; ``other`` for
+            warnings and errors of which none is known.
+        severity: as printed, None for a line without prefix.
+        text: the first line of it, cut at 300 characters.
+        message: the whole of it, with its continuation lines.
+        groups: what the entry takes from it, by the names of its groups.
+        numbers: those of ``groups`` that are numbers.
+        line: number of its line, from 1.
+        at: file and line, such as ``record.log:1842``.
+        named: the nodes, layers or tensors that it names, as printed; where it names none, those that
+            messages before it announced it for.
+        modules: ``named`` without the last part of each path, without repeats: the modules that the
+            nodes are in, where exporters name nodes by path.
+        nodes: those of them that the model has.
+        ops: the operator types of ``nodes``, without repeats.
+        op: the operator type that it names, or that the parser had stopped at.
+        names_nodes: whether it names anything itself.
+        context: the node or layer that the build had last said it was working on, for warnings and
+            errors; the message need not be about it.
+        cause: for an error of the builder, the exception of a tactic or of Myelin above it.
+        alone: whether the line says nothing else that is known: an error of the library often has a
+            second name, such as ``no_profile``.
+        first: whether it is the first message of this name.
+        count: how many messages of this name the log has.
+    """
+
+    kind: ClassVar[str] = "log_message"
+    roles: ClassVar[Mapping[str, str]] = {"named": "a node that the message names"}
+
+    name: str
+    severity: Severity | None
+    text: str
+    message: str
+    groups: Mapping[str, str]
+    numbers: Mapping[str, float]
+    line: int
+    at: str
+    named: tuple[str, ...]
+    modules: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    ops: tuple[str, ...]
+    op: str | None
+    names_nodes: bool
+    context: str | None
+    cause: str | None
+    alone: bool
+    first: bool
+    count: int
+
+    @property
+    def place(self) -> str:
+        """The node that it names, else the line."""
+        return self.node.path if self.node else self.at
+
+
+def find(facts: Facts) -> Iterator[LogMessage]:
+    """The messages that the log keeps, in its order, those that every node causes apart."""
+    if facts.record is None or facts.record.log is None:
+        return
+    log = facts.record.log
+    kept = [record for name, found in log.records.items() if name not in _EVERYTHING for record in found]
+    meanings = Counter(record.line for record in kept)
+    seen: set[str] = set()
+    members = island_members(log)
+    for record in sorted(kept, key=lambda record: record.line):
+        own, named = named_in(record, log)
+        if not own and record.pattern in _IN_FP16 and facts.record.settings.strongly_typed:
+            named = tuple(name for name in named if not _is_fp32(facts.names.find(name)))
+        nodes = _nodes(record, named, facts, log, members)
+        yield LogMessage(
+            node=nodes[0] if nodes else None,
+            chain=tuple(Step(node, "named", label="named by the build") for node in nodes),
+            name=record.pattern,
+            severity=_SEVERITIES.get(record.severity or ""),
+            message=record.message,
+            text=record.message.split("\n", 1)[0][:_SHORT],
+            groups=record.groups,
+            numbers=_numbers(record.groups),
+            line=record.line,
+            at=f"{facts.record.log_name}:{record.line}",
+            named=named,
+            modules=tuple(dict.fromkeys(_module(name) for name in named)),
+            nodes=nodes,
+            ops=tuple(dict.fromkeys(node.op for node in nodes)),
+            op=op_of(record, log),
+            names_nodes=own,
+            context=record.context,
+            cause=cause_of(record, log),
+            alone=meanings[record.line] == 1,
+            first=record.pattern not in seen,
+            count=log.counts.get(record.pattern, 1),
+        )
+        seen.add(record.pattern)
+
+
+def _is_fp32(node: Node | None) -> bool:
+    return node is not None and node.output.dtype == "f32"
+
+
+def _nodes(
+    record: Record, named: tuple[str, ...], facts: Facts, log: Log, members: Mapping[str, tuple[str, ...]]
+) -> tuple[Node, ...]:
+    names = facts.names
+    island = island_of(record)
+    if island is not None:
+        return _of_island(record, island, facts, members)
+    found = names.all(named)
+    output = None if found else output_of(record, log)
+    computing = names.computing(output) if output else None
+    return found if computing is None else (computing,)
+
+
+def _of_island(
+    record: Record, island: str, facts: Facts, members: Mapping[str, tuple[str, ...]]
+) -> tuple[Node, ...]:
+    """The nodes of an island: those that the log lists, else those between its ends."""
+    found = facts.names.all(members.get(island, ()))
+    if not found:
+        ranges = layer_names(island).ranges
+        found = tuple(node for range_ in ranges for node in island_nodes(range_, facts.names))
+    if record.pattern == "attention_kernel":
+        # The message is about one Attention operator; of several in the island it does not say which.
+        attentions = tuple(node for node in found if node.op == "Attention")
+        return attentions if len(attentions) == 1 else ()
+    return found
+
+
+def _module(name: str) -> str:
+    """The path that a node's name begins with, without the node; the name itself if it is no path."""
+    return name.rpartition("/")[0] or name
+
+
+def _numbers(groups: Mapping[str, str]) -> dict[str, float]:
+    return {name: float(text) for name, text in groups.items() if _NUMBER.fullmatch(text)}

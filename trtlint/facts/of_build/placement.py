@@ -1,0 +1,69 @@
+"""Where each node of the model went in the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.of_build.layer import layer_times, short_type
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Placement(Fact):
+    """A node of the model and the layers of the engine that compute it.
+
+    Nodes that depend on stored tensors only never reach an engine and have no placement.
+
+    Attributes:
+        layers: names of the layers, in engine order; none where the engine does not tell.
+        absorbed: whether the node has no layer of its own: these have taken over its change of layout.
+        precision: the type that the layers work in, None where it is unknown or they differ.
+        format: the layout of what the last of them writes, as printed.
+        others: how many other nodes the layers compute too.
+        ms: milliseconds that the layers take in one run, the other nodes included.
+        share: their share of the time of all layers, 0 to 1.
+    """
+
+    kind: ClassVar[str] = "placement"
+    roles: ClassVar[Mapping[str, str]] = {"node": "the node"}
+
+    layers: tuple[str, ...]
+    absorbed: bool
+    precision: str | None
+    format: str | None
+    others: int
+    ms: float | None
+    share: float | None
+
+
+def find(facts: Facts) -> Iterator[Placement]:
+    """The placements of all nodes that can reach the engine, in graph order."""
+    joined = facts.joined
+    if joined is None:
+        return
+    times = layer_times(facts)
+    constants = facts.model.constants
+    for node in facts.model.graph.nodes:
+        if all(constants.foldable(value) for value in node.outputs if value.name):
+            continue
+        layers = joined.placed(node)
+        precisions = {short_type(layer.precision) for layer in layers}
+        inside = {other for layer in layers for other in joined.nodes.get(layer.index, ())} - {node}
+        timed = [times[layer.index] for layer in layers if layer.index in times]
+        outputs = layers[-1].outputs if layers else ()
+        yield Placement(
+            node=node,
+            chain=(Step(node, "node"),),
+            layers=tuple(layer.name for layer in layers),
+            absorbed=bool(layers) and node not in joined.layers,
+            precision=precisions.pop() if len(precisions) == 1 else None,
+            format=outputs[0].format if outputs else None,
+            others=len(inside),
+            ms=sum(time.average for time in timed) if timed else None,
+            share=sum(time.share for time in timed) if timed else None,
+        )

@@ -1,0 +1,1 @@
+"""Facts of what the build command says."""

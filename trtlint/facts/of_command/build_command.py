@@ -1,0 +1,92 @@
+"""The command line that builds the engine, as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact
+from trtlint.model.graph import Graph, Value
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class BuildCommandFact(Fact):
+    """A command line that builds or runs the engine; there is none unless one was given.
+
+    Attributes:
+        tool: the program.
+        source: the file and line where it is, ``build.sh:12``; empty for a command given as text.
+        text: the command in one line; a value with a variable that is not expanded reads ``...``.
+        flags: the names of its options, with their dashes.
+        values: what is behind the ``=`` of an option, for those that have it written out.
+        words: what stands among them without dashes.
+        complete: whether all options are written out; where not, one that is missing may be there.
+        shapes: whether it gives a shape to any input.
+        unreadable: shapes that are none, as written.
+        fixed_shapes: whether neither an input nor an output of the model has a dimension that is not
+            in the file; None where it cannot be told.
+    """
+
+    kind: ClassVar[str] = "build_command"
+
+    tool: Literal["trtexec", "tensorrt_rtx"]
+    source: str
+    text: str
+    flags: tuple[str, ...]
+    values: Mapping[str, str]
+    words: tuple[str, ...]
+    complete: bool
+    shapes: bool
+    unreadable: tuple[str, ...]
+    fixed_shapes: bool | None
+
+    @property
+    def place(self) -> str:
+        """Where the command is."""
+        return self.source
+
+
+def find(facts: Facts) -> Iterator[BuildCommandFact]:
+    """The one command, if there is one."""
+    from trtlint.buildcommand.shapes import shapes_of
+
+    command = facts.command
+    if command is None:
+        return
+    shapes = shapes_of(command)
+    yield BuildCommandFact(
+        node=None,
+        chain=(),
+        tool=command.tool,
+        source=command.place,
+        text=command.text,
+        flags=command.names,
+        values={option.name: option.value for option in command.options if option.value is not None},
+        words=command.words,
+        complete=command.complete,
+        shapes=bool(shapes.specs),
+        unreadable=shapes.unreadable,
+        fixed_shapes=_fixed(facts.model.graph),
+    )
+
+
+def _fixed(graph: Graph) -> bool | None:
+    """Whether the model has one shape only.
+
+    An input of integers with at most one dimension may be a shape tensor, which makes a network
+    dynamic although its own shape is fixed; a size that the file does not give may turn out fixed.
+    """
+    if any(_is_dynamic(value) for value in graph.inputs):
+        return False
+    may_be_a_shape = any(
+        value.dtype in ("i32", "i64") and len(value.shape or ()) < 2 for value in graph.inputs
+    )
+    return None if may_be_a_shape or any(_is_dynamic(value) for value in graph.outputs) else True
+
+
+def _is_dynamic(value: Value) -> bool:
+    return value.shape is None or any(not isinstance(dim, int) for dim in value.shape)

@@ -1,0 +1,129 @@
+"""Every option of the build command, and what has become of it in which release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact
+from trtlint.knowledge.flags import FlagHistory, Line, flag_histories, nearest_flag
+from trtlint.knowledge.releases import Product
+
+if TYPE_CHECKING:
+    from trtlint.buildcommand import Option
+    from trtlint.facts.facts import Facts
+
+State = Literal["given", "misspelt", "future", "absent", "deprecated", "removed", "idle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag(Fact):
+    """An option of the build command; there is none unless a command was given.
+
+    There is one fact that it is ``given``, true for every version, and one for each state that it
+    has in some versions of trtexec.
+
+    Attributes:
+        name: with its dashes, ``--fp16``.
+        text: as written, ``--workspace=4096``.
+        state: ``given``; ``misspelt`` where it is no option but near one; ``future`` in versions
+            before it came; ``absent`` in versions that dropped it for a while; ``deprecated``;
+            ``removed``; ``idle`` where it is accepted and does nothing.
+        since: the release line where the state began, ``11.0``; that where it ends for ``future``;
+            empty where there is none.
+        group: what it is about: ``precision``, ``calibration``, ``layer-precision``, ``shapes``,
+            ``benchmark``, or empty.
+        instead: what to write instead, empty where there is nothing to say; the option that was
+            probably meant for one that is misspelt.
+        source: the file and line of the command, empty for a command given as text.
+        versions: the versions of TensorRT that the state is true for, empty for all.
+    """
+
+    kind: ClassVar[str] = "flag"
+
+    name: str
+    text: str
+    state: State
+    since: str
+    group: str
+    instead: str
+    source: str
+    versions: str
+
+    @property
+    def place(self) -> str:
+        """Where the command is, and the option."""
+        return f"{self.source} {self.name}".strip()
+
+    @property
+    def applies(self) -> Mapping[Product, str] | None:
+        """The versions with this state; releases of TensorRT-RTX have a program of their own."""
+        return {"tensorrt": self.versions} if self.versions else None
+
+
+def find(facts: Facts) -> Iterator[Flag]:
+    """The options of the command, each once, with its states."""
+    command = facts.command
+    if command is None:
+        return
+    for name in command.names:
+        option = command.option(name)
+        assert option is not None
+        yield _flag(option, command.place, "given")
+        history = flag_histories().get(name) if command.tool == "trtexec" else None
+        if history is not None:
+            yield from _states(option, command.place, history)
+        elif command.tool == "trtexec" and (meant := nearest_flag(name)):
+            yield _flag(option, command.place, "misspelt", instead=meant)
+
+
+def _states(option: Option, source: str, history: FlagHistory) -> Iterator[Flag]:
+    end = history.removed
+    if history.since is not None:
+        since = _text(history.since)
+        yield _flag(option, source, "future", history, since, f"<{since}")
+    if history.absent is not None:
+        first, last = history.absent
+        yield _flag(option, source, "absent", history, _text(first), f">={_text(first)},<{_after(last)}")
+    if history.deprecated is not None:
+        since = _text(history.deprecated)
+        until = f",<{_text(end)}" if end else ""
+        yield _flag(option, source, "deprecated", history, since, f">={since}{until}")
+    if end is not None:
+        yield _flag(option, source, "removed", history, _text(end), f">={_text(end)}")
+    if history.noop is not None:
+        since = _text(history.noop)
+        yield _flag(option, source, "idle", history, since, f">={since}")
+
+
+def _flag(
+    option: Option,
+    source: str,
+    state: State,
+    history: FlagHistory | None = None,
+    since: str = "",
+    versions: str = "",
+    instead: str = "",
+) -> Flag:
+    return Flag(
+        node=None,
+        chain=(),
+        name=option.name,
+        text=option.text,
+        state=state,
+        since=since,
+        group=history.group if history else "",
+        instead=history.instead if history else instead,
+        source=source,
+        versions=versions,
+    )
+
+
+def _text(line: Line) -> str:
+    return f"{line[0]}.{line[1]}"
+
+
+def _after(line: Line) -> str:
+    """The next release line, as the end of a range that includes this one."""
+    return f"{line[0]}.{line[1] + 1}"

@@ -1,0 +1,121 @@
+"""The shapes that the build command gives to the model's inputs, and whether they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact
+from trtlint.model.graph import Value
+from trtlint.model.protos import Dimension
+
+if TYPE_CHECKING:
+    from trtlint.buildcommand.shapes import Shape, ShapeSpec
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class InputShape(Fact):
+    """An input and the shapes it is built for; there is none unless a build command was given.
+
+    There is one for each input and optimization profile, one for each name that is no input, and one
+    for each input that no profile names.
+
+    Attributes:
+        name: the input, as the model has it; as the command has it where the model has no such.
+        is_input: whether the model has it.
+        inputs: the names of the model's inputs.
+        declared: its shape in the model, ``batchx3x224x224``, ``?`` for a nameless dynamic
+            dimension; None where the model has no such input or does not say.
+        dynamic: whether a dimension is not in the file; None where the model has no such input.
+        given: the shapes as text, ``1x3x224x224``, smallest first; empty where there is none.
+        option: the option that gives them, empty where none does.
+        profile: index of the optimization profile, None where no shape is given.
+        rank_fits: whether all shapes have as many dimensions as the input; None where not known.
+        fits: whether the sizes agree with those in the file; None where not known.
+        ordered: whether no size of a smaller shape is above that of a larger one.
+        smallest: the smallest size that any shape has, None where there is none.
+        complete: whether all shapes of the command are known.
+    """
+
+    kind: ClassVar[str] = "input_shape"
+
+    name: str
+    is_input: bool
+    inputs: tuple[str, ...]
+    declared: str | None
+    dynamic: bool | None
+    given: tuple[str, ...]
+    option: str
+    profile: int | None
+    rank_fits: bool | None
+    fits: bool | None
+    ordered: bool
+    smallest: int | None
+    complete: bool
+
+    @property
+    def place(self) -> str:
+        """The input."""
+        return f"input {self.name}"
+
+
+def find(facts: Facts) -> Iterator[InputShape]:
+    """The inputs in the file's order, each with its profiles; then names that are no inputs."""
+    from trtlint.buildcommand.shapes import shapes_of
+
+    if facts.command is None or not facts.command.builds:
+        return
+    shapes = shapes_of(facts.command)
+    inputs = facts.model.graph.inputs
+    names = tuple(value.name for value in inputs)
+    for value in inputs:
+        specs = [spec for spec in shapes.specs if spec.means(value.name)]
+        for spec in specs:
+            yield _fact(value.name, value, spec, names, shapes.complete)
+        if not specs:
+            yield _fact(value.name, value, None, names, shapes.complete)
+    for spec in shapes.specs:
+        if not any(spec.means(name) for name in names):
+            yield _fact(spec.name, None, spec, names, shapes.complete)
+
+
+def _fact(
+    name: str, value: Value | None, spec: ShapeSpec | None, names: tuple[str, ...], complete: bool
+) -> InputShape:
+    declared = value.shape if value is not None else None
+    bounds = [] if spec is None else [shape for shape in (spec.min, spec.opt, spec.max) if shape is not None]
+    rank_fits = None if declared is None or not bounds else all(len(b) == len(declared) for b in bounds)
+    sizes = [size for shape in bounds for size in shape]
+    return InputShape(
+        node=None,
+        chain=(),
+        name=name,
+        is_input=value is not None,
+        inputs=names,
+        declared=None if declared is None else "x".join(map(_dimension, declared)) or "scalar",
+        dynamic=None if value is None else declared is None or not all(isinstance(d, int) for d in declared),
+        given=tuple(dict.fromkeys("x".join(map(str, shape)) or "scalar" for shape in bounds)),
+        option="" if spec is None else spec.options[0],
+        profile=None if spec is None else spec.profile,
+        rank_fits=rank_fits,
+        fits=None if declared is None or not rank_fits else all(_fits(declared, shape) for shape in bounds),
+        ordered=all(_at_most(a, b) for a, b in pairwise(bounds)),
+        smallest=min(sizes, default=None),
+        complete=complete,
+    )
+
+
+def _dimension(dim: Dimension) -> str:
+    return "?" if dim is None else str(dim)
+
+
+def _fits(declared: tuple[Dimension, ...], shape: Shape) -> bool:
+    return all(not isinstance(dim, int) or dim == size for dim, size in zip(declared, shape, strict=True))
+
+
+def _at_most(smaller: Shape, larger: Shape) -> bool:
+    """Whether no size is above that of the larger shape; shapes of two ranks have no order."""
+    return len(smaller) != len(larger) or all(a <= b for a, b in zip(smaller, larger, strict=True))

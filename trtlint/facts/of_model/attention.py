@@ -1,0 +1,336 @@
+"""Attention blocks: softmax(scale · Q·Kᵀ + mask)·V, however an exporter spells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.mask import Mask, fill_of
+from trtlint.facts.blocks.operand import Operand, trace
+from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
+from trtlint.facts.blocks.walk import product_of
+from trtlint.model.graph import Node, Value
+from trtlint.model.operators import CAST
+from trtlint.model.protos import DTYPES, Dimension
+from trtlint.model.values import Constants
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+Form = Literal["matmul", "einsum", "operator", "contrib"]
+Placement = Literal["none", "query", "key", "both", "scores", "attribute"]
+Sourcing = Literal["separate", "split", "slices", "chunk", "gather", "same"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Where the scale of the scores sits.  A multiplication by exactly 1 is no scale.
+
+    Attributes:
+        placement: ``query``, ``key`` or ``both`` before the product of Q and K, ``scores`` after it,
+            ``attribute`` inside a fused operator, or ``none``.  A block that scales the scores and
+            an operand as well counts as ``scores``.
+        query: the factor on Q, 1 where there is none, None where it is known at run time only.
+        key: the factor on K, likewise.
+        scores: the factor on the scores, likewise.
+        product: all of them multiplied, None where one is not known.
+        run_time: whether the graph computes a factor instead of storing it (``Sqrt(Shape(q)[-1])``).
+        sequence_last: whether the sequence is the last axis where Q and K are scaled, as in code that
+            stays channels-first; None where not both are, or their axes cannot be followed.
+    """
+
+    placement: Placement
+    query: float | None = 1.0
+    key: float | None = 1.0
+    scores: float | None = 1.0
+    product: float | None = 1.0
+    run_time: bool = False
+    sequence_last: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QKV:
+    """How Q, K and V come about.
+
+    Attributes:
+        kind: ``separate`` tensors; one tensor cut by ``split`` (Split), ``slices`` (Slice with constant
+            bounds), ``chunk`` (Slice with bounds from shape arithmetic, as TorchScript writes
+            ``chunk``) or ``gather``; or the ``same`` tensor three times.
+        axis: the axis along which one tensor is cut, counted from the end (-1 is the last), None
+            where there is none or it is not known.
+        rank: rank of the tensor that is cut, None likewise.
+        all_three: whether Q, K and V are all cut from the one tensor.
+    """
+
+    kind: Sourcing
+    axis: int | None = None
+    rank: int | None = None
+    all_three: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attention(Fact):
+    """An attention block.
+
+    Attributes:
+        form: ``matmul``, ``einsum``, ``operator`` (ONNX ``Attention``) or ``contrib`` (com.microsoft).
+        scale: where the scale sits and what it is.
+        mask: how scores are masked.
+        dtype: element type of Q where it enters the product, None where unknown.
+        softmax_dtype: element type the softmax runs in, None where unknown.
+        cast_before_softmax: whether a Cast changes the type between scores and softmax.
+        heads: number of heads, None where the graph does not show it.
+        head_size: size of one head, None where it is dynamic or unknown.
+        fusable_head_size: whether TensorRT's fused kernels take heads of this size: multiples of 8
+            from 16 to 256 (https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h).
+        rank: rank of the operands of the score product, None where unknown.
+        layout: ``tokens-first`` ([..., L, d]) or ``channels-first`` ([..., d, L]) where Q, K and V
+            come from, None where the axes cannot be followed.
+        qkv: how Q, K and V come about.
+        nan_guard: whether NaN probabilities are replaced (``IsNaN`` and ``Where``).
+        scores_shared: whether the scores are also read elsewhere or are an output.
+        probabilities_shared: whether the probabilities are also read elsewhere or are an output.
+    """
+
+    kind: ClassVar[str] = "attention"
+    roles: ClassVar[Mapping[str, str]] = {
+        "scale": "a multiplication or division that scales Q, K or the scores",
+        "cut": "what cuts one tensor into Q, K and V",
+        "scores": "the product of Q and K",
+        "mask": "what adds or selects the mask",
+        "cast": "a change of type between scores and softmax",
+        "softmax": "the softmax",
+        "guard": "what replaces NaN probabilities",
+        "product": "the product of the probabilities and V",
+        "operator": "the fused operator",
+    }
+
+    form: Form = "matmul"
+    scale: Scale = field(default_factory=lambda: Scale("none"))
+    mask: Mask = field(default_factory=Mask)
+    dtype: str | None = None
+    softmax_dtype: str | None = None
+    cast_before_softmax: bool = False
+    heads: int | None = None
+    head_size: int | None = None
+    fusable_head_size: bool | None = None
+    rank: int | None = None
+    layout: Literal["tokens-first", "channels-first"] | None = None
+    qkv: QKV = field(default_factory=lambda: QKV("separate"))
+    nan_guard: bool = False
+    scores_shared: bool = False
+    probabilities_shared: bool = False
+
+
+def find(facts: Facts) -> Iterator[Attention]:
+    """The attention blocks of a model, in graph order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    found = [block for node in graph.by_op("Softmax") if (block := _explicit(node, constants))]
+    found += [_operator(node) for node in graph.by_op(*_OPERATORS) if node.domain in _OPERATORS[node.op]]
+    found.sort(key=lambda block: block.node.index if block.node else 0)
+    yield from found
+
+
+def _explicit(softmax: Node, constants: Constants) -> Attention | None:
+    """The block around a softmax, None where the softmax is no attention."""
+    path = score_path(softmax, constants)
+    weights = weighting(softmax) if path is not None else None
+    if path is None or weights is None:
+        return None
+    product = path.product
+    query = trace(product.query, product.query_last, constants)
+    key = trace(product.key, product.key_last, constants)
+    value = trace(weights.value, weights.value_last, constants)
+    layouts = {operand.sequence_last for operand in (query, key, value)}
+    shape = product.query.shape
+    chain = tuple(_chain(query, key, value, path, softmax, weights))
+    return Attention(
+        node=product.node,
+        chain=chain,
+        form=product.form,
+        scale=_scale(query, key, path),
+        mask=_mask(path, constants),
+        dtype=product.query.dtype,
+        softmax_dtype=softmax.output.dtype or (softmax.inputs[0].dtype if softmax.inputs[0] else None),
+        cast_before_softmax=any(_changes_type(node) for node in path.casts),
+        heads=_static(product.heads),
+        head_size=_static(product.head_size),
+        fusable_head_size=_fusable(product.head_size),
+        rank=None if shape is None else len(shape),
+        layout="channels-first" if layouts == {True} else "tokens-first" if layouts == {False} else None,
+        qkv=_qkv(query, key, value, constants),
+        nan_guard=weights.guard is not None,
+        scores_shared=path.shared,
+        probabilities_shared=weights.shared,
+    )
+
+
+def _static(dim: Dimension) -> int | None:
+    return dim if isinstance(dim, int) else None
+
+
+# Operators that are a whole attention block, with their domains and the ports of Q, K and V:
+# https://onnx.ai/onnx/operators/onnx__Attention.html and
+# https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+_OPERATORS: Mapping[str, frozenset[str]] = {
+    "Attention": frozenset({"", "com.microsoft"}),
+    "MultiHeadAttention": frozenset({"com.microsoft"}),
+    "GroupQueryAttention": frozenset({"com.microsoft"}),
+    "PackedAttention": frozenset({"com.microsoft"}),
+    "PackedMultiHeadAttention": frozenset({"com.microsoft"}),
+}
+
+
+def _operator(node: Node) -> Attention:
+    query, mask = node.input(0), node.input(3)
+    written = node.number("q_num_heads", node.number("num_heads", None))
+    heads: Dimension = None if written is None else int(written)
+    shape = query.shape if query is not None else None
+    head_size: Dimension = None
+    if shape is not None and node.domain == "":
+        if len(shape) == 4:
+            heads, head_size = shape[1], shape[3]
+        elif heads and isinstance(heads, int) and isinstance(shape[-1], int):
+            head_size = shape[-1] // heads
+    product = node.number("scale", None)
+    if product is None and isinstance(head_size, int) and head_size > 0:
+        product = head_size**-0.5  # the default of the operator
+    masked = (mask is not None and node.domain == "") or bool(node.number("is_causal", 0))
+    dtype = query.dtype if query is not None else None
+    return Attention(
+        node=node,
+        chain=(Step(node, "operator", "", "fused attention operator"),),
+        form="contrib" if node.domain else "operator",
+        scale=Scale("attribute", product=product),
+        mask=Mask("attribute") if masked else Mask(),
+        dtype=dtype,
+        softmax_dtype=DTYPES.get(int(node.number("softmax_precision", 0)), dtype),
+        heads=_static(heads),
+        head_size=_static(head_size),
+        fusable_head_size=_fusable(head_size),
+        rank=None if shape is None else len(shape),
+        scores_shared=len([value for value in node.outputs[3:] if value.name]) > 0,
+    )
+
+
+def _fusable(head_size: Dimension) -> bool | None:
+    return head_size % 8 == 0 and 16 <= head_size <= 256 if isinstance(head_size, int) else None
+
+
+def _scale(query: Operand, key: Operand, path: ScorePath) -> Scale:
+    if path.scales:
+        placement: Placement = "scores"
+    elif query.scales and key.scales:
+        placement = "both"
+    else:
+        placement = "query" if query.scales else "key" if key.scales else "none"
+    every = (*query.scales, *key.scales, *path.scales)
+    ends = {query.scaled_sequence_last, key.scaled_sequence_last}
+    return Scale(
+        placement,
+        product_of(query.scales),
+        product_of(key.scales),
+        product_of(path.scales),
+        product_of(every),
+        run_time=any(scale.run_time for scale in every),
+        sequence_last=None if None in ends else False not in ends,
+    )
+
+
+def _mask(path: ScorePath, constants: Constants) -> Mask:
+    for node in path.nodes:
+        if node.op == "Where":
+            fills = [fill_of(value, constants) for value in node.inputs[1:]]
+            return Mask("where", min((fill for fill in fills if fill is not None), default=None))
+    for node in path.nodes:
+        if node.op in ("Add", "Sub"):
+            others = [value for value in node.inputs if value is not None and not _computed_by(value, path)]
+            # diffusers adds a zero to use torch.baddbmm; adding nothing masks nothing.
+            if others and constants.scalar(others[0]) != 0.0:
+                return Mask("additive", fill_of(others[0], constants))
+    return Mask()
+
+
+def _computed_by(value: Value, path: ScorePath) -> bool:
+    return value.producer is path.product.node or value.producer in path.nodes
+
+
+def _qkv(query: Operand, key: Operand, value: Operand, constants: Constants) -> QKV:
+    if query.root is key.root and key.root is value.root:
+        return QKV("same")
+    cuts = [_cut(operand.root, constants) for operand in (query, key, value)]
+    first, second, third = cuts
+    if first is None or second is None or first.data is not second.data:
+        return QKV("separate")
+    rank = first.data.rank
+    axis = first.axis if first.axis is None or first.axis < 0 or rank is None else first.axis - rank
+    together = third is not None and third.data is first.data
+    return QKV(first.kind, None if axis is not None and axis >= 0 else axis, rank, together)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    kind: Sourcing
+    data: Value
+    axis: int | None
+
+
+def _cut(root: Value, constants: Constants) -> _Cut | None:
+    """How a root is cut out of a larger tensor, None where it is not."""
+    node = root.producer
+    data = node.input(0) if node is not None and not node.domain else None
+    if node is None or data is None:
+        return None
+    if node.op == "Split":
+        return _Cut("split", data, node.attribute("axis", 0))
+    if node.op == "Gather":
+        return _Cut("gather", data, node.attribute("axis", 0))
+    if node.op == "Slice":
+        bounds, axes = node.inputs[1:3], constants.array(node.input(3))
+        stored = all(constants.stored(bound) is not None for bound in bounds)
+        axis = int(axes.reshape(-1)[0]) if axes is not None and axes.size == 1 else None
+        if not bounds:  # before opset 10 bounds and axes were attributes
+            axis = (node.attribute("axes") or (None,))[0]
+        return _Cut("slices" if stored else "chunk", data, axis)
+    return None
+
+
+def _changes_type(cast: Node) -> bool:
+    value = cast.inputs[0]
+    return value is not None and value.dtype != cast.output.dtype
+
+
+def _chain(
+    query: Operand, key: Operand, value: Operand, path: ScorePath, softmax: Node, weights: Weighting
+) -> Iterator[Step]:
+    cutters = dict.fromkeys(
+        operand.root.producer
+        for operand in (query, key, value)
+        if operand.root.producer is not None and operand.root.producer.op in ("Split", "Slice", "Gather")
+    )
+    for node in cutters:
+        yield Step(node, "cut", "cuts Q, K, V out of one tensor", "one tensor cut into Q, K and V")
+    both = bool(query.scales and key.scales)
+    for operand, name in ((query, "Q"), (key, "K")):
+        for scale in operand.scales:
+            label = f"part of the scale on {name}" if both else f"scale on {name}"
+            yield Step(scale.node, "scale", f"{name} × {_number(scale.factor)}", label)
+    yield Step(path.product.node, "scores", "scores: Q·Kᵀ", "scores")
+    scores = {scale.node: scale.factor for scale in path.scales}
+    for node in path.nodes:
+        if node in scores:
+            yield Step(node, "scale", f"scores × {_number(scores[node])}", "scale after Q·Kᵀ")
+        elif node.op in CAST and _changes_type(node):
+            yield Step(node, "cast", "", "changes the type between scores and softmax")
+        elif node.op in ("Add", "Sub", "Where"):
+            yield Step(node, "mask", "mask or bias", "mask")
+    yield Step(softmax, "softmax", "", "softmax")
+    if weights.guard is not None:
+        yield Step(weights.guard, "guard", "replaces NaN", "NaN guard")
+    yield Step(weights.node, "product", "probabilities · V", "product with V")
+
+
+def _number(factor: float | None) -> str:
+    return "a value computed at run time" if factor is None else f"{factor:.4g}"

@@ -1,0 +1,213 @@
+"""The stored tensors of a model, with what their values would suffer in FP16."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import onnx
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.softmax import MaskPath, mask_paths
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import DTYPES
+from trtlint.model.values import Constants
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+# Typed differently from one numpy to the next.
+_FMIN: Any = np.fmin
+_FMAX: Any = np.fmax
+FP16_MAX = 65504.0
+"""The largest finite FP16 number; anything from 65520 rounds to infinity."""
+FP16_MIN_NORMAL = 2.0**-14
+"""The smallest normal FP16 number, 6.1e-5; below it precision goes, below 6e-8 the value."""
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class Values:
+    """The elements of a stored tensor of a float type, read when asked for and not kept.
+
+    Each property is None for another type, and where the values cannot be read.
+    """
+
+    __slots__ = ("_constants", "_value")
+
+    if TYPE_CHECKING:  # fields of a dataclass would be listed with the facts
+        _constants: Constants
+        _value: Value
+
+    def __init__(self, value: Value, constants: Constants) -> None:
+        object.__setattr__(self, "_value", value)
+        object.__setattr__(self, "_constants", constants)
+
+    @property
+    def low(self) -> float | None:
+        """The smallest element, NaN left out."""
+        values = self._read()
+        return None if values is None or values.size == 0 else float(_FMIN.reduce(values, axis=None))
+
+    @property
+    def high(self) -> float | None:
+        """The largest element, NaN left out."""
+        values = self._read()
+        return None if values is None or values.size == 0 else float(_FMAX.reduce(values, axis=None))
+
+    @property
+    def beyond_fp16(self) -> int | None:
+        """Number of finite elements of a magnitude that FP16 does not hold."""
+        values = self._read()
+        if values is None:
+            return None
+        magnitudes = np.abs(values)
+        return int(np.count_nonzero((magnitudes > FP16_MAX) & np.isfinite(magnitudes)))
+
+    @property
+    def subnormal_fp16(self) -> int | None:
+        """Number of elements, zero apart, that are subnormal or zero in FP16."""
+        values = self._read()
+        if values is None:
+            return None
+        magnitudes = np.abs(values)
+        return int(np.count_nonzero((magnitudes > 0) & (magnitudes < FP16_MIN_NORMAL)))
+
+    @property
+    def infinite(self) -> int | None:
+        """Number of infinite elements."""
+        values = self._read()
+        return None if values is None else int(np.count_nonzero(np.isinf(values)))
+
+    @property
+    def nan(self) -> int | None:
+        """Number of elements that are no number."""
+        values = self._read()
+        return None if values is None else int(np.count_nonzero(np.isnan(values)))
+
+    def _read(self) -> np.ndarray[Any, Any] | None:
+        value, constants = self._value, self._constants
+        if value.producer is not None and value.producer.op == "ConstantOfShape":
+            values = _fill_of(value.producer)
+        elif constants.stored(value) is not None:
+            values = constants.payload(value)
+        else:  # Constant with value_float or value_floats
+            values = constants.array(value)
+        if values is None or not (values.dtype.kind == "f" or values.dtype.name == "bfloat16"):
+            return None
+        # FP16_MAX and what lies beyond it are compared in a type that holds both.
+        return np.asarray(values if values.dtype.itemsize >= 4 else values.astype(np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class Constant(Fact):
+    """A stored tensor: an initializer, a ``Constant`` node, or the fill of a ``ConstantOfShape``.
+
+    ``node`` is the ``Constant`` or ``ConstantOfShape`` node, for an initializer its first reader.
+
+    Attributes:
+        name: name of the tensor.
+        dtype: element type, None for one that this program does not know.
+        shape: dimensions; ``()`` for the fill of a ``ConstantOfShape``.
+        size: number of elements.
+        readers: operators that read it, repeated, in graph order.
+        softmax: number of nodes between it and a Softmax that it reaches as a mask, a fill or a scale
+            of the argument; None where it reaches none within eight nodes.
+        selected: whether a ``Where`` on that way takes its value from here or from a tensor made so.
+        added: whether it is added to, or subtracted from, something on that way.
+        multiplied: whether it is multiplied with something on that way: 0 · inf is NaN.
+        narrowed_to: the 16-bit float type that a ``Cast`` on that way converts it to, None without one.
+        fill: whether it is what a ``Where`` or ``ConstantOfShape`` fills a tensor with.
+        values: what its elements are, read from the file when a rule asks for it.
+    """
+
+    kind: ClassVar[str] = "constant"
+    roles: ClassVar[Mapping[str, str]] = {
+        "constant": "the node that holds the constant or, for an initializer, its first reader",
+        "path": "an operator on the way to the Softmax",
+        "cast": "the cast to a 16-bit float type on that way",
+        "softmax": "the Softmax",
+    }
+
+    name: str
+    dtype: str | None
+    shape: tuple[int, ...]
+    size: int
+    readers: tuple[str, ...]
+    softmax: int | None
+    selected: bool
+    added: bool
+    multiplied: bool
+    narrowed_to: Literal["f16", "bf16"] | None
+    fill: bool
+    values: Values
+
+
+def find(facts: Facts) -> Iterator[Constant]:
+    """The stored tensors: initializers that are read, in file order, then nodes in graph order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    paths = mask_paths(graph)
+    for values in graph.values.values():
+        for value in values:
+            if value.initializer is not None and value.uses:
+                yield _fact(value, value.uses[0][0], constants, paths)
+    nodes = [n for n in graph.by_op("Constant", "ConstantOfShape") if not n.domain and n.output.uses]
+    for node in sorted(nodes, key=lambda node: node.index):
+        yield _fact(node.output, node, constants, paths)
+
+
+def _fact(value: Value, node: Node, constants: Constants, paths: Mapping[Value, MaskPath]) -> Constant:
+    path = paths.get(value)
+    nodes = path.nodes if path else ()
+    operators = {step.op for step in nodes}
+    stored = constants.stored(value)
+    fills = node.op == "ConstantOfShape" and node.output is value
+    proto = node.attribute("value") if fills else stored
+    dtype = DTYPES.get(proto.data_type) if isinstance(proto, onnx.TensorProto) else value.dtype
+    shape = () if fills or stored is None else tuple(stored.dims)
+    casts = (step for step in nodes if step.op == "Cast")
+    narrowing = next((cast for cast in casts if cast.output.dtype in ("f16", "bf16")), None)
+    return Constant(
+        node=node,
+        chain=_chain(node, path, narrowing),
+        name=value.name,
+        dtype=dtype,
+        shape=shape,
+        size=prod(shape),
+        readers=tuple(reader.op for reader, _ in value.uses),
+        softmax=None if path is None else len(path.nodes),
+        selected="Where" in operators,
+        added=bool(operators & {"Add", "Sub"}),
+        multiplied="Mul" in operators,
+        narrowed_to=None if narrowing is None else _narrow(narrowing.output.dtype),
+        fill=fills or any(reader.op == "Where" and port > 0 for reader, port in value.uses),
+        values=Values(value, constants),
+    )
+
+
+def _narrow(dtype: str | None) -> Literal["f16", "bf16"]:
+    return "bf16" if dtype == "bf16" else "f16"
+
+
+def _chain(node: Node, path: MaskPath | None, narrowing: Node | None) -> tuple[Step, ...]:
+    steps = [Step(node, "constant", label="filled or read here")]
+    for step in path.nodes if path else ():
+        if step is narrowing:
+            steps.append(Step(step, "cast", label=f"becomes {step.output.dtype}"))
+        elif step is not node:
+            steps.append(Step(step, "path"))
+    if path is not None and path.softmax is not node:
+        steps.append(Step(path.softmax, "softmax"))
+    return tuple(steps)
+
+
+def _fill_of(node: Node) -> np.ndarray[Any, Any] | None:
+    tensor = node.attribute("value")
+    if not isinstance(tensor, onnx.TensorProto):
+        return np.zeros(1, np.float32)
+    try:
+        return np.asarray(onnx.numpy_helper.to_array(tensor)).reshape(-1)
+    except (ValueError, TypeError):  # a damaged file: fewer bytes than its dimensions ask for
+        return None

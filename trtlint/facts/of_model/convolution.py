@@ -1,0 +1,75 @@
+"""Convolutions, with where their weights come from and what bounds their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact
+from trtlint.facts.blocks.activations import Activation, activation_of
+from trtlint.facts.blocks.outputs import nodes_to_output
+from trtlint.facts.blocks.weighted import weighted
+from trtlint.facts.blocks.weights import Weight, weight_of
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_WEIGHT_PORT: Mapping[str, int] = {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1, "QLinearConv": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution(Fact):
+    """A convolution or transposed convolution; a deformable one (``DeformConv``) is none.
+
+    Attributes:
+        op: ``Conv``, ``ConvTranspose``, ``ConvInteger`` or ``QLinearConv``.
+        dtype: element type of the data it reads, None where unknown.
+        spatial: number of spatial axes (1, 2 or 3), None where unknown.
+        groups: the ``group`` attribute, 1 where absent.
+        weight: its weight and where that comes from.
+        activation: the first activation behind it, a few element-wise and layout operators away;
+            None where there is none.
+        to_output: number of nodes between it and the nearest output of the model, None where it
+            reaches none.
+    """
+
+    kind: ClassVar[str] = "convolution"
+    roles: ClassVar[Mapping[str, str]] = {
+        "weight": "a node that computes the weight",
+        "convolution": "the convolution",
+        "activation": "a node of the activation behind it",
+    }
+
+    op: str
+    dtype: str | None
+    spatial: int | None
+    groups: int
+    weight: Weight
+    activation: Activation | None
+    to_output: int | None
+
+
+def find(facts: Facts) -> Iterator[Convolution]:
+    """The convolutions of a model, in graph order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    nodes = [node for node in graph.by_op(*_WEIGHT_PORT) if not node.domain]
+    distances = nodes_to_output(graph) if nodes else {}
+    for node in sorted(nodes, key=lambda node: node.index):
+        weight = weight_of(node, _WEIGHT_PORT[node.op], constants)
+        data = node.input(0)
+        if weight is None or data is None:
+            continue
+        activation = activation_of(node.output, constants, distances)
+        rank = data.rank if weight.shape is None else len(weight.shape)
+        yield Convolution(
+            node=node,
+            chain=weighted(node, "convolution", weight, activation),
+            op=node.op,
+            dtype=data.dtype,
+            spatial=None if rank is None else rank - 2,
+            groups=int(node.number("group", 1)),
+            weight=weight,
+            activation=activation,
+            to_output=distances.get(node),
+        )

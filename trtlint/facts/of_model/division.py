@@ -1,0 +1,207 @@
+"""Divisions by a root or a norm, and whether an epsilon keeps the divisor from zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node, Value
+from trtlint.model.operators import CAST, MOVING
+from trtlint.model.values import Constants
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_NORMS = frozenset({"ReduceL1", "ReduceL2", "ReduceSumSquare"})
+"""Reductions that are zero for a zero tensor, and never negative."""
+_REDUCTIONS = frozenset({"ReduceMax", "ReduceMean", "ReduceSum", "GlobalAveragePool"})
+"""Reductions that are so if what they reduce is a square or a magnitude."""
+_MAX_STEPS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Division(Fact):
+    """A division (``Div``, ``Reciprocal``, or ``Pow`` with a negative exponent) by a root or a norm.
+
+    The divisor is a reduction of squares or magnitudes, such as ``Sqrt(ReduceSum(x²))``: zero for a
+    zero tensor, whatever the shape.  Sums of exponentials, counts, and roots of shapes are none.
+
+    Attributes:
+        op: the dividing operator.
+        divisor: ``root`` where a square root is taken, else ``norm``.
+        reduction: the reduction, such as ``ReduceL2``.
+        spelling: ``sqrt(mean(square))``-like text of the divisor.
+        epsilon: ``added`` where a positive constant is added, ``clipped`` where ``Clip``, ``Max`` or
+            ``Where`` bounds it from below, ``zero`` where the constant that should do so is 0 in its
+            type (1e-8 is, in FP16), ``absent`` where there is none, ``runtime`` where what is added
+            is known at run time only.
+        value: the constant, None for ``absent`` and ``runtime``.
+        dtype: element type of the divisor, None where unknown.
+    """
+
+    kind: ClassVar[str] = "division"
+    roles: ClassVar[Mapping[str, str]] = {
+        "reduction": "the reduction that makes the divisor",
+        "root": "the square root",
+        "epsilon": "what should keep the divisor from zero",
+        "division": "the dividing operator",
+    }
+
+    op: str
+    divisor: Literal["root", "norm"]
+    reduction: str
+    spelling: str
+    epsilon: Literal["added", "clipped", "zero", "absent", "runtime"]
+    value: float | None
+    dtype: str | None
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What was met on the way from the divisor to its reduction, nearest to the divisor first."""
+
+    steps: list[Step]
+    roots: int = 0
+    epsilon: Literal["added", "clipped", "zero", "absent", "runtime"] = "absent"
+    value: float | None = None
+
+    def guard(self, how: Literal["added", "clipped"], constant: float | None, node: Node) -> bool:
+        """Note an epsilon; False where the constant is one that a zero divisor cannot come from."""
+        if constant is None:
+            self.epsilon, self.value = "runtime", None
+        elif constant < 0:
+            return False
+        elif constant > 0:
+            self.epsilon, self.value = how, constant
+        elif self.epsilon == "absent":
+            self.epsilon, self.value = "zero", 0.0
+        label = "epsilon is 0" if constant == 0 else ""
+        self.steps.append(Step(node, "epsilon", _epsilon_text(node, constant), label))
+        return True
+
+
+def _epsilon_text(node: Node, constant: float | None) -> str:
+    return node.op if constant is None else f"{'+' if node.op == 'Add' else '≥'} {constant:.4g}"
+
+
+def find(facts: Facts) -> Iterator[Division]:
+    """The divisions by a root or norm, in graph order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    nodes = [node for node in graph.by_op("Div", "Reciprocal", "Pow") if not node.domain]
+    for node in sorted(nodes, key=lambda node: node.index):
+        divisor = _divisor(node, constants)
+        if divisor is None or constants.foldable(divisor):
+            continue
+        walk = _Walk([])
+        reduction = _reduction(divisor, walk, constants)
+        if reduction is None:
+            continue
+        steps = tuple(reversed(walk.steps))
+        yield Division(
+            node=node,
+            chain=(*steps, Step(node, "division", label="0 / 0 is NaN")),
+            op=node.op,
+            divisor="root" if walk.roots else "norm",
+            reduction=reduction.op,
+            spelling=" → ".join(step.node.op for step in steps),
+            epsilon=walk.epsilon,
+            value=walk.value,
+            dtype=divisor.dtype,
+        )
+
+
+def _divisor(node: Node, constants: Constants) -> Value | None:
+    if node.op == "Div":
+        return node.input(1)
+    if node.op == "Reciprocal":
+        return node.input(0)
+    exponent = constants.scalar(node.input(1))
+    return node.input(0) if exponent is not None and exponent < 0 else None
+
+
+def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
+    """The reduction that a divisor comes from, None where it is not one that a zero input makes zero."""
+    for _ in range(_MAX_STEPS):
+        node = value.producer
+        if node is None or node.domain:
+            return None
+        before: Value | None = node.input(0)
+        if node.op == "Sqrt" or (node.op == "Pow" and _is_positive(constants.scalar(node.input(1)))):
+            walk.roots += node.op == "Sqrt" or constants.scalar(node.input(1)) == 0.5
+            walk.steps.append(Step(node, "root", label="root"))
+        elif node.op in ("Add", "Max", "Min", "Mul", "Div", "Clip"):
+            before = _through_arithmetic(node, walk, constants)
+        elif node.op in _NORMS:
+            walk.steps.append(Step(node, "reduction", label="0 for a zero tensor"))
+            return node
+        elif node.op in _REDUCTIONS:
+            walk.steps.append(Step(node, "reduction", label="0 for a zero tensor"))
+            return node if _never_negative(before, constants) else None
+        elif node.op == "Where":
+            before = _through_where(node, walk, constants)
+        elif node.op not in MOVING and node.op not in CAST and node.op != "Abs":
+            return None
+        if before is None:
+            return None
+        value = before
+    return None
+
+
+def _is_positive(number: float | None) -> bool:
+    return number is not None and number > 0
+
+
+def _through_arithmetic(node: Node, walk: _Walk, constants: Constants) -> Value | None:
+    """The operand that the divisor comes from; notes an epsilon; None where this is no plain divisor."""
+    if node.op == "Clip":
+        low = node.attribute("min")
+        bound = float(low) if low is not None else constants.scalar(node.input(1))
+        if bound is None and node.input(1) is None:
+            return node.input(0)  # bounded from above only
+        return node.input(0) if walk.guard("clipped", bound, node) else None
+    if len(node.inputs) != 2:
+        return None
+    left, right = node.inputs
+    ports = (1, 0) if node.op != "Div" else (1,)
+    port = next((port for port in ports if constants.data_free(node.inputs[port])), None)
+    if port is None:
+        # The other operand is known at run time only: a running statistic, a sum of two norms, ...
+        if node.op not in ("Add", "Max"):
+            return None
+        return left if walk.guard("added", None, node) else None
+    data = right if port == 0 else left
+    constant = constants.scalar(node.inputs[port])
+    if node.op in ("Add", "Max"):
+        return data if walk.guard("added" if node.op == "Add" else "clipped", constant, node) else None
+    if node.op == "Min":
+        return data
+    # A scale: n / (n - 1) of an unbiased variance, or one number a channel; never a zero that matters.
+    return data if constant is None or constant > 0 else None
+
+
+def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | None:
+    """``Where(norm == 0, 1, norm)``: the branch that is not the constant."""
+    for port in (1, 2):
+        constant = constants.scalar(node.input(port))
+        if constant is not None and constant > 0:
+            walk.guard("clipped", constant, node)
+            return node.input(3 - port)
+    return None
+
+
+def _never_negative(value: Value | None, constants: Constants) -> bool:
+    """Whether a value is an even power or a magnitude, zero where its operand is."""
+    while value is not None and (node := value.producer) is not None and not node.domain:
+        if node.op == "Abs":
+            return True
+        if node.op == "Pow":
+            exponent = constants.scalar(node.input(1))
+            return exponent is not None and exponent > 0 and exponent % 2 == 0
+        if node.op == "Mul" and len(node.inputs) == 2:
+            return node.inputs[0] is node.inputs[1]
+        if node.op not in MOVING and node.op not in CAST:
+            return False
+        value = node.input(0)
+    return False

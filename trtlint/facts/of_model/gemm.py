@@ -1,0 +1,92 @@
+"""Matrix products with a weight: where the weight comes from and what bounds the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact
+from trtlint.facts.blocks.activations import Activation, activation_of
+from trtlint.facts.blocks.outputs import nodes_to_output
+from trtlint.facts.blocks.weighted import weighted
+from trtlint.facts.blocks.weights import Weight, weight_of
+from trtlint.model.graph import Node
+from trtlint.model.values import Constants
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_OPERANDS: Mapping[str, tuple[int, int]] = {
+    "MatMul": (0, 1),
+    "Gemm": (0, 1),
+    "MatMulInteger": (0, 1),
+    "QLinearMatMul": (0, 3),
+}
+"""The ports of the two operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gemm(Fact):
+    """A product of data and a weight; a product of two activations, as in attention, is none.
+
+    Attributes:
+        op: ``MatMul``, ``Gemm``, ``MatMulInteger`` or ``QLinearMatMul``.
+        dtype: element type of the data it reads, None where unknown.
+        weight: its weight and where that comes from.
+        activation: the first activation behind it, a few element-wise and layout operators away;
+            None where there is none.
+        to_output: number of nodes between it and the nearest output of the model, None where it
+            reaches none.
+    """
+
+    kind: ClassVar[str] = "gemm"
+    roles: ClassVar[Mapping[str, str]] = {
+        "weight": "a node that computes the weight",
+        "gemm": "the matrix product",
+        "activation": "a node of the activation behind it",
+    }
+
+    op: str
+    dtype: str | None
+    weight: Weight
+    activation: Activation | None
+    to_output: int | None
+
+
+def find(facts: Facts) -> Iterator[Gemm]:
+    """The matrix products with a weight, in graph order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    nodes = [node for node in graph.by_op(*_OPERANDS) if not node.domain]
+    distances = nodes_to_output(graph) if nodes else {}
+    for node in sorted(nodes, key=lambda node: node.index):
+        operands = _split(node, constants)
+        if operands is None:
+            continue
+        data, weight = operands
+        value = node.input(data)
+        activation = activation_of(node.output, constants, distances)
+        yield Gemm(
+            node=node,
+            chain=weighted(node, "gemm", weight, activation),
+            op=node.op,
+            dtype=None if value is None else value.dtype,
+            weight=weight,
+            activation=activation,
+            to_output=distances.get(node),
+        )
+
+
+def _split(node: Node, constants: Constants) -> tuple[int, Weight] | None:
+    """The port of the data and the weight; None for two activations, or for constant arithmetic."""
+    left, right = _OPERANDS[node.op]
+    weights = {port: weight_of(node, port, constants) for port in (left, right)}
+    known = [port for port, weight in weights.items() if weight and weight.source != "runtime"]
+    if len(known) == 1:
+        weight = weights[known[0]]
+        assert weight is not None
+        return (left if known[0] == right else right), weight
+    # Gemm is what exporters write for a linear layer; a MatMul of two tensors may be anything.
+    if not known and node.op == "Gemm" and (weight := weights[right]) is not None:
+        return left, weight
+    return None

@@ -1,0 +1,65 @@
+"""The inputs and outputs of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Value
+from trtlint.model.protos import Dimension
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class GraphIO(Fact):
+    """An input that the caller feeds, or an output.
+
+    ``node`` is what computes an output, and the first reader of an input, None where there is none.
+
+    Attributes:
+        name: name of the tensor, as a binding of the engine has it.
+        direction: ``input`` or ``output``.
+        dtype: element type, None where unknown.
+        shape: dimensions: a size, the name of a dynamic one, None for a nameless one; None where
+            not even the rank is known.
+        dynamic: positions of the dimensions whose size is not in the file.
+        readers: how many nodes read it.
+    """
+
+    kind: ClassVar[str] = "graph_io"
+    roles: ClassVar[Mapping[str, str]] = {"end": "computes the output, or reads the input"}
+
+    name: str
+    direction: Literal["input", "output"]
+    dtype: str | None
+    shape: tuple[Dimension, ...] | None
+    dynamic: tuple[int, ...]
+    readers: int
+
+
+def find(facts: Facts) -> Iterator[GraphIO]:
+    """The inputs, then the outputs, in the file's order."""
+    for value in facts.model.graph.inputs:
+        yield _fact(value, "input")
+    for value in facts.model.graph.outputs:
+        yield _fact(value, "output")
+
+
+def _fact(value: Value, direction: Literal["input", "output"]) -> GraphIO:
+    reader = value.uses[0][0] if value.uses else None
+    node = reader if direction == "input" else value.producer
+    shape = value.shape
+    return GraphIO(
+        node=node,
+        chain=(Step(node, "end", detail=f"{direction} {value.name} {value.type_text}"),) if node else (),
+        name=value.name,
+        direction=direction,
+        dtype=value.dtype,
+        shape=shape,
+        dynamic=tuple(axis for axis, dim in enumerate(shape or ()) if not isinstance(dim, int)),
+        readers=len(value.uses),
+    )

@@ -1,0 +1,163 @@
+"""Operators whose float inputs do not have the same type."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Refusal, Step
+from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.values import Constants
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_MAX_SEARCHED = 200
+"""Nodes searched upstream for the cast that a type comes from."""
+_LATEST_OPSET = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class MixedTypes(Fact):
+    """An operator with two float inputs of different types that have to be of one type.
+
+    Only the first such operator of a region is stated: those that its result reaches are a
+    consequence of it.  ``f64`` counts as ``f32``, because TensorRT imports it so.
+
+    Attributes:
+        op: the operator.
+        first: element type of the first of the two inputs (``f32``).
+        second: element type of the other one.
+        ports: their positions.
+        cast_by_parser: whether TensorRT's parser casts the second, a constant, to the type of the
+            data (bounds of Clip, parameters of BatchNormalization); such an operator builds.
+        origin: path of the ``Cast`` from which the second type, or else the first, comes; empty where
+            it comes from a stored tensor or an input of the model.
+        followers: how many more operators with mixed types its result reaches.
+    """
+
+    kind: ClassVar[str] = "mixed_types"
+    roles: ClassVar[Mapping[str, str]] = {
+        "origin": "the cast that one of the types comes from",
+        "operand": "what computes an operand",
+        "mixed": "the operator with mixed inputs",
+    }
+
+    op: str
+    first: str
+    second: str
+    ports: tuple[int, int]
+    cast_by_parser: bool
+    origin: str
+    followers: int
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """What a strongly typed build says; the parser does not look at the types of Attention."""
+        if self.cast_by_parser:
+            return None
+        return Refusal("build" if self.op == "Attention" else "parse", self.op, "INVALID_NODE")
+
+
+def find(facts: Facts) -> Iterator[MixedTypes]:
+    """The first operator with mixed types of each region, in graph order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    opset = facts.model.opset or _LATEST_OPSET
+    mixed: dict[Node, tuple[int, int]] = {}
+    for node in graph.nodes:
+        ports = _mixed_ports(node, opset)
+        if ports is not None:
+            mixed[node] = ports
+    harmless = {node for node, ports in mixed.items() if _is_harmless(node, ports, constants)}
+    roots, followers = _regions(graph, mixed.keys() - harmless) if mixed else (set(), Counter())
+    for node, ports in mixed.items():
+        if node in harmless or node in roots:
+            yield _fact(node, ports, node in harmless, followers[node])
+
+
+def _mixed_ports(node: Node, opset: int) -> tuple[int, int] | None:
+    """The first two inputs that differ in type where they must not; None where all agree."""
+    if node.domain or len(node.inputs) < 2:
+        return None
+    types = [_imported(value) for value in node.inputs]
+    if len(set(types) - {None}) < 2:  # the common case, settled without the schema
+        return None
+    for group in same_type_groups(node.op, opset):
+        ports = list(group[:-1]) + list(range(group[-2], len(types))) if group[-1] == -1 else list(group)
+        known = [port for port in ports if port < len(types) and types[port] is not None]
+        for port in known[1:]:
+            if types[port] != types[known[0]]:
+                return known[0], port
+    return None
+
+
+def _imported(value: Value | None) -> str | None:
+    """The float type that TensorRT gives a value, None for other types and where it is unknown."""
+    if value is None or value.dtype not in FLOAT_DTYPES:
+        return None
+    return "f32" if value.dtype == "f64" else value.dtype
+
+
+def _is_harmless(node: Node, ports: tuple[int, int], constants: Constants) -> bool:
+    return cast_by_parser(node.op, ports[1]) and constants.foldable(node.inputs[ports[1]])
+
+
+def _regions(graph: Graph, mixed: set[Node]) -> tuple[set[Node], Counter[Node]]:
+    """The mixed operators that no other one reaches, and how many others each of them does."""
+    root_of: dict[Node, Node] = {}
+    followers: Counter[Node] = Counter()
+    roots: set[Node] = set()
+    for node in graph.nodes:
+        above = next((root_of[before] for before in graph.predecessors(node) if before in root_of), None)
+        if above is not None:
+            root_of[node] = above
+            followers[above] += node in mixed
+        elif node in mixed:
+            root_of[node] = node
+            roots.add(node)
+    return roots, followers
+
+
+def _fact(node: Node, ports: tuple[int, int], harmless: bool, followers: int) -> MixedTypes:
+    values = [node.inputs[port] for port in ports]
+    types = [_imported(value) or "" for value in values]
+    casts = [cast for value in reversed(values) if (cast := _cast_behind(value)) is not None]
+    origin = casts[0] if casts else None
+    producers = [value.producer for value in values if value is not None and value.producer is not None]
+    steps = [Step(p, "operand") for p in sorted(set(producers), key=lambda p: p.index) if p is not origin]
+    if origin is not None:
+        steps.insert(0, Step(origin, "origin", label=f"the {origin.output.dtype} comes from here"))
+    return MixedTypes(
+        node=node,
+        chain=(*steps, Step(node, "mixed", label=f"{types[0]} and {types[1]}")),
+        op=node.op,
+        first=types[0],
+        second=types[1],
+        ports=ports,
+        cast_by_parser=harmless,
+        origin=origin.path if origin else "",
+        followers=followers,
+    )
+
+
+def _cast_behind(value: Value | None) -> Node | None:
+    """The nearest ``Cast`` from another float type, upstream among values of the same type."""
+    if value is None:
+        return None
+    queue, seen = deque([value]), {value}
+    while queue and len(seen) < _MAX_SEARCHED:
+        node = queue.popleft().producer
+        if node is None:
+            continue
+        before = node.input(0)
+        if node.op == "Cast" and _imported(before) not in (None, _imported(value)):
+            return node
+        for other in node.inputs:
+            if other is not None and other.dtype == value.dtype and other not in seen:
+                seen.add(other)
+                queue.append(other)
+    return None

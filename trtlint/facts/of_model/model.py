@@ -1,0 +1,150 @@
+"""The model as a whole; every rule can also refer to this fact as ``model``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact
+from trtlint.model.graph import Graph
+from trtlint.model.protos import FLOAT_DTYPES, text
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+Exporter = Literal["torchscript", "dynamo", "tf2onnx", "paddle2onnx", "skl2onnx", "other"]
+FloatType = Literal["f32", "f16", "bf16", "f64", "mixed"]
+
+_COMPUTE = (
+    "Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN",
+)  # fmt: skip
+"""Where a model spends its time; the type of these is the type of the model."""
+_QUANTIZING = (
+    "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv",
+    "QLinearMatMul", "QuantizeLinear",
+)  # fmt: skip
+_PRODUCERS: Mapping[str, Exporter] = {
+    "tf2onnx": "tf2onnx",
+    "paddlepaddle": "paddle2onnx",
+    "paddle2onnx": "paddle2onnx",
+    "skl2onnx": "skl2onnx",
+}
+_DOMINATING = 0.75
+"""FP16 exports keep a few products in FP32, such as the angles of a rotary embedding."""
+_SAMPLE = 200
+"""Nodes looked at to tell the exporter: all of a file come from the same one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFact(Fact):
+    """The model as a whole.
+
+    Attributes:
+        opset: opset of the default domain, None where the model imports none.
+        ir: IR version of the file.
+        producer: producer name and version as the file says.
+        exporter: what wrote the graph: ``torchscript`` (``torch.onnx.export(dynamo=False)``),
+            ``dynamo`` (``dynamo=True``, the default since PyTorch 2.9), another known converter,
+            else ``other``.  Told from the node metadata and names before the producer, because
+            tools that rewrite a graph put their own name there.
+        float_type: the float type that at least three quarters of the convolutions, matrix
+            products, attention and recurrent layers read, ``mixed`` where there is none.  Without
+            such layers, that of the results, else that of the weights; None where there is nothing
+            of a float type.
+        float_types: all float types that occur, sorted.
+        quantized: whether there is anything quantized: Q/DQ, integer or QLinear operators.
+        nodes: number of nodes, bodies of ``If``, ``Loop`` and ``Scan`` included.
+        inputs: number of inputs that the caller feeds.
+        outputs: number of outputs.
+        dynamic: whether an input has a dimension whose size is not in the file.
+    """
+
+    kind: ClassVar[str] = "model"
+    roles: ClassVar[Mapping[str, str]] = {}
+
+    opset: int | None
+    ir: int
+    producer: str
+    exporter: Exporter
+    float_type: FloatType | None
+    float_types: tuple[str, ...]
+    quantized: bool
+    nodes: int
+    inputs: int
+    outputs: int
+    dynamic: bool
+
+
+def find(facts: Facts) -> Iterator[ModelFact]:
+    """The one fact about the model."""
+    model, graph = facts.model, facts.model.graph
+    every = _float_types(graph)
+    yield ModelFact(
+        node=None,
+        chain=(),
+        opset=model.opset,
+        ir=model.ir_version,
+        producer=model.producer,
+        exporter=_exporter(graph, model.producer),
+        float_type=_float_type(graph, every),
+        float_types=tuple(sorted(every)),
+        quantized=any(graph.count(op) for op in _QUANTIZING),
+        nodes=len(graph.nodes),
+        inputs=len(graph.inputs),
+        outputs=len(graph.outputs),
+        dynamic=any(not isinstance(dim, int) for value in graph.inputs for dim in value.shape or (None,)),
+    )
+
+
+def _float_types(graph: Graph) -> Counter[str]:
+    """How many elements the stored and how many values the computed tensors have, by float type."""
+    counts: Counter[str] = Counter()
+    for values in graph.values.values():
+        for value in values:
+            if value.dtype in FLOAT_DTYPES:
+                counts[value.dtype] += prod(value.initializer.dims) if value.initializer is not None else 1
+    return counts
+
+
+def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
+    computing = (node for node in graph.by_op(*_COMPUTE) if not node.domain)
+    types = _dominating(value.dtype for node in computing if (value := node.input(0)) is not None)
+    if types is None:
+        types = _dominating(value.dtype for node in graph.nodes for value in node.outputs)
+    if types is None and every:
+        types = _known(every.most_common(1)[0][0])
+    return types
+
+
+def _dominating(types: Iterable[str | None]) -> FloatType | None:
+    """The float type of most of the types, ``mixed`` without one, None where none is a float type."""
+    floats = Counter(dtype for dtype in types if dtype in FLOAT_DTYPES)
+    if not floats:
+        return None
+    dtype, count = floats.most_common(1)[0]
+    return _known(dtype) if count >= _DOMINATING * floats.total() else "mixed"
+
+
+def _known(dtype: str | None) -> FloatType | None:
+    return dtype if dtype in ("f32", "f16", "bf16", "f64") else None  # type: ignore[return-value]
+
+
+def _exporter(graph: Graph, producer: str) -> Exporter:
+    nodes = graph.nodes[:_SAMPLE]
+    # https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py writes these keys.
+    keys = (text(entry.key) for node in nodes for entry in node.proto.metadata_props)
+    if any(key.startswith("pkg.torch.onnx.") for key in keys):
+        return "dynamo"
+    name = producer.split(" ")[0].lower()
+    if name in _PRODUCERS:
+        return _PRODUCERS[name]
+    named = [text(node.proto.name) for node in nodes if node.proto.name]
+    # TorchScript names a node by its module path, dynamo by its FX name.
+    slashes = sum(name.startswith("/") for name in named)
+    fx_names = sum(name.startswith("node_") for name in named)
+    if name != "pytorch" and max(slashes, fx_names) * 2 <= len(named):
+        return "other"
+    return "dynamo" if fx_names > slashes else "torchscript"

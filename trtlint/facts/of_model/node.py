@@ -1,0 +1,88 @@
+"""Every operator of the graph, for rules about one operator and its attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import onnx
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import DTYPES
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+class Attributes(Mapping[str, Any]):
+    """The attributes that are written at a node, as Python data, read when asked for."""
+
+    __slots__ = ("_node",)
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._node.attributes:
+            raise KeyError(name)
+        return _readable(self._node.attribute(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._node.attributes)
+
+    def __len__(self) -> int:
+        return len(self._node.attributes)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _readable(value: Any) -> Any:
+    if isinstance(value, onnx.TensorProto):
+        return f"{DTYPES.get(value.data_type, '?')}[{','.join(map(str, value.dims))}]"
+    if isinstance(value, onnx.GraphProto):
+        return value.name
+    if isinstance(value, onnx.SparseTensorProto | onnx.TypeProto):
+        return type(value).__name__
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFact(Fact):
+    """An operator of the graph, bodies of ``If``, ``Loop`` and ``Scan`` included.
+
+    Attributes:
+        op: operator type, such as ``GridSample``.
+        domain: operator domain, empty for ``ai.onnx``.
+        inputs: the values it reads, each with ``dtype``, ``shape`` and ``rank``; None for an
+            optional input left out.
+        outputs: the values it computes.
+        attributes: what is written at the node; one that was left out is not in it, its default is
+            the operator's business and changes with the opset.  Tensors read as their type
+            (``f32[3]``), bodies as the name of their graph.
+    """
+
+    kind: ClassVar[str] = "node"
+    roles: ClassVar[Mapping[str, str]] = {"node": "the operator"}
+
+    op: str
+    domain: str
+    inputs: tuple[Value | None, ...]
+    outputs: tuple[Value, ...]
+    attributes: Mapping[str, Any]
+
+
+def find(facts: Facts) -> Iterator[NodeFact]:
+    """All operators in topological order."""
+    for node in facts.model.graph.nodes:
+        yield NodeFact(
+            node=node,
+            chain=(Step(node, "node"),),
+            op=node.op,
+            domain=node.domain,
+            inputs=node.inputs,
+            outputs=node.outputs,
+            attributes=Attributes(node),
+        )

@@ -1,0 +1,177 @@
+"""Normalizations, as one operator or written out in primitive ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.decomposed import Decomposed, decomposed_norms
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.protos import DTYPES
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+Family = Literal["layer", "rms", "group", "instance", "batch"]
+
+_MOST_AXES = 8
+"""Axes of a tensor at most:
+https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_dims64.html
+"""
+NEAR_ATTENTION = 12
+"""How many operators may lie between attention and a normalization that still follows it: the
+output projection, its bias and layout, and the residual sum come to about six."""
+
+
+@dataclass(frozen=True, slots=True)
+class Normalization(Fact):
+    """A normalization.
+
+    Attributes:
+        family: ``layer``, ``rms``, ``group``, ``instance`` or ``batch``.
+        form: ``operator``, or ``decomposed`` into primitive operators.
+        axes: the axes normalized over, counted from the end, None where not known.
+        last_axis: whether the statistics are taken over the last axis alone, as ``LayerNormalization``
+            and ``RMSNormalization`` do with ``axis=-1``; None where not known.
+        epsilon: what keeps the root from zero, 0 where there is nothing, None where not known.
+        dtype: element type of the tensor that is normalized, None where unknown.
+        statistics_dtype: the narrowest element type that the mean, the squares and their mean are
+            computed in, None where unknown.
+        squares_dtype: the element type of the squares where they are written out.
+        upcast: whether a Cast widens the tensor before its statistics are taken.
+        follows_attention: whether the tensor comes from an attention block a few operators upstream.
+        attention_distance: how many operators upstream, None where it does not follow attention.
+    """
+
+    kind: ClassVar[str] = "normalization"
+    roles: ClassVar[Mapping[str, str]] = {
+        "operator": "the normalization operator",
+        "mean": "the mean of the tensor",
+        "centre": "the tensor minus its mean",
+        "square": "the squares",
+        "variance": "the mean of the squares",
+        "epsilon": "what keeps the root from zero",
+        "root": "the square root",
+        "divide": "the division by the root",
+    }
+
+    family: Family = "layer"
+    form: Literal["operator", "decomposed"] = "operator"
+    axes: tuple[int, ...] | None = None
+    last_axis: bool | None = None
+    epsilon: float | None = None
+    dtype: str | None = None
+    statistics_dtype: str | None = None
+    squares_dtype: str | None = None
+    upcast: bool = False
+    follows_attention: bool = False
+    attention_distance: int | None = None
+
+
+# The operators, with the statistics' type where it is not the input's: `stash_type` defaults to
+# float (https://onnx.ai/onnx/operators/onnx__LayerNormalization.html).
+_OPERATORS: Mapping[str, Family] = {
+    "LayerNormalization": "layer",
+    "SkipLayerNormalization": "layer",
+    "RMSNormalization": "rms",
+    "SimplifiedLayerNormalization": "rms",
+    "SkipSimplifiedLayerNormalization": "rms",
+    "GroupNormalization": "group",
+    "GroupNorm": "group",
+    "InstanceNormalization": "instance",
+    "BatchNormalization": "batch",
+}
+_STASHING = frozenset({"LayerNormalization", "RMSNormalization", "GroupNormalization"})
+
+
+def find(facts: Facts) -> Iterator[Normalization]:
+    """The normalizations of a model, in graph order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    distances = _distances_from_attention(facts)
+    found = [_operator(node, distances) for node in graph.by_op(*_OPERATORS)]
+    found += [_decomposed(norm, distances) for norm in decomposed_norms(graph, constants)]
+    found.sort(key=lambda norm: norm.node.index if norm.node else 0)
+    yield from found
+
+
+def _distances_from_attention(facts: Facts) -> dict[Node, int]:
+    """For every node a few operators downstream of attention, how many."""
+    graph: Graph = facts.model.graph
+    layer = [fact.chain[-1].node for fact in facts.of("attention")]
+    distances: dict[Node, int] = {}
+    for distance in range(NEAR_ATTENTION + 1):
+        distances.update(dict.fromkeys(layer, distance))
+        behind = dict.fromkeys(after for node in layer for after in graph.successors(node))
+        layer = [node for node in behind if node not in distances]
+    return distances
+
+
+def _operator(node: Node, distances: Mapping[Node, int]) -> Normalization:
+    tensor = node.input(0)
+    family = _OPERATORS[node.op]
+    dtype = tensor.dtype if tensor is not None else None
+    rank = tensor.rank if tensor is not None else None
+    axes: tuple[int, ...] | None = None
+    if family in ("layer", "rms"):
+        axis = int(node.number("axis", -1))
+        start = axis if axis < 0 else None if rank is None else axis - rank
+        axes = None if start is None or start < -_MOST_AXES else tuple(range(start, 0))
+    elif family == "instance" and rank is not None:
+        axes = tuple(range(2 - rank, 0))
+        if _reshaped_into_groups(node):
+            family = "group"
+    statistics = DTYPES.get(int(node.number("stash_type", 1))) if node.op in _STASHING else dtype
+    return Normalization(
+        node=node,
+        chain=(Step(node, "operator", "", f"{family} normalization"),),
+        family=family,
+        axes=axes,
+        last_axis=None if axes is None else axes == (-1,),
+        epsilon=node.number("epsilon", 1e-5),
+        dtype=dtype,
+        statistics_dtype=statistics,
+        upcast=_upcast(tensor),
+        follows_attention=node in distances,
+        attention_distance=distances.get(node),
+    )
+
+
+def _reshaped_into_groups(node: Node) -> bool:
+    """Torch exports GroupNorm as Reshape to [N, groups, -1], InstanceNormalization, Reshape back."""
+    tensor = node.input(0)
+    before = tensor.producer if tensor is not None else None
+    return (
+        before is not None and before.op == "Reshape" and [n.op for n, _ in node.output.uses] == ["Reshape"]
+    )
+
+
+def _upcast(tensor: Value | None) -> bool:
+    cast = tensor.producer if tensor is not None else None
+    if cast is None or cast.op != "Cast" or cast.inputs[0] is None:
+        return False
+    return cast.inputs[0].dtype in ("f16", "bf16") and cast.output.dtype in ("f32", "f64")
+
+
+def _decomposed(norm: Decomposed, distances: Mapping[Node, int]) -> Normalization:
+    squares = norm.square.output.dtype
+    mean = norm.mean.output.dtype if norm.mean is not None and norm.centred else None
+    statistics = "f16" if "f16" in (mean, squares, norm.variance.output.dtype) else norm.variance.output.dtype
+    steps = norm.steps()
+    near = [distances[step.node] for step in steps if step.node in distances]
+    return Normalization(
+        node=norm.variance,
+        chain=steps,
+        family=norm.family,
+        form="decomposed",
+        axes=norm.axes,
+        last_axis=None if norm.axes is None else norm.axes == (-1,),
+        epsilon=norm.epsilon,
+        dtype=norm.tensor.dtype,
+        statistics_dtype=statistics,
+        squares_dtype=squares,
+        upcast=_upcast(norm.tensor) and mean != "f16",
+        follows_attention=bool(near),
+        attention_distance=min(near, default=None),
+    )

@@ -1,0 +1,223 @@
+"""What a TensorRT parser or builder refuses, node by node, with the versions that do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from onnx import defs
+
+from trtlint.facts.base import Fact, Refusal, Step
+from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, Condition, conditions_for
+from trtlint.facts.blocks.reasons import Reason, Stage
+from trtlint.facts.of_model.node import Attributes
+from trtlint.knowledge.parsers import ONNX_DOMAINS, bundled, is_listed, lines_of, range_of, refusing
+from trtlint.knowledge.releases import PRODUCTS, Product, minors
+from trtlint.model.graph import Node, Value
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_LATEST_OPSET = 1000
+_PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection(Fact):
+    """A node, an input of the model or a stored tensor that some release refuses.
+
+    One fact for each reason; :attr:`applies` says which versions it holds for.
+
+    Attributes:
+        op: the operator type; empty for an input of the model or a stored tensor.
+        stage: whether the parser refuses it, or the builder after a successful parse.
+        code: the parser's error code, ``UNSUPPORTED_NODE``; empty where none is known.
+        reason: the class of reasons.
+        says: what is wrong, a sentence without its full stop.
+        way: what to do instead, a sentence; empty where the reason says all.
+        plugin: the plugin that would have to be loaded; empty where none would help.
+        typing: ``strong`` where only strongly typed networks are refused.
+        min_sm: the least compute capability times ten that takes it, None where it does not matter.
+        accepted_from: by product, the first release that takes it again; a product of which no known
+            release does is not in it.
+        has_body: whether ONNX defines the operator by simpler ones, which a parser may take.
+        source: where the condition is written.
+    """
+
+    kind: ClassVar[str] = "rejection"
+    roles: ClassVar[Mapping[str, str]] = {"refused": "the refused operator, or who reads the refused tensor"}
+
+    op: str
+    stage: Stage
+    code: str
+    reason: Reason
+    says: str
+    way: str
+    plugin: str
+    typing: str
+    min_sm: int | None
+    accepted_from: Mapping[str, str]
+    has_body: bool
+    source: str
+    versions: Mapping[Product, str]
+
+    @property
+    def applies(self) -> Mapping[Product, str]:
+        """The versions that refuse it, by product."""
+        return self.versions
+
+    @property
+    def refusal(self) -> Refusal:
+        """Who refuses what, in the parser's words."""
+        return Refusal(self.stage, self.op, self.code)
+
+
+def find(facts: Facts) -> Iterator[Rejection]:
+    """The rejections of inputs, stored tensors and nodes, in this order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    opset = facts.model.opset or _LATEST_OPSET
+    fixed = {"opset": opset, "constants": constants}
+    for value in graph.inputs:
+        yield from _of_tensor(INPUT, value, fixed)
+    for values in graph.values.values():
+        for value in values:
+            if value.initializer is not None:
+                yield from _of_tensor(INITIALIZER, value, fixed)
+    everywhere = conditions_for(NODE)
+    stated: set[Condition] = set()
+    for node in graph.nodes:
+        names = {
+            "op": node.op,
+            "domain": node.domain,
+            "inputs": node.inputs,
+            "outputs": node.outputs,
+            "attributes": Attributes(node),
+            **fixed,
+        }
+        own = _of_dispatch(node)
+        taken: dict[Product, frozenset[str]] = {}
+        if own is not None:
+            yield own
+            taken = {product: lines_of(product, text) for product, text in own.versions.items()}
+        types = {value.dtype for value in (*node.inputs, *node.outputs) if value is not None}
+        for condition in (*conditions_for(node.op), *everywhere):
+            if condition in stated or (condition.types and types.isdisjoint(condition.types)):
+                continue
+            if condition.holds(names):
+                if condition.once:
+                    stated.add(condition)
+                versions = _without(condition.applies, taken)
+                if versions:
+                    yield _rejection(condition, names, node.op, node, versions)
+
+
+def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[Rejection]:
+    names = {"op": "", "domain": "", "inputs": (), "outputs": (value,), "attributes": {}, **fixed}
+    for condition in conditions_for(kind):
+        if condition.holds(names):
+            yield _rejection(
+                condition, names, "", value.uses[0][0] if value.uses else None, condition.applies
+            )
+
+
+def _without(
+    applies: Mapping[Product, str], taken: Mapping[Product, frozenset[str]]
+) -> Mapping[Product, str]:
+    """The ranges without releases that refuse the operator whatever it looks like."""
+    if not taken:
+        return applies
+    left = {
+        product: range_of(product, lines_of(product, text) - taken.get(product, frozenset()))
+        for product, text in applies.items()
+    }
+    return {product: text for product, text in left.items() if text is not None}
+
+
+def _rejection(
+    condition: Condition,
+    names: Mapping[str, object],
+    op: str,
+    node: Node | None,
+    versions: Mapping[Product, str],
+) -> Rejection:
+    says, way = condition.sentences(names)
+    return Rejection(
+        node=node,
+        chain=() if node is None else (Step(node, "refused"),),
+        op=op,
+        stage=condition.stage,
+        code=condition.code,
+        reason=condition.reason,
+        says=says,
+        way=way,
+        plugin=condition.plugin,
+        typing=condition.typing,
+        min_sm=condition.min_sm,
+        accepted_from=_accepted_from(versions),
+        has_body=False,
+        source=condition.source,
+        versions=versions,
+    )
+
+
+def _of_dispatch(node: Node) -> Rejection | None:
+    """The rejection of an operator that has no importer.
+
+    The parser looks importers up by the operator's type alone and ignores its domain; what has none
+    is looked up among the plugins
+    (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp).
+    """
+    versions = refusing(node.op)
+    if not versions:
+        return None
+    listed = is_listed(node.op)
+    standard = listed or (node.domain in ONNX_DOMAINS and defs.has(node.op, node.domain))
+    known_plugin = any(bundled(node.op, product) for product in PRODUCTS)
+    return Rejection(
+        node=node,
+        chain=(Step(node, "refused"),),
+        op=node.op,
+        stage="parse",
+        code="UNSUPPORTED_NODE" if listed else "INVALID_NODE",
+        reason="operator" if standard else "plugin",
+        says=_missing(node, standard, known_plugin),
+        way="",
+        plugin=node.op,
+        typing="",
+        min_sm=None,
+        accepted_from=_accepted_from(versions),
+        has_body=standard and _has_body(node),
+        source=_PARSER,
+        versions=versions,
+    )
+
+
+def _missing(node: Node, standard: bool, known_plugin: bool) -> str:
+    if standard:
+        return f"the parser has no importer for {node.op}"
+    if known_plugin:
+        return f"{node.op} is a plugin, and it is not in the plugin library"
+    return (
+        f"{node.op} of domain {node.domain or 'ai.onnx'} is imported by a plugin of that name or not at all"
+    )
+
+
+def _has_body(node: Node) -> bool:
+    if not defs.has(node.op, node.domain):
+        return False
+    schema = defs.get_schema(node.op, node.domain)
+    # The stubs of onnx leave these properties out.
+    return any(getattr(schema, name) for name in ("has_function", "has_context_dependent_function"))
+
+
+def _accepted_from(versions: Mapping[Product, str]) -> Mapping[str, str]:
+    """The first release after the last one that refuses."""
+    found: dict[str, str] = {}
+    for product, specifier in versions.items():
+        known = minors(product)
+        refusing = [line for line in known if line in lines_of(product, specifier)]
+        after = known[known.index(refusing[-1]) + 1 :] if refusing else ()
+        if after:
+            found[product] = after[0]
+    return found

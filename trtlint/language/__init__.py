@@ -1,0 +1,1 @@
+"""The language of rules: expressions, templates and patterns."""

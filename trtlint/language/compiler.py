@@ -1,0 +1,384 @@
+"""From the tree of an expression to closures, names and types checked on the way if a scope is given."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from trtlint.language.fieldtypes import ANYTHING, NUMBER, TRUTH, Kind, Kinds, constant, kinds_of, members
+from trtlint.language.functions import FUNCTIONS, Function
+from trtlint.language.operations import (
+    ARITHMETIC,
+    COMPARISONS,
+    UNKNOWN,
+    Code,
+    Names,
+    element,
+    negative,
+    plain,
+    truth,
+    unknown,
+)
+from trtlint.language.syntax import ExpressionError, column
+from trtlint.target.target import Target
+from trtlint.target.truth import Truth, Unknown, both, negate
+
+Checked = tuple[Kinds, Code]
+"""What a part of an expression can be, and how to compute it."""
+
+CONSTANTS = "constants"
+"""Under this name, which is in no scope, expressions find the constants of the graph."""
+
+
+class Compiler:
+    """Compiles one expression; ``used`` collects the names it reads.
+
+    Without a scope, names and fields are taken as they come: what they are is not checked.
+    """
+
+    def __init__(self, text: str, scope: Mapping[str, Any] | None) -> None:
+        self.text = text
+        self.scope = scope
+        self.used: set[str] = set()
+        self._done: dict[ast.expr, Checked] = {}
+
+    def error(self, message: str, node: ast.AST) -> ExpressionError:
+        """An error at the place of a node."""
+        return ExpressionError(message, column(self.text, node))
+
+    def shown(self, node: ast.expr) -> str:
+        """A part of the expression, for a message."""
+        text = ast.unparse(node)
+        return repr(text if len(text) <= 60 else f"{text[:57]}...")
+
+    def visit(self, node: ast.expr) -> Checked:
+        """Compile any node.
+
+        Raises:
+            ExpressionError: the language does not have it, or its types do not go together.
+        """
+        if node not in self._done:
+            handler = self._HANDLERS.get(type(node).__name__)
+            if handler is None:
+                word = _WORDS.get(type(node).__name__, type(node).__name__.lower())
+                raise self.error(f"an expression of a rule cannot have {word}", node)
+            self._done[node] = handler(self, node)
+        return self._done[node]
+
+    def condition(self, node: ast.expr) -> Checked:
+        """Compile a node that must be true or false."""
+        kinds, code = self.visit(node)
+        if kinds and not _has(kinds, "truth"):
+            raise self.error(f"a condition is needed, but this is {_words(kinds)}", node)
+        return TRUTH, code
+
+    def _constant(self, node: ast.Constant) -> Checked:
+        value = node.value
+        if isinstance(value, bool | int | float | str):
+            return constant(value), lambda names: value
+        if value is None:
+            raise self.error("None is written nowhere: write known(x) or not known(x)", node)
+        raise self.error(f"a literal cannot be {value!r}", node)
+
+    def _name(self, node: ast.Name) -> Checked:
+        name = node.id
+        kinds = ANYTHING if self.scope is None else self._kinds_of_name(node, self.scope)
+        self.used.add(name)
+        return kinds, lambda names: plain(names.get(name))
+
+    def _kinds_of_name(self, node: ast.Name, scope: Mapping[str, Any]) -> Kinds:
+        name = node.id
+        if name not in scope:
+            if name in FUNCTIONS:
+                raise self.error(f"{name!r} is a function: write {FUNCTIONS[name].signature}", node)
+            raise self.error(f"unknown name {name!r}{_nearest(name, scope)}", node)
+        return kinds_of(scope[name])
+
+    def _attribute(self, node: ast.Attribute) -> Checked:
+        kinds, owner = self.visit(node.value)
+        field = node.attr
+        found = ANYTHING if self.scope is None else self._kinds_of_field(node, kinds)
+
+        def read(names: Names) -> object:
+            record = owner(names)
+            if isinstance(record, Unknown):
+                return record
+            value = getattr(record, field, None)
+            if value is None and isinstance(record, Target):
+                return Unknown(record.needs(field))
+            return plain(value)
+
+        return found, read
+
+    def _kinds_of_field(self, node: ast.Attribute, kinds: Kinds) -> Kinds:
+        field = node.attr
+        records = [kind.cls for kind in kinds if kind.name == "record" and kind.cls is not None]
+        if not records and kinds:
+            raise self.error(f"{self.shown(node.value)} is {_words(kinds)} and has no field {field!r}", node)
+        found: list[Kind] = []
+        for cls in records:
+            found += members(cls).get(field, ())
+        if not any(field in members(cls) for cls in records):
+            known = [name for cls in records for name in members(cls)]
+            where = " or ".join(cls.__name__ for cls in records)
+            raise self.error(f"{where} has no field {field!r}{_nearest(field, known)}", node)
+        return tuple(dict.fromkeys(found))
+
+    def _subscript(self, node: ast.Subscript) -> Checked:
+        kinds, many = self.visit(node.value)
+        try:
+            index = ast.literal_eval(node.slice)
+        except (ValueError, TypeError):
+            index = None
+        if isinstance(index, bool) or not isinstance(index, int | str):
+            raise self.error("the index must be a whole number or a text, written out", node.slice)
+        wanted = "mapping" if isinstance(index, str) else "tuple"
+        fitting = [kind for kind in kinds if kind.name in (wanted, "anything")]
+        if kinds and not fitting:
+            message = f"{self.shown(node.value)} is {_words(kinds)} and has no element [{index!r}]"
+            raise self.error(message, node)
+        items = [item for kind in fitting for item in (ANYTHING if kind.name == "anything" else kind.items)]
+        return tuple(dict.fromkeys(items)), lambda names: element(many(names), index)
+
+    def _tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Checked:
+        parts = [self.visit(part) for part in node.elts]
+        items = tuple(dict.fromkeys(kind for kinds, _ in parts for kind in kinds))
+        codes = tuple(code for _, code in parts)
+        return (Kind("tuple", items=items),), lambda names: tuple(code(names) for code in codes)
+
+    def _bool_op(self, node: ast.BoolOp) -> Checked:
+        codes = [self.condition(part)[1] for part in node.values]
+        if isinstance(node.op, ast.Or):
+            denied = _conjunction([_negated(code) for code in codes])
+            return TRUTH, _negated(denied)
+        return TRUTH, _conjunction(codes)
+
+    def _unary_op(self, node: ast.UnaryOp) -> Checked:
+        if isinstance(node.op, ast.Not):
+            return TRUTH, _negated(self.condition(node.operand)[1])
+        if isinstance(node.op, ast.Invert):
+            raise self.error("an expression of a rule cannot have '~'; write 'not'", node)
+        code = self._number(node.operand)
+        literal = node.operand.value if isinstance(node.operand, ast.Constant) else None
+        if isinstance(literal, int | float) and isinstance(node.op, ast.USub):
+            value = -literal
+            return constant(value), lambda names: value
+        return NUMBER, (lambda names: negative(code(names))) if isinstance(node.op, ast.USub) else code
+
+    def _number(self, node: ast.expr) -> Code:
+        kinds, code = self.visit(node)
+        if kinds and not _has(kinds, "number"):
+            raise self.error(f"a number is needed, but this is {_words(kinds)}", node)
+        return code
+
+    def _bin_op(self, node: ast.BinOp) -> Checked:
+        compute = ARITHMETIC.get(type(node.op).__name__)
+        if compute is None:
+            hint = {"BitAnd": "; write 'and'", "BitOr": "; write 'or'"}.get(type(node.op).__name__, "")
+            raise self.error(f"an expression of a rule cannot have this operator{hint}", node)
+        left, right = self._number(node.left), self._number(node.right)
+        return NUMBER, lambda names: compute(left(names), right(names))
+
+    def _compare(self, node: ast.Compare) -> Checked:
+        parts = [node.left, *node.comparators]
+        checked = [self.visit(part) for part in parts]
+        links = []
+        for position, operation in enumerate(node.ops):
+            name = type(operation).__name__
+            if name not in COMPARISONS:
+                raise self.error("'is' is not needed: write == or known(x)", parts[position + 1])
+            left, right = parts[position], parts[position + 1]
+            self._comparable(name, (left, checked[position][0]), (right, checked[position + 1][0]))
+            links.append((COMPARISONS[name], checked[position][1], checked[position + 1][1]))
+        if len(links) == 1:
+            compare, first, second = links[0]
+            return TRUTH, lambda names: compare(first(names), second(names))
+        return TRUTH, lambda names: both(*(link(a(names), b(names)) for link, a, b in links))
+
+    def _comparable(self, name: str, left: tuple[ast.expr, Kinds], right: tuple[ast.expr, Kinds]) -> None:
+        """Check that a comparison can have both answers."""
+        if name in ("Lt", "LtE", "Gt", "GtE"):
+            if _has(left[1], "tuple") and _has(right[1], "tuple"):
+                return  # release numbers: target.release < (11, 3)
+            for node, kinds in (left, right):
+                if kinds and not _has(kinds, "number"):
+                    hint = "; versions are compared by the rule's 'applies'" if _has(kinds, "text") else ""
+                    raise self.error(f"only numbers have an order, but this is {_words(kinds)}{hint}", node)
+        elif name in ("Eq", "NotEq"):
+            self._may_equal(left, right)
+        else:
+            node, kinds = right
+            if kinds and not (_has(kinds, "tuple") or _has(kinds, "text") or _has(kinds, "mapping")):
+                raise self.error(f"'in' needs a tuple or a text, but this is {_words(kinds)}", node)
+            if isinstance(node, ast.Tuple | ast.List | ast.Set):
+                for part in node.elts:
+                    self._may_equal(left, (part, self.visit(part)[0]))
+            elif kinds and all(kind.name == "text" for kind in kinds):
+                if left[1] and not _has(left[1], "text"):
+                    raise self.error(
+                        f"only a text can be part of a text, but this is {_words(left[1])}", left[0]
+                    )
+            elif not _has(kinds, "text"):
+                items = tuple(item for kind in kinds for item in kind.items)
+                if items and not any(kind.name in ("anything", "mapping") for kind in kinds):
+                    self._may_equal(left, (node, items))
+
+    def _may_equal(self, left: tuple[ast.expr, Kinds], right: tuple[ast.expr, Kinds]) -> None:
+        (left_node, left_kinds), (right_node, right_kinds) = left, right
+        if not left_kinds or not right_kinds or _literals(left_node, right_node):
+            return
+        shared = {kind.name for kind in left_kinds} & {kind.name for kind in right_kinds}
+        if any(kind.name == "anything" for kind in (*left_kinds, *right_kinds)):
+            return
+        if not shared:
+            message = f"{_words(left_kinds)} and {_words(right_kinds)} are never equal"
+            raise self.error(message, right_node)
+        for name in shared:
+            ours, theirs = _choices(left_kinds, name), _choices(right_kinds, name)
+            if ours is None or theirs is None or ours & theirs:
+                return
+        wrong, node = (theirs, right_node) if isinstance(right_node, ast.Constant) else (ours, left_node)
+        allowed = ours if wrong is theirs else theirs
+        assert wrong is not None and allowed is not None
+        word = next(iter(wrong))
+        known = ", ".join(repr(choice) for choice in sorted(allowed, key=str))
+        near = _nearest(word, [c for c in allowed if isinstance(c, str)]) if isinstance(word, str) else ""
+        raise self.error(f"{word!r} is none of {known}{near}", node)
+
+    def _if_exp(self, node: ast.IfExp) -> Checked:
+        _, test = self.condition(node.test)
+        (kinds, chosen), (others, other) = self.visit(node.body), self.visit(node.orelse)
+
+        def choose(names: Names) -> object:
+            answer = truth(test(names))
+            if isinstance(answer, Unknown):
+                return answer
+            return chosen(names) if answer else other(names)
+
+        return tuple(dict.fromkeys((*kinds, *others))), choose
+
+    def _call(self, node: ast.Call) -> Checked:
+        if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
+            raise self.error(f"there is no function {self.shown(node.func)}{_nearest(name, FUNCTIONS)}", node)
+        function = FUNCTIONS[node.func.id]
+        parameters = list(function.parameters)
+        if function.variadic:
+            parameters += parameters[-1:] * (len(node.args) - len(parameters))
+        if len(node.args) != len(parameters):
+            raise self.error(f"write {function.signature}", node)
+        codes = [self._argument(a, kinds) for a, kinds in zip(node.args, parameters, strict=True)]
+        named: dict[str, Code] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None or keyword.arg not in function.optional:
+                raise self.error(f"write {function.signature}", keyword.value)
+            named[keyword.arg] = self._argument(keyword.value, function.optional[keyword.arg])
+        return function.result, _calling(function, codes, named)
+
+    def _argument(self, node: ast.expr, wanted: Kinds) -> Code:
+        kinds, code = self.visit(node)
+        for kind in kinds:
+            for want in wanted:
+                if "anything" in (kind.name, want.name):
+                    return code
+                if kind.name == want.name and want.cls in (None, kind.cls) and _items_fit(kind, want):
+                    return code
+        if kinds:
+            needed = " or ".join(map(str, wanted))
+            raise self.error(f"{self.shown(node)} is {_words(kinds)}, but must be {needed}", node)
+        return code
+
+    _HANDLERS: Mapping[str, Callable[[Compiler, Any], Checked]] = {
+        "Constant": _constant,
+        "Name": _name,
+        "Attribute": _attribute,
+        "Subscript": _subscript,
+        "Tuple": _tuple,
+        "List": _tuple,
+        "Set": _tuple,
+        "BoolOp": _bool_op,
+        "UnaryOp": _unary_op,
+        "BinOp": _bin_op,
+        "Compare": _compare,
+        "IfExp": _if_exp,
+        "Call": _call,
+    }
+
+
+_WORDS = {
+    "JoinedStr": "an f-string",
+    "ListComp": "a comprehension",
+    "SetComp": "a comprehension",
+    "DictComp": "a comprehension",
+    "GeneratorExp": "a comprehension",
+    "NamedExpr": "an assignment",
+    "Starred": "a star",
+    "Dict": "a dictionary",
+    "Lambda": "a function of its own",
+}
+
+
+def _conjunction(codes: list[Code]) -> Code:
+    def conjunction(names: Names) -> Truth:
+        found: list[Truth] = []
+        for code in codes:
+            part = truth(code(names))
+            if part is False:
+                return False
+            found.append(part)
+        return both(*found)
+
+    return conjunction
+
+
+def _negated(code: Code) -> Code:
+    return lambda names: negate(truth(code(names)))
+
+
+def _calling(function: Function, codes: list[Code], named: Mapping[str, Code]) -> Code:
+    def call(names: Names) -> object:
+        arguments = [code(names) for code in codes]
+        options = {name: code(names) for name, code in named.items()}
+        missing = None if function.sees_unknown else unknown(*arguments, *options.values())
+        if missing is not None:
+            return missing
+        try:
+            return plain(function.call(names.get(CONSTANTS), *arguments, **options))
+        except (TypeError, AttributeError):  # an argument of no declared type was of the wrong one
+            return UNKNOWN
+
+    return call
+
+
+def _literals(*nodes: ast.expr) -> bool:
+    return all(isinstance(node, ast.Constant) for node in nodes)
+
+
+def _has(kinds: Kinds, name: str) -> bool:
+    return any(kind.name in (name, "anything") for kind in kinds)
+
+
+def _items_fit(kind: Kind, want: Kind) -> bool:
+    return not want.items or any(_has(kind.items, item.name) for item in want.items)
+
+
+def _choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
+    """All values of a type that the kinds allow, None if it is open."""
+    found: set[Any] = set()
+    for kind in kinds:
+        if kind.name == name:
+            if kind.choices is None:
+                return None
+            found |= kind.choices
+    return frozenset(found)
+
+
+def _words(kinds: Kinds) -> str:
+    return " or ".join(dict.fromkeys(map(str, kinds)))
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    close = get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

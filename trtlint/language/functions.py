@@ -1,0 +1,355 @@
+"""The functions that an expression of a rule may call; there are no others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
+from trtlint.model.folding import ma
+from trtlint.model.graph import Value
+from trtlint.model.protos import DTYPES
+from trtlint.model.symbolic import dimensions
+from trtlint.target.truth import Unknown, both, either
+
+if TYPE_CHECKING:
+    from trtlint.model.values import Constants
+
+UNKNOWN = Unknown()
+_MOST_VISITED = 500
+"""Values that one call looks at upstream, so that no expression costs more than its model is long."""
+_VALUE: Kinds = (Kind("record", cls=Value),)
+_MANY: Kinds = (Kind("tuple"), Kind("text"), Kind("mapping"))
+_TUPLE: Kinds = (Kind("tuple"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the rule language.
+
+    Attributes:
+        signature: how it is written, ``close(a, b, rel=0.001)``.
+        meaning: what it gives, in one sentence.
+        parameters: what each argument must be.
+        result: what it gives.
+        call: computes it from known arguments; the first argument is the constants of the graph.
+        optional: what may be added by name, with what it must be.
+        variadic: whether the last argument may be repeated.
+        sees_unknown: whether it is called with unknown arguments too, which otherwise give unknown.
+    """
+
+    signature: str
+    meaning: str
+    parameters: tuple[Kinds, ...]
+    result: Kinds
+    call: Callable[..., object]
+    optional: Mapping[str, Kinds] = field(default_factory=dict)
+    variadic: bool = False
+    sees_unknown: bool = False
+
+
+def _const(constants: Constants | None, value: Value) -> object:
+    return None if constants is None else constants.scalar(value)
+
+
+def _dim(_: object, value: Value, index: int) -> object:
+    shape = value.shape
+    if shape is None or not isinstance(index, int) or not -len(shape) <= index < len(shape):
+        return None
+    return shape[index] if isinstance(shape[index], int) else None
+
+
+def _size(_: object, value: Value) -> object:
+    shape = value.shape
+    if shape is None or not all(isinstance(dim, int) for dim in shape):
+        return None
+    return math.prod(dim for dim in shape if isinstance(dim, int))
+
+
+def _attribute(_: object, value: Value, name: str) -> object:
+    found = None if value.producer is None else value.producer.attribute(name)
+    return None if isinstance(found, onnx.TensorProto | onnx.GraphProto) else found
+
+
+def _split_heads(_: object, value: Value) -> object:
+    transpose = value.producer
+    if transpose is None or transpose.op != "Transpose" or transpose.attribute("perm") != (0, 2, 1, 3):
+        return False
+    split = transpose.inputs[0]
+    reshape = None if split is None else split.producer
+    if reshape is None or reshape.op != "Reshape" or reshape.inputs[0] is None:
+        return False
+    rank = reshape.inputs[0].rank
+    return None if rank is None else rank == 3
+
+
+def _initializer(constants: Constants | None, value: Value) -> object:
+    if value.initializer is not None:
+        return True
+    node = value.producer
+    if node is None or node.op != "Constant" or node.domain:
+        return False
+    return constants is None or constants.stored(value) is not None or constants.array(value) is not None
+
+
+def _constant(constants: Constants | None, value: Value) -> object:
+    if constants is None:
+        return None
+    array = constants.array(value)
+    return constants.foldable(value) or (array is not None and not ma.is_masked(array))
+
+
+def _stored(constants: Constants | None, value: Value) -> object:
+    node = value.producer
+    while node is not None and node.op in ("Identity", "Cast") and not node.domain:
+        before = node.input(0)
+        if before is None:
+            break
+        value, node = before, before.producer
+    return _initializer(constants, value)
+
+
+def _fed(_: object, value: Value) -> object:
+    found: dict[str, None] = {}
+    queue, seen = [value], {value}
+    while queue:
+        value = queue.pop()
+        node = value.producer
+        if value.is_input and value.dtype is not None:
+            found[value.dtype] = None
+        if node is None or node.op in ("Shape", "Size"):
+            continue
+        for before in node.inputs:
+            if before is not None and before not in seen:
+                if len(seen) > _MOST_VISITED:
+                    return None
+                seen.add(before)
+                queue.append(before)
+    return tuple(found)
+
+
+def _broadcasts(constants: Constants | None, a: Value, b: Value) -> object:
+    if constants is None:
+        return None
+    left, right = dimensions(a, constants), dimensions(b, constants)
+    if left is None or right is None:
+        return None
+    pairs = zip(reversed(left), reversed(right), strict=False)
+    sizes = ((m, n) for m, n in pairs if isinstance(m, int) and isinstance(n, int))
+    return all(m == n or m == 1 or n == 1 for m, n in sizes)
+
+
+def _elements(constants: Constants | None, value: Value) -> object:
+    array = None if constants is None else constants.array(value)
+    if array is None or array.dtype.kind not in "fiub":
+        return None
+    return tuple(array.reshape(-1).tolist())
+
+
+def _dtypes(_: object, values: tuple[Any, ...]) -> object:
+    return tuple(value.dtype for value in values if isinstance(value, Value))
+
+
+def _static(_: object, value: Value) -> object:
+    return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
+
+
+def _default(_: object, x: object, otherwise: object) -> object:
+    return otherwise if isinstance(x, Unknown) else x
+
+
+def _lower(_: object, x: str) -> object:
+    return x.lower()
+
+
+def _known(_: object, x: object) -> bool:
+    return not isinstance(x, Unknown)
+
+
+def _given(_: object, x: object) -> bool:
+    return x is True
+
+
+def _numbers(xs: tuple[Any, ...]) -> list[float] | None:
+    flat = list(xs[0]) if len(xs) == 1 and isinstance(xs[0], tuple | list | frozenset) else list(xs)
+    good = all(isinstance(x, int | float) and not isinstance(x, bool) for x in flat)
+    return flat if flat and good else None
+
+
+def _min(_: object, *xs: Any) -> object:
+    numbers = _numbers(xs)
+    return None if numbers is None else min(numbers)
+
+
+def _max(_: object, *xs: Any) -> object:
+    numbers = _numbers(xs)
+    return None if numbers is None else max(numbers)
+
+
+def _round(_: object, x: float, digits: int = 0) -> object:
+    if not math.isfinite(x) or not isinstance(digits, int) or abs(digits) > 20:
+        return None
+    return round(x, digits) if digits else round(x)
+
+
+def _close(_: object, a: float, b: float, rel: float = 1e-3) -> bool:
+    return math.isclose(a, b, rel_tol=max(rel, 0.0), abs_tol=1e-12)
+
+
+def _any(_: object, xs: Any) -> object:
+    return either(*(x if isinstance(x, bool) else UNKNOWN for x in xs))
+
+
+def _all(_: object, xs: Any) -> object:
+    return both(*(x if isinstance(x, bool) else UNKNOWN for x in xs))
+
+
+_DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
+_DTYPES: Kinds = (Kind("tuple", items=_DTYPE),)
+_NUMBERS: Kinds = (Kind("tuple", items=NUMBER),)
+_TRUTHS: Kinds = (Kind("tuple", items=TRUTH),)
+
+FUNCTIONS: Mapping[str, Function] = {
+    "const": Function(
+        "const(v)",
+        "the number that the value v holds whatever is fed, if it holds one number only",
+        (_VALUE,),
+        NUMBER,
+        _const,
+    ),
+    "uses": Function(
+        "uses(v)",
+        "how many inputs of operators read v; being an output of the graph counts as one",
+        (_VALUE,),
+        NUMBER,
+        lambda _, v: len(v.uses) + v.is_output,
+    ),
+    "dtype": Function(
+        "dtype(v)", "the element type of v, such as 'f16'", (_VALUE,), _DTYPE, lambda _, v: v.dtype
+    ),
+    "rank": Function("rank(v)", "how many dimensions v has", (_VALUE,), NUMBER, lambda _, v: v.rank),
+    "dim": Function(
+        "dim(v, i)",
+        "the size of dimension i of v; -1 is the last; unknown if it is dynamic",
+        (_VALUE, NUMBER),
+        NUMBER,
+        _dim,
+    ),
+    "size": Function("size(v)", "how many elements v has", (_VALUE,), NUMBER, _size),
+    "attribute": Function(
+        "attribute(v, name)",
+        "the attribute of that name of the operator that computes v; unknown if it is left out",
+        (_VALUE, TEXT),
+        ANYTHING,
+        _attribute,
+    ),
+    "split_heads": Function(
+        "split_heads(v)",
+        "whether v is [batch, heads, length, size], made of [batch, length, width] by Reshape and Transpose",
+        (_VALUE,),
+        TRUTH,
+        _split_heads,
+    ),
+    "initializer": Function(
+        "initializer(v)",
+        "whether v is stored in the file, as an initializer or by a Constant operator",
+        (_VALUE,),
+        TRUTH,
+        _initializer,
+    ),
+    "stored": Function(
+        "stored(v)",
+        "whether v is stored in the file, directly or behind Identity and Cast",
+        (_VALUE,),
+        TRUTH,
+        _stored,
+    ),
+    "fed": Function(
+        "fed(v)",
+        "the element types of the inputs of the model whose data (not shapes) v is computed from",
+        (_VALUE,),
+        _DTYPES,
+        _fed,
+    ),
+    "constant": Function(
+        "constant(v)",
+        "whether v depends on stored tensors and static shapes only, whatever is fed",
+        (_VALUE,),
+        TRUTH,
+        _constant,
+    ),
+    "elements": Function(
+        "elements(v)",
+        "the numbers that v holds whatever is fed, as a flat tuple; unknown for large tensors",
+        (_VALUE,),
+        _NUMBERS,
+        _elements,
+    ),
+    "broadcasts": Function(
+        "broadcasts(v, w)",
+        "whether the shapes of v and w can be broadcast, as far as their sizes are in the file",
+        (_VALUE, _VALUE),
+        TRUTH,
+        _broadcasts,
+    ),
+    "dtypes": Function(
+        "dtypes(vs)", "the element types of several values, such as inputs", (_TUPLE,), _DTYPES, _dtypes
+    ),
+    "static": Function(
+        "static(v)", "whether the file has the size of every dimension of v", (_VALUE,), TRUTH, _static
+    ),
+    "default": Function(
+        "default(x, otherwise)",
+        "x, or otherwise where x is unknown, such as an attribute that was left out",
+        (ANYTHING, ANYTHING),
+        ANYTHING,
+        _default,
+        sees_unknown=True,
+    ),
+    "lower": Function("lower(x)", "a text in lower case", (TEXT,), TEXT, _lower),
+    "known": Function("known(x)", "whether x is known", (ANYTHING,), TRUTH, _known, sees_unknown=True),
+    "given": Function(
+        "given(x)",
+        "whether x is known and true: false, not unknown, where x is unknown",
+        (TRUTH,),
+        TRUTH,
+        _given,
+        sees_unknown=True,
+    ),
+    "abs": Function("abs(x)", "x without its sign", (NUMBER,), NUMBER, lambda _, x: abs(x)),
+    "min": Function(
+        "min(a, b, ...)",
+        "the least of numbers, or of a tuple",
+        ((*NUMBER, *_TUPLE),),
+        NUMBER,
+        _min,
+        variadic=True,
+    ),
+    "max": Function(
+        "max(a, b, ...)",
+        "the greatest of numbers, or of a tuple",
+        ((*NUMBER, *_TUPLE),),
+        NUMBER,
+        _max,
+        variadic=True,
+    ),
+    "len": Function("len(x)", "how many elements or letters x has", (_MANY,), NUMBER, lambda _, x: len(x)),
+    "round": Function(
+        "round(x, digits=0)", "x to that many decimals", (NUMBER,), NUMBER, _round, {"digits": NUMBER}
+    ),
+    "close": Function(
+        "close(a, b, rel=0.001)",
+        "whether two numbers agree to a relative tolerance (FP16 keeps about three digits)",
+        (NUMBER, NUMBER),
+        TRUTH,
+        _close,
+        {"rel": NUMBER},
+    ),
+    "any": Function("any(xs)", "whether one element of a tuple is true", (_TRUTHS,), TRUTH, _any),
+    "all": Function("all(xs)", "whether every element of a tuple is true", (_TRUTHS,), TRUTH, _all),
+}
+"""Every function by name, in the order in which documentation lists them."""

@@ -1,0 +1,293 @@
+"""Finding a pattern in a graph.
+
+The search begins at every node that may be the pattern's rarest line and follows names from there:
+from a value to the node that computes it (one candidate), or to the nodes that read it (looked up
+by operator).  So its cost grows with the matches.  Each beginning has an equal share of what is left
+of a budget of steps, and the budget and the number of readings are linear in the nodes, so no graph
+and no pattern can make the search grow faster.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from trtlint.language.patternlines import Argument, Line
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.operators import PASSING
+
+_LONGEST_CHAIN = 32
+_WIDEST = 256
+_STEPS = 64
+_STEPS_PER_LINE = 8
+_MIN_STEPS = 20_000
+_READINGS = 8
+_MIN_READINGS = 1_000
+
+Bindings = Mapping[str, Value | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read some nodes as the pattern: the value of each name, and the node of each line."""
+
+    bindings: Bindings
+    nodes: tuple[Node, ...]
+
+
+class Matcher:
+    """Searches one graph for the lines of one pattern."""
+
+    def __init__(self, lines: Sequence[Line], graph: Graph) -> None:
+        self.lines = lines
+        self.graph = graph
+        self._definer = {name: i for i, line in enumerate(lines) for name in line.outputs if name}
+        plain = (a.name for line in lines for a in line.inputs if a.name and not a.through)
+        self._anchored = {*self._definer, *plain}
+        self._readers: dict[Value, dict[tuple[str, str], list[Node]]] = {}
+        self._found: dict[tuple[Value, frozenset[tuple[str, str]]], list[Node]] = {}
+        self._steps = 0
+
+    def readings(self) -> Iterator[Reading]:
+        """Every reading, those that differ only in the order of commutative inputs included."""
+        begin = min(
+            range(len(self.lines)), key=lambda i: sum(self.graph.count(op) for _, op in self.lines[i].ops)
+        )
+        order = plan(self.lines, begin)
+        line = self.lines[begin]
+        ops = sorted({op for _, op in line.ops})
+        starts = [node for node in self.graph.by_op(*ops) if (node.domain, node.op) in line.ops]
+        budget = _MIN_STEPS + max(_STEPS, _STEPS_PER_LINE * len(self.lines)) * len(self.graph.nodes)
+        left = _MIN_READINGS + _READINGS * len(self.graph.nodes)
+        for position, node in enumerate(starts):
+            self._steps = allowed = budget // (len(starts) - position)
+            for reading in self._extend(order, 0, {}, {}, node):
+                yield reading
+                left -= 1
+                if not left:
+                    return
+            budget -= allowed - max(self._steps, 0)
+
+    def _extend(
+        self, order: Sequence[int], at: int, bindings: Bindings, nodes: Mapping[int, Node], node: Node
+    ) -> Iterator[Reading]:
+        """The readings in which this node is the line ``order[at]``, given the lines before."""
+        index = order[at]
+        for bound in self._assign(self.lines[index], node, bindings):
+            taken = {**nodes, index: node}
+            if at + 1 == len(order):
+                yield Reading(bound, tuple(taken[i] for i in range(len(self.lines))))
+                continue
+            for candidate in self._candidates(self.lines[order[at + 1]], bound):
+                if self._steps <= 0:
+                    return
+                self._steps -= 1
+                if candidate not in taken.values():
+                    yield from self._extend(order, at + 1, bound, taken, candidate)
+
+    def _candidates(self, line: Line, bindings: Bindings) -> Sequence[Node]:
+        """The nodes that may be a line, by the shortest of the ways that lead to it."""
+        for name in line.outputs:
+            value = bindings.get(name) if name else None
+            if value is not None:
+                return () if value.producer is None else (value.producer,)
+        best: Sequence[Node] | None = None
+        for argument in line.inputs:
+            value = bindings.get(argument.name) if argument.name else None
+            if value is None:
+                continue
+            found = self._beyond(value, line) if argument.through else self._reading(value, line)
+            if best is None or len(found) < len(best):
+                best = found
+        return best or ()
+
+    def _reading(self, value: Value, line: Line) -> list[Node]:
+        """The nodes of the line's operators that read a value."""
+        source = source_of(value)
+        key = (source, line.ops)
+        if key not in self._found:
+            if source not in self._readers:
+                self._readers[source] = _readers(source)
+            by_op = self._readers[source]
+            self._found[key] = [node for op in line.ops for node in by_op.get(op, ())]
+        return self._found[key]
+
+    def _beyond(self, value: Value, line: Line) -> list[Node]:
+        """The nodes of the line's operators that read a value through layout operators."""
+        found: dict[Node, None] = {}
+        waiting = deque([(value, 0)])
+        while waiting and len(found) < _WIDEST and self._steps > 0:
+            current, depth = waiting.popleft()
+            self._steps -= 1
+            found.update(dict.fromkeys(self._reading(current, line)))
+            if depth < _LONGEST_CHAIN:
+                layout = (node for node, port in current.uses if port == 0 and _is_layout(node))
+                waiting.extend((node.output, depth + 1) for node in layout)
+        return list(found)
+
+    def _assign(self, line: Line, node: Node, bindings: Bindings) -> Iterator[Bindings]:
+        """The bindings with which a node is a line."""
+        if (node.domain, node.op) not in line.ops:
+            return
+        bound = bindings
+        for port, name in enumerate(line.outputs):
+            if port >= len(node.outputs) or not node.outputs[port].name:
+                return
+            extended = _bind(bound, name, node.outputs[port])
+            if extended is None:
+                return
+            bound = extended
+        rest = node.outputs[max(len(line.outputs), 1) :]
+        if not line.more_outputs and any(value.uses or value.is_output for value in rest):
+            return
+        inputs = list(node.inputs)
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        if len(inputs) > len(line.inputs) and not line.more_inputs:
+            return
+        if line.commutative:
+            yield from self._in_any_order(line.inputs, inputs, bound)
+        else:
+            yield from self._in_order(line.inputs, inputs, bound)
+
+    def _in_order(
+        self, arguments: Sequence[Argument], values: Sequence[Value | None], bindings: Bindings
+    ) -> Iterator[Bindings]:
+        if not arguments:
+            yield bindings
+            return
+        value = values[0] if values else None
+        for bound in self._take(arguments[0], value, bindings):
+            yield from self._in_order(arguments[1:], values[1:], bound)
+
+    def _in_any_order(
+        self, arguments: Sequence[Argument], values: Sequence[Value | None], bindings: Bindings
+    ) -> Iterator[Bindings]:
+        if not arguments:
+            yield bindings
+            return
+        if not values:
+            yield from self._in_order(arguments, (), bindings)
+            return
+        tried: set[Value | None] = set()
+        for position, value in enumerate(values):
+            if value in tried or self._steps <= 0:
+                continue
+            self._steps -= 1
+            tried.add(value)
+            others = (*values[:position], *values[position + 1 :])
+            for bound in self._take(arguments[0], value, bindings):
+                yield from self._in_any_order(arguments[1:], others, bound)
+
+    def _take(self, argument: Argument, value: Value | None, bindings: Bindings) -> Iterator[Bindings]:
+        """The bindings with which a value is an input."""
+        name = argument.name
+        if value is None:
+            if argument.optional and (name is None or bindings.get(name) is None):
+                yield bindings if name is None else {**bindings, name: None}
+            return
+        if not argument.through or name is None:
+            bound = _bind(bindings, name, value)
+            if bound is not None:
+                yield bound
+            return
+        chain = _chain(value)
+        if name in bindings or name not in self._anchored:
+            ends = [link for link in chain if name in bindings] or chain[-1:]
+        else:
+            ends = [link for link in chain if self._may_define(name, link)]
+        for end in ends:
+            bound = _bind(bindings, name, end)
+            if bound is not None:
+                yield bound
+                if name in bindings:
+                    return
+
+    def _may_define(self, name: str, value: Value) -> bool:
+        index = self._definer.get(name)
+        if index is None:
+            return True
+        node = value.producer
+        return node is not None and (node.domain, node.op) in self.lines[index].ops
+
+
+def plan(lines: Sequence[Line], begin: int) -> tuple[int, ...]:
+    """The order in which to match lines: each is led to by one before, by the narrowest way."""
+    order = [begin]
+    while len(order) < len(lines):
+        done = {name for i in order for name in lines[i].names}
+        made = {name for i in order for name in lines[i].outputs if name}
+        rest = [i for i in range(len(lines)) if i not in order]
+        order.append(min(rest, key=lambda i: _width(lines[i], done, made)))
+    return tuple(order)
+
+
+def _width(line: Line, done: set[str], made: set[str]) -> int:
+    """How many candidates to expect: one producer, then readers of one result, then of anything."""
+    if done.intersection(name for name in line.outputs if name):
+        return 0
+    widths = [
+        (1 if argument.name in made else 3) + argument.through
+        for argument in line.inputs
+        if argument.name in done
+    ]
+    return min(widths, default=5)
+
+
+def source_of(value: Value) -> Value:
+    """The constant behind ``Identity`` operators; any other value itself."""
+    current = value
+    for _ in range(_LONGEST_CHAIN):
+        node = current.producer
+        if node is None:
+            return current if current.initializer is not None else value
+        if node.op == "Constant" and not node.domain:
+            return current
+        if node.op != "Identity" or node.domain or node.input(0) is None:
+            return value
+        current = node.inputs[0] or value
+    return value
+
+
+def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
+    """The nodes that read a value, by operator; a constant is read through ``Identity`` too."""
+    by_op: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    seen: set[Node] = set()
+    waiting = [source]
+    while waiting:
+        for node, _ in waiting.pop().uses:
+            if node not in seen:
+                seen.add(node)
+                by_op[node.domain, node.op].append(node)
+                if node.op == "Identity" and source_of(node.output) is source:
+                    waiting.append(node.output)
+    return by_op
+
+
+def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None:
+    """The bindings with one more name, None if the name has another value already."""
+    if name is None:
+        return bindings
+    if name not in bindings:
+        return {**bindings, name: value}
+    bound = bindings[name]
+    if bound is value or (bound is not None and source_of(bound) is source_of(value)):
+        return bindings
+    return None
+
+
+def _chain(value: Value) -> list[Value]:
+    """A value and what it comes from through layout operators, nearest first."""
+    chain = [value]
+    while len(chain) <= _LONGEST_CHAIN:
+        node = chain[-1].producer
+        before = node.input(0) if node is not None and _is_layout(node) else None
+        if before is None:
+            break
+        chain.append(before)
+    return chain
+
+
+def _is_layout(node: Node) -> bool:
+    return node.op in PASSING and not node.domain

@@ -1,0 +1,177 @@
+"""Three-valued operations on values, as compiled expressions use them.
+
+A value is plain Python data or :class:`~trtlint.target.truth.Unknown`.  No operation raises, and
+none makes a value larger than its operands by more than a bound.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
+from typing import Any
+
+from trtlint.target.truth import Truth, Unknown, both, either, negate
+
+Names = Mapping[str, object]
+Code = Callable[[Names], object]
+
+UNKNOWN = Unknown()
+_MAX_BITS = 4_096
+_PLAIN = (bool, int, float, str, tuple, Unknown)
+
+
+def plain(value: Any) -> Any:
+    """A value as operations see it: None is unknown, a number of numpy is a number."""
+    if value is None:
+        return UNKNOWN
+    if not isinstance(value, _PLAIN) and type(value).__module__ == "numpy" and value.shape == ():
+        return value.item()
+    return value
+
+
+def unknown(*values: object) -> Unknown | None:
+    """What is unknown about a result that needs all of these values, None if all are known."""
+    found = both(*(value for value in values if isinstance(value, Unknown)))
+    return found if isinstance(found, Unknown) else None
+
+
+def undecided(*values: object) -> Unknown:
+    """The result of an operation that these values do not decide: what is unknown about them."""
+    found = unknown(*values)
+    return UNKNOWN if found is None else found
+
+
+def truth(value: object) -> Truth:
+    """A value as a condition; what is no truth value is unknown."""
+    return value if isinstance(value, bool | Unknown) else UNKNOWN
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def equal(left: object, right: object) -> Truth:
+    """Whether two values are equal; values of different types cannot be compared, that is unknown.
+
+    The size 64 and the dimension called ``N`` are such a pair: they may turn out to be equal.
+    """
+    missing = unknown(left, right)
+    if missing is not None:
+        return missing
+    if isinstance(left, tuple | list) and isinstance(right, tuple | list):
+        if len(left) != len(right):
+            return False
+        return both(*(equal(plain(a), plain(b)) for a, b in zip(left, right, strict=True)))
+    alike = is_number(left) and is_number(right)
+    for cls in (bool, str, frozenset | set):
+        alike = alike or (isinstance(left, cls) and isinstance(right, cls))
+    if alike or (is_dataclass(left) and type(left) is type(right)):
+        return bool(left == right)
+    return True if left is right else _apart(left, right)
+
+
+def _apart(left: object, right: object) -> Truth:
+    """Two different nodes or values of a graph are not equal; anything else is not comparable."""
+    return False if type(left) is type(right) and type(left).__hash__ is object.__hash__ else UNKNOWN
+
+
+def unequal(left: object, right: object) -> Truth:
+    """The opposite of :func:`equal`."""
+    return negate(equal(left, right))
+
+
+def contained(item: object, many: object) -> Truth:
+    """Whether a tuple, set or mapping has the item, or a text has it as a part."""
+    if isinstance(many, Unknown):
+        return many
+    if isinstance(many, str):
+        return item in many if isinstance(item, str) else undecided(item)
+    if isinstance(many, tuple | list | frozenset | set | Mapping):
+        return either(*(equal(item, plain(other)) for other in many))
+    return UNKNOWN
+
+
+def not_contained(item: object, many: object) -> Truth:
+    """The opposite of :func:`contained`."""
+    return negate(contained(item, many))
+
+
+def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[object, object], Truth]:
+    def ordered(left: object, right: object) -> Truth:
+        if is_number(left) and is_number(right):
+            return compare(left, right)
+        if _numbers(left) and _numbers(right):
+            return compare(left, right)
+        return undecided(left, right)
+
+    return ordered
+
+
+def _numbers(value: object) -> bool:
+    """Whether it is a tuple of numbers, which compares as a release number does."""
+    return isinstance(value, tuple) and all(is_number(item) for item in value)
+
+
+def _arithmetic(compute: Callable[[Any, Any], Any]) -> Callable[[object, object], object]:
+    def computed(left: object, right: object) -> object:
+        if not (is_number(left) and is_number(right)):
+            return undecided(left, right)
+        try:
+            found = compute(left, right)
+        except (ArithmeticError, ValueError):
+            return UNKNOWN
+        if isinstance(found, int) and found.bit_length() > _MAX_BITS:
+            return UNKNOWN
+        return found if is_number(found) else UNKNOWN  # a root of a negative number is complex
+
+    return computed
+
+
+def _power(base: float, exponent: float) -> Any:
+    if isinstance(base, int) and isinstance(exponent, int) and 0 <= exponent <= _MAX_BITS:
+        if base.bit_length() * exponent <= _MAX_BITS:
+            return base**exponent
+        raise OverflowError
+    return float(base) ** float(exponent)
+
+
+COMPARISONS: Mapping[str, Callable[[object, object], Truth]] = {
+    "Eq": equal,
+    "NotEq": unequal,
+    "Lt": _ordering(operator.lt),
+    "LtE": _ordering(operator.le),
+    "Gt": _ordering(operator.gt),
+    "GtE": _ordering(operator.ge),
+    "In": contained,
+    "NotIn": not_contained,
+}
+"""By the name of the class in :mod:`ast`."""
+
+ARITHMETIC: Mapping[str, Callable[[object, object], object]] = {
+    "Add": _arithmetic(operator.add),
+    "Sub": _arithmetic(operator.sub),
+    "Mult": _arithmetic(operator.mul),
+    "Div": _arithmetic(operator.truediv),
+    "FloorDiv": _arithmetic(operator.floordiv),
+    "Mod": _arithmetic(operator.mod),
+    "Pow": _arithmetic(_power),
+}
+"""By the name of the class in :mod:`ast`."""
+
+
+def element(many: object, index: object) -> object:
+    """The element of a tuple or mapping; unknown where it has none."""
+    if isinstance(many, Unknown):
+        return many
+    if isinstance(many, Mapping) and isinstance(index, str):
+        return plain(many.get(index))
+    if isinstance(many, tuple | list) and isinstance(index, int) and -len(many) <= index < len(many):
+        return plain(many[index])
+    return UNKNOWN
+
+
+def negative(value: object) -> object:
+    """The number with the other sign."""
+    return -value if is_number(value) else undecided(value)  # type: ignore[operator]

@@ -1,0 +1,83 @@
+"""Texts of a rule with ``{expression}`` in them, such as its message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
+from trtlint.model.graph import Node, Value
+
+_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with ``{expressions}`` in it."""
+
+    pieces: tuple[str | Expression, ...]
+
+    def fill(self, names: Mapping[str, object]) -> str:
+        """The text with each expression replaced by its value in words."""
+        return "".join(p if isinstance(p, str) else in_words(p.value(names)) for p in self.pieces)
+
+
+def template(text: str, scope: Scope | None = None) -> Template:
+    """A text with ``{expression}`` in it; ``{{`` and ``}}`` are braces.
+
+    Args:
+        text: the text.
+        scope: the names that the expressions may use, which are checked and compiled at once; None
+            where they have been checked before.
+
+    Raises:
+        ExpressionError: an expression is wrong, or a brace has no partner.
+    """
+    pieces: list[str | Expression] = []
+    end = 0
+    for match in _PIECE.finditer(text):
+        pieces.append(text[end : match.start()])
+        end = match.end()
+        found = match[0]
+        if found in ("{{", "}}"):
+            pieces.append(found[0])
+        elif match[1] is None:
+            raise ExpressionError(f"the brace {found!r} has no partner", match.start() + 1)
+        else:
+            written = match[1].strip()
+            try:
+                pieces.append(Expression(written) if scope is None else compile_expression(written, scope))
+            except ExpressionError as error:
+                raise ExpressionError(
+                    f"in {found}: {error.message}", match.start() + 1 + error.column
+                ) from None
+    pieces.append(text[end:])
+    return Template(tuple(piece for piece in pieces if piece != ""))
+
+
+_LISTED = 12
+
+
+def in_words(value: object) -> str:
+    """A value as a message prints it: numbers to four digits, tensors by type, ``?`` if unknown.
+
+    Of a long list the first twelve.
+    """
+    match value:
+        case None:
+            return "?"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.4g}"
+        case Node():
+            return value.path
+        case Value():
+            return value.type_text or value.name
+        case tuple() | list() | frozenset():
+            items = sorted(value, key=str) if isinstance(value, frozenset) else value
+            more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
+            return ", ".join(map(in_words, items[:_LISTED])) + more
+        case _:
+            return str(value)

@@ -1,0 +1,64 @@
+"""What ONNX's messages say, as Python data: element types, dimensions, names, bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import onnx
+
+DTYPES: Mapping[int, str] = {
+    onnx.TensorProto.FLOAT: "f32",
+    onnx.TensorProto.UINT8: "u8",
+    onnx.TensorProto.INT8: "i8",
+    onnx.TensorProto.UINT16: "u16",
+    onnx.TensorProto.INT16: "i16",
+    onnx.TensorProto.INT32: "i32",
+    onnx.TensorProto.INT64: "i64",
+    onnx.TensorProto.STRING: "str",
+    onnx.TensorProto.BOOL: "bool",
+    onnx.TensorProto.FLOAT16: "f16",
+    onnx.TensorProto.DOUBLE: "f64",
+    onnx.TensorProto.UINT32: "u32",
+    onnx.TensorProto.UINT64: "u64",
+    onnx.TensorProto.COMPLEX64: "c64",
+    onnx.TensorProto.COMPLEX128: "c128",
+    onnx.TensorProto.BFLOAT16: "bf16",
+    onnx.TensorProto.FLOAT8E4M3FN: "f8e4m3fn",
+    onnx.TensorProto.FLOAT8E4M3FNUZ: "f8e4m3fnuz",
+    onnx.TensorProto.FLOAT8E5M2: "f8e5m2",
+    onnx.TensorProto.FLOAT8E5M2FNUZ: "f8e5m2fnuz",
+    onnx.TensorProto.UINT4: "u4",
+    onnx.TensorProto.INT4: "i4",
+    onnx.TensorProto.FLOAT4E2M1: "f4e2m1",
+}
+"""Short names of the ONNX element types, as reports print them."""
+
+FLOAT_DTYPES = frozenset({"f16", "bf16", "f32", "f64"})
+
+Dimension = int | str | None
+"""A dimension: a size, the name of a symbolic one, or None where nothing is known."""
+
+_MAY_HOLD_GRAPHS = frozenset(
+    {onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS, onnx.AttributeProto.UNDEFINED}
+)
+
+
+def text(name: str | bytes) -> str:
+    """A name as text: protobuf hands out bytes where a file's name is not UTF-8."""
+    return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
+
+
+def bodies(attribute: onnx.AttributeProto) -> Iterable[onnx.GraphProto]:
+    """The graphs that an attribute holds; files older than IR 2 do not say its type."""
+    if attribute.type not in _MAY_HOLD_GRAPHS:
+        return ()
+    return [attribute.g] if attribute.HasField("g") else attribute.graphs
+
+
+def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
+    which = dim.WhichOneof("value")
+    if which == "dim_value":
+        return int(dim.dim_value) if dim.dim_value >= 0 else None
+    name = text(dim.dim_param) if which == "dim_param" else ""
+    # The shape inference of ONNX calls what it cannot tell unk__0, unk__1, ...
+    return None if name.startswith("unk__") else name or None

@@ -1,0 +1,103 @@
+"""Lines of the user's own Python code: from what an exporter noted to a line of this repository.
+
+An exporter notes paths of the machine that it ran on, and the code may have moved since.  A line is
+only given as found where the file is in the repository and still holds that line of code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from trtlint.model.origin import Frame, Source
+
+_LARGEST = 8 << 20
+"""Bytes of a Python file at most; a longer one is not code that a person reads."""
+
+
+class Sources:
+    """Finds lines of code below a folder.
+
+    Args:
+        folder: where to begin, the current folder if not given.  The repository around it is
+            searched, or the folder itself where there is none.
+        source_root: a folder below which the code lies that was exported, for a layout that differs
+            from the exporting machine's.
+
+    Raises:
+        ValueError: ``source_root`` is no folder of the repository.
+    """
+
+    def __init__(self, folder: Path | None = None, source_root: Path | None = None) -> None:
+        self.root = repository(folder)
+        self._bases: list[Path] = []
+        if source_root is not None:
+            below = source_root.resolve()
+            if not below.is_dir():
+                raise ValueError(f"the source root {source_root} is not a folder")
+            if self.root is None or not below.is_relative_to(self.root):
+                raise ValueError(f"the source root {source_root} is outside the repository")
+            self._bases.append(below)
+        if self.root is not None and self.root not in self._bases:
+            self._bases.append(self.root)
+        self._files: dict[Path, tuple[str, ...]] = {}
+        self._known: dict[tuple[Frame, ...], Source | None] = {}
+
+    def find(self, source: Source) -> Source:
+        """The line of the innermost frame that is in the repository; the source as it is if none is."""
+        if not source.frames:
+            return source
+        if source.frames not in self._known:
+            found = (self._frame(frame) for frame in source.frames)
+            self._known[source.frames] = next((line for line in found if line is not None), None)
+        return self._known[source.frames] or replace(source, frames=())
+
+    def _frame(self, frame: Frame) -> Source | None:
+        """The line of a frame: in the file with the longest end of its path that holds the code."""
+        parts = frame.parts
+        for base in self._bases:
+            for start in range(len(parts)):
+                file = base.joinpath(*parts[start:])
+                line = self._line(file, frame)
+                if line is not None and self.root is not None:
+                    return Source(file.relative_to(self.root).as_posix(), line, frame.function, found=True)
+        return None
+
+    def _line(self, file: Path, frame: Frame) -> int | None:
+        """Where the code of a frame is in a file now: the nearest line with the same text."""
+        if file not in self._files:
+            self._files[file] = _lines(file)
+        lines = self._files[file]
+        if not lines or self.root is None or not file.resolve().is_relative_to(self.root):
+            return None
+        if not frame.code:
+            return frame.line if frame.line <= len(lines) else None
+        same = (number for number, text in enumerate(lines, 1) if text == frame.code)
+        return min(same, key=lambda number: abs(number - frame.line), default=None)
+
+
+def _lines(file: Path) -> tuple[str, ...]:
+    """The stripped lines of a file; none where there is no such file."""
+    try:
+        if not file.is_file() or file.stat().st_size > _LARGEST:
+            return ()
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):  # unreadable; a name too long, or with a NUL
+        return ()
+    return tuple(line.strip() for line in text.splitlines())
+
+
+def repository(folder: Path | None = None) -> Path | None:
+    """The repository that a folder lies in, else the folder.
+
+    None for a folder that holds home directories: a path below it would name one.
+    """
+    try:
+        start = (folder or Path.cwd()).resolve()
+    except OSError:  # the current folder is gone
+        return None
+    for candidate in (start, *start.parents):
+        if (candidate / ".git").exists():
+            return candidate
+    home = Path("~").expanduser()
+    return None if start in home.parents or start == Path(start.anchor) else start

@@ -1,0 +1,1 @@
+"""What a team wants of findings: configuration, selection, suppression, baseline."""

@@ -1,0 +1,273 @@
+"""Baselines: the findings that a team has and knows, so that only new ones count.
+
+An entry is one site of one rule in one model, named by its fingerprint, which survives a re-export.
+Module path and node are there for who reads the file, and to recognise a block that was rewritten or
+whose surroundings were: a site without an entry is taken for the one of an entry without a site that
+has the same rule and module, or the same node where no module is known.
+
+The file is JSON with one entry a line, sorted, so that a change of a model reads as the lines that
+came and went.  Paths of models are relative to the file's folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
+from trtlint.files.expand import write_atomically
+from trtlint.policy.config import relative, shown
+
+SCHEMA = "trtlint.baseline/1"
+_KEYS = ("model", "rule", "fingerprint", "module", "node")
+
+
+class BaselineError(ValueError):
+    """A baseline that cannot be used; the text begins with the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One known site."""
+
+    model: str
+    rule: str
+    fingerprint: str
+    module: str | None = None
+    node: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it was, for the reader."""
+        return self.module or self.node
+
+    @property
+    def line(self) -> str:
+        """The entry as a line of the file."""
+        return json.dumps({key: getattr(self, key) for key in _KEYS})
+
+
+class Baseline:
+    """The entries of one baseline file, and what a run finds of them.
+
+    Args:
+        file: the file; paths of models are relative to its folder.
+        entries: what it holds.
+    """
+
+    def __init__(self, file: Path, entries: Iterable[Entry] = ()) -> None:
+        self.file = file
+        self._entries: dict[str, list[Entry]] = defaultdict(list)
+        for entry in entries:
+            self._entries[entry.model].append(entry)
+        self._known = Suppression("baseline", shown(file))
+        self._kept: dict[str, list[Entry]] = {}
+
+    @classmethod
+    def read(cls, file: Path) -> Baseline:
+        """Read a baseline file.
+
+        Raises:
+            BaselineError: it is not there, or is none.
+        """
+        try:
+            document = json.loads(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise BaselineError(
+                f"{shown(file)}: no such baseline; write it with --write-baseline {shown(file)}"
+            ) from None
+        except OSError as error:
+            raise BaselineError(f"{shown(file)}: {error.strerror or error}") from None
+        except (ValueError, RecursionError) as error:
+            raise BaselineError(f"{shown(file)}: not a baseline: {error}") from None
+        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+            raise BaselineError(f"{shown(file)}: not a baseline: its schema is not {SCHEMA!r}")
+        tables = document.get("entries")
+        if not isinstance(tables, list):
+            raise BaselineError(f"{shown(file)}: not a baseline: it has no list of entries")
+        return cls(file, [_entry(file, number, table) for number, table in enumerate(tables)])
+
+    @property
+    def models(self) -> list[str]:
+        """The models that it has entries for, relative to its folder."""
+        return sorted(self._entries)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._entries.values()))
+
+    def key(self, model: Path) -> str:
+        """How a model is called in the file."""
+        return relative(model, self.file.parent)
+
+    def apply(
+        self, model: Path, reports: Sequence[ModelReport], ran: frozenset[str], known: frozenset[str]
+    ) -> tuple[ModelReport, ...]:
+        """Take what is known out of the findings of a model, and say what is gone.
+
+        Args:
+            model: the model's file.
+            reports: its reports, one for each target; an entry counts for all of them.
+            ran: ids of the rules that ran.
+            known: ids of all rules; the entry of a rule that did not run is not gone, that of one
+                that no longer exists is.
+        """
+        if any(report.errors or report.skipped for report in reports):
+            return tuple(reports)
+        entries = self._entries.get(self.key(model), [])
+        sites = _sites(reports, conditional=True)
+        found = _pair(entries, sites)
+        named = {pair: entry for entry, pair in found.items()}
+        lost = [
+            entry
+            for entry in entries
+            if entry not in found and (entry.rule in ran or entry.rule not in known)
+        ]
+        self._kept[self.key(model)] = [
+            _relabelled(entry, sites.get(found[entry])) if entry in found else entry
+            for entry in entries
+            if entry not in lost
+        ]
+        gone = _gone(lost, entries, sites)
+        return tuple(replace(self._split(report, frozenset(named)), gone=gone) for report in reports)
+
+    def record(self, model: Path, reports: Sequence[ModelReport]) -> tuple[ModelReport, ...]:
+        """Take all findings of a model as known; none of those that are suppressed otherwise."""
+        key = self.key(model)
+        sites = _sites(reports, conditional=False)
+        self._entries[key] = [
+            Entry(key, rule, fingerprint, site.module, site.node)
+            for (rule, fingerprint), site in sites.items()
+        ]
+        return tuple(self._split(report, frozenset(sites)) for report in reports)
+
+    def write(self) -> None:
+        """Write the file.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        entries = sorted(
+            (entry for entries in self._entries.values() for entry in entries),
+            key=lambda entry: (entry.model, entry.rule, entry.fingerprint),
+        )
+        lines = ",\n".join(f"    {entry.line}" for entry in entries)
+        body = f"[\n{lines}\n  ]" if lines else "[]"
+        text = f'{{\n  "schema": {json.dumps(SCHEMA)},\n  "entries": {body}\n}}\n'
+        write_atomically(self.file, text)
+
+    def shrink(self) -> int:
+        """Drop what is gone, models that no longer exist included, and write the file if that changes it.
+
+        No entry is added and no fingerprint changed; the places of the others are brought up to date.
+
+        Returns:
+            How many entries were dropped.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        before = dict(self._entries)
+        size = len(self)
+        missing = set(self.missing())
+        for model in before:
+            if model in missing:
+                del self._entries[model]
+            else:
+                self._entries[model] = self._kept.get(model, before[model])
+        if self._entries != before:
+            self.write()
+        return size - len(self)
+
+    def missing(self) -> list[str]:
+        """The models that it has entries for and that no longer exist."""
+        return [model for model in self.models if not (self.file.parent / model).exists()]
+
+    def _split(self, report: ModelReport, known: frozenset[tuple[str, str]]) -> ModelReport:
+        new: list[Finding] = []
+        old: list[Finding] = []
+        for finding in report.findings:
+            parts: tuple[list[Site], list[Site]] = [], []
+            for site in finding.sites:
+                parts[(finding.rule, site.fingerprint) in known].append(site)
+            if parts[0]:
+                new.append(finding if not parts[1] else replace(finding, sites=tuple(parts[0])))
+            if parts[1]:
+                old.append(replace(finding, sites=tuple(parts[1]), suppression=self._known))
+        return replace(report, findings=tuple(new), suppressed=report.suppressed + tuple(old))
+
+
+_Sites = Mapping[tuple[str, str], Site]
+"""Sites by rule and fingerprint, in the order found."""
+
+
+def _entry(file: Path, number: int, table: Any) -> Entry:
+    if not isinstance(table, dict) or not all(
+        isinstance(table.get(key), str) for key in ("model", "rule", "fingerprint", "node")
+    ):
+        raise BaselineError(f"{shown(file)}: not a baseline: entry {number} lacks text for one of its keys")
+    module = table.get("module")
+    if module is not None and not isinstance(module, str):
+        raise BaselineError(f"{shown(file)}: not a baseline: the module of entry {number} is not text")
+    return Entry(table["model"], table["rule"], table["fingerprint"], module, table["node"])
+
+
+def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
+    """The sites of all targets; with ``conditional``, also those that may be there or are suppressed."""
+
+    def findings() -> Iterator[Finding]:
+        for report in reports:
+            yield from report.findings
+            if conditional:
+                yield from report.conditional
+                yield from report.suppressed
+
+    return {(finding.rule, site.fingerprint): site for finding in findings() for site in finding.sites}
+
+
+def _pair(entries: Sequence[Entry], sites: _Sites) -> dict[Entry, tuple[str, str]]:
+    """For each entry that is still there, rule and fingerprint of its site."""
+    found = {
+        entry: (entry.rule, entry.fingerprint)
+        for entry in entries
+        if (entry.rule, entry.fingerprint) in sites
+    }
+    left: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    taken = set(found.values())
+    for key, site in sites.items():
+        if key not in taken:
+            left[key[0], _place(site)].append(key)
+    for entry in entries:
+        if entry not in found and entry.place and left[entry.rule, entry.place]:
+            found[entry] = left[entry.rule, entry.place].pop(0)
+    return found
+
+
+def _place(site: Site) -> str:
+    return site.module or site.node
+
+
+def _relabelled(entry: Entry, site: Site | None) -> Entry:
+    return entry if site is None else replace(entry, module=site.module, node=site.node)
+
+
+def _gone(lost: Sequence[Entry], entries: Sequence[Entry], sites: _Sites) -> tuple[Gone, ...]:
+    """What to say of entries that are gone.
+
+    Of equal blocks the fingerprints are numbered, so the entry without a site is the last one's
+    whichever block was mended; the places that no site has any more tell which.
+    """
+    gone = []
+    places: dict[str, list[str]] = {}
+    for entry in lost:
+        if entry.rule not in places:
+            still = {_place(site) for (rule, _), site in sites.items() if rule == entry.rule}
+            left = [e.place for e in entries if e.rule == entry.rule and e.place not in still]
+            count = sum(e.rule == entry.rule for e in lost)
+            places[entry.rule] = left if len(left) == count else []
+        own = places[entry.rule]
+        gone.append(Gone(entry.rule, entry.fingerprint, own.pop(0) if own else entry.place))
+    return tuple(sorted(gone, key=lambda g: (g.rule, g.place, g.fingerprint)))

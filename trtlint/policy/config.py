@@ -1,0 +1,253 @@
+"""Configuration: ``trtlint.toml``, or ``[tool.trtlint]`` in ``pyproject.toml``.
+
+The nearest one upwards from a model counts for it, as in ruff.  Within a configuration, sections for
+some models (``[[models]]``) say more than the general part, and the command line says more than both.
+Paths and globs are relative to the file's folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from trtlint.engine.finding import Confidence, Severity
+from trtlint.files.globs import covers_path
+from trtlint.policy import schema
+from trtlint.policy.options import BuildFiles, FailOn, TargetOptions
+from trtlint.policy.selection import Layer
+from trtlint.policy.suppression import Entry, texts
+
+OWN, SHARED = "trtlint.toml", "pyproject.toml"
+_TABLE = "tool.trtlint"
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the text begins with the file and the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What one place says of how to lint; whatever it does not say is empty or None.
+
+    Attributes:
+        where: file and table, what an error begins with; empty for the command line.
+        targets: what the engine is built for.
+        layer: which rules run.
+        severity: severities by selector.
+        fail_on: the mildest finding that gives exit code 1.
+        min_confidence: the least sure findings that are shown.
+        plugins: TensorRT plugins that the build loads.
+        left: what a build of the model left behind.
+    """
+
+    where: str = ""
+    targets: tuple[TargetOptions, ...] = ()
+    layer: Layer = field(default_factory=Layer)
+    severity: tuple[tuple[str, Severity], ...] = ()
+    fail_on: FailOn | None = None
+    min_confidence: Confidence | None = None
+    plugins: tuple[str, ...] = ()
+    left: BuildFiles = field(default_factory=BuildFiles)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What differs for the models that one of some globs covers."""
+
+    paths: tuple[str, ...]
+    choices: Choices
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One configuration file, or none.
+
+    Attributes:
+        file: the file, None where there is none.
+        general: what it says of all models.
+        sections: what it says of some, in their order.
+        rules: folders of rule files.
+        baseline: the baseline file, None for none.
+        suppress: suppressions.
+    """
+
+    file: Path | None = None
+    general: Choices = Choices()
+    sections: tuple[Section, ...] = ()
+    rules: tuple[Path, ...] = ()
+    baseline: Path | None = None
+    suppress: tuple[Entry, ...] = ()
+
+    def relative(self, model: Path) -> str:
+        """A model's path relative to the file's folder, with ``/``; what globs are compared with."""
+        return model.as_posix() if self.file is None else relative(model, self.file.parent)
+
+    def choices(self, model: Path) -> Iterator[Choices]:
+        """What is said of a model, from the general to the special."""
+        path = self.relative(model)
+        yield self.general
+        for section in self.sections:
+            if any(covers_path(glob, path) for glob in section.paths):
+                yield section.choices
+
+    def suppressions(self, model: Path) -> tuple[Entry, ...]:
+        """The suppressions that are about a model."""
+        path = self.relative(model)
+        return tuple(entry for entry in self.suppress if entry.covers_model(path))
+
+
+def relative(file: Path, folder: Path) -> str:
+    """A path relative to a folder, with ``/``; absolute where no relative one exists."""
+    try:
+        return Path(os.path.relpath(file, folder)).as_posix()
+    except ValueError:  # another drive
+        return file.absolute().as_posix()
+
+
+class Configurations:
+    """Finds the configuration of each model of a run; each file is read once."""
+
+    def __init__(self) -> None:
+        self._by_folder: dict[Path, Configuration] = {}
+
+    def of(self, model: Path) -> Configuration:
+        """The nearest configuration upwards from a model or a folder, an empty one if there is none.
+
+        Raises:
+            ConfigError: it cannot be used.
+        """
+        path = Path(os.path.abspath(model))  # noqa: PTH100 - resolve() would leave the folder of a link
+        return self._nearest(path if path.is_dir() else path.parent)
+
+    def _nearest(self, folder: Path) -> Configuration:
+        if folder not in self._by_folder:
+            self._by_folder[folder] = self._here(folder) or (
+                Configuration() if folder.parent == folder else self._nearest(folder.parent)
+            )
+        return self._by_folder[folder]
+
+    def _here(self, folder: Path) -> Configuration | None:
+        if (folder / OWN).is_file():
+            return load(folder / OWN)
+        shared = folder / SHARED
+        if shared.is_file() and _own_table(_toml(shared)) is not None:
+            return load(shared)
+        return None
+
+
+def load(file: Path) -> Configuration:
+    """A configuration file; ``pyproject.toml`` by its table, any other name as a whole.
+
+    Raises:
+        ConfigError: it cannot be read, or holds what the schema does not allow.
+    """
+    document = _toml(file)
+    prefix = ""
+    if file.name == SHARED:
+        table = _own_table(document)
+        if table is None:
+            raise ConfigError(f"{shown(file)}: there is no table [{_TABLE}]")
+        document, prefix = table, f"{_TABLE}."
+    document = _plain(document)
+    try:
+        schema.check(document)
+    except schema.SchemaError as error:
+        raise ConfigError(f"{shown(file)}: {prefix}{error}") from None
+    where = f"{shown(file)}: {prefix}"
+    folder = Path(os.path.abspath(file)).parent  # noqa: PTH100
+    baseline = document.get("baseline")
+    return Configuration(
+        file=folder / file.name,
+        general=_choices(document, where, folder),
+        sections=tuple(
+            Section(texts(table["path"]), _choices(table, f"{where}models[{number}].", folder))
+            for number, table in enumerate(document.get("models", ()))
+        ),
+        rules=tuple(folder / path for path in document.get("rules", ())),
+        baseline=None if baseline is None else folder / baseline,
+        suppress=tuple(
+            Entry.of(table, "configuration", f"{where}suppress[{number}]")
+            for number, table in enumerate(document.get("suppress", ()))
+        ),
+    )
+
+
+def shown(file: Path) -> str:
+    """A file as messages name it: relative to the current folder where it lies below it."""
+    try:
+        return file.absolute().relative_to(Path.cwd()).as_posix()
+    except (ValueError, OSError):
+        return str(file)
+
+
+def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
+    """A target of the configuration with what the command line says of it.
+
+    A version on the command line replaces all versions, of both products.
+    """
+    versions = {} if over.trt or over.rtx else {"trt": base.trt, "rtx": base.rtx}
+    flags = tuple({**dict(base.flags), **dict(over.flags)}.items())
+    plugins = base.plugins if over.plugins is None else over.plugins
+    return replace(over, **versions, gpu=over.gpu or base.gpu, flags=flags, plugins=plugins)
+
+
+def _own_table(document: Mapping[str, Any]) -> dict[str, Any] | None:
+    tool = document.get("tool")
+    table = tool.get("trtlint") if isinstance(tool, dict) else None
+    return table if isinstance(table, dict) else None
+
+
+def _toml(file: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{shown(file)}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, UnicodeDecodeError
+        raise ConfigError(f"{shown(file)}: not TOML: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    """TOML data as JSON data: dates as text."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value.isoformat() if isinstance(value, date | datetime) else value
+
+
+def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
+    targets = table.get("target", ())
+    left = {key: shown(folder / table[key]) for key in ("log", "layers", "profile") if key in table}
+    return Choices(
+        where=where,
+        targets=tuple(_target(entry) for entry in ([targets] if isinstance(targets, dict) else targets)),
+        layer=Layer(
+            tuple(table.get("select", ())),
+            tuple(table.get("extend-select", ())),
+            tuple(table.get("ignore", ())),
+            where,
+        ),
+        severity=tuple(table.get("severity", {}).items()),
+        fail_on=table.get("fail-on"),
+        min_confidence=table.get("min-confidence"),
+        plugins=tuple(table.get("plugins", ())),
+        left=BuildFiles(**left),
+    )
+
+
+def _target(table: Mapping[str, Any]) -> TargetOptions:
+    return TargetOptions(
+        trt=texts(table.get("trt", ())),
+        rtx=texts(table.get("rtx", ())),
+        gpu=table.get("gpu"),
+        flags=tuple((key, value) for key, value in table.items() if isinstance(value, bool)),  # type: ignore[misc]
+    )

@@ -1,0 +1,75 @@
+"""What the command line can ask for, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from trtlint.target.flags import Flag
+
+FailOn = Literal["error", "warning", "note", "never"]
+MinConfidence = Literal["confirmed", "high", "medium", "low"]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOptions:
+    """What the user said of the build; None where nothing was said."""
+
+    trt: tuple[str, ...] = ()
+    rtx: tuple[str, ...] = ()
+    gpu: str | None = None
+    flags: tuple[tuple[Flag, bool], ...] = ()
+    """Precision and typing options that were given, by name: ``("fp16", True)``."""
+    plugins: tuple[str, ...] | None = None
+    """Names of the plugins that the build loads."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFiles:
+    """What a build left behind, as given with options; None where it was not."""
+
+    log: str | None = None
+    layers: str | None = None
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LintOptions:
+    """What ``trtlint lint`` was asked for."""
+
+    paths: tuple[str, ...]
+    target: TargetOptions
+    rules: tuple[str, ...] = ()
+    select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    format: str | None = None
+    """For standard output; None where nothing was asked for."""
+    outputs: tuple[str, ...] = ()
+    """``FORMAT`` or ``FORMAT:FILE``."""
+    source_root: str | None = None
+    statistics: bool = False
+    quiet: bool = False
+    fail_on: FailOn | None = None
+    """None where the configuration decides, as for the next ones."""
+    min_confidence: MinConfidence | None = None
+    config: str | None = None
+    isolated: bool = False
+    show_settings: bool = False
+    baseline: str | None = None
+    write_baseline: str | None = None
+    update_baseline: bool = False
+    build: str | None = None
+    """A trtexec command line, or a file with such lines."""
+    left: BuildFiles = BuildFiles()
+    """What a build left behind."""
+    show_conditional: bool = False
+    exit_zero: bool = False
+    jobs: int = 1
+    """Processes to lint with; 0 for one for each processor."""
+    executor: str | None = None
+    """A Dask scheduler, ``dask://host:port``, in place of processes."""
+    cache: bool = True
+    cache_dir: str | None = None
+    require_lfs: bool = False
+    explain_miss: tuple[str, str] | None = None

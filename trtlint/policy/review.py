@@ -1,0 +1,139 @@
+"""From what rules found to what a team wants to see: severities, suppressions, baseline, confidence.
+
+Nothing here looks at a model; a report made in another process, or kept from an earlier run, is
+reviewed like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from trtlint.engine.evaluate import version_truth
+from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, ModelReport, Severity
+from trtlint.engine.rule import Rule
+from trtlint.policy import suppression
+from trtlint.policy.baseline import Baseline
+from trtlint.policy.selection import Selectable, most_specific
+from trtlint.policy.suppression import Entry, RuleName
+from trtlint.target.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a team wants of one model.
+
+    Attributes:
+        severity: severities by selector; the most specific selector decides, the last of equals.
+        min_confidence: less sure findings are counted only.
+        suppress: the suppressions of the configuration that are about the model.
+        baseline: the findings that are known, None for none.
+        ran: the rules that ran and are about one of the targets; what is said of others stands.
+        known: all rules.
+    """
+
+    severity: tuple[tuple[str, Severity], ...] = ()
+    min_confidence: Confidence = "low"
+    suppress: tuple[Entry, ...] = ()
+    baseline: Baseline | None = None
+    ran: tuple[RuleName, ...] = ()
+    known: tuple[RuleName, ...] = ()
+
+
+def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
+    """Id and name of each rule."""
+    return tuple((rule.id, rule.name) for rule in rules)
+
+
+def applicable(rules: Iterable[Rule], targets: Sequence[Target]) -> tuple[RuleName, ...]:
+    """The rules that are about the version of one of the targets, or may be."""
+    return names(
+        rule for rule in rules if any(version_truth(rule, target) is not False for target in targets)
+    )
+
+
+class Review:
+    """Reviews model after model, and remembers which suppressions of the configuration were needed.
+
+    Args:
+        today: the date that expiry is compared with; the current one if not given.
+        recording: take every finding into the baseline instead of comparing with it.
+    """
+
+    def __init__(self, today: date | None = None, *, recording: bool = False) -> None:
+        self._today = today or date.today()
+        self._recording = recording
+        self._used: Counter[Entry] = Counter()
+        self._ran: dict[Entry, dict[RuleName, None]] = {}
+        self._known: dict[RuleName, None] = {}
+
+    def apply(self, model: Path, reports: Sequence[ModelReport], policy: Policy) -> tuple[ModelReport, ...]:
+        """The reports of one model, one for each target, as the team wants to see them."""
+        graded = [_graded(report, policy.severity) for report in reports]
+        reviewed = self._suppressed(graded, policy)
+        if policy.baseline is not None:
+            if self._recording:
+                reviewed = policy.baseline.record(model, reviewed)
+            else:
+                ran = frozenset(id_ for id_, _ in policy.ran)
+                known = frozenset(id_ for id_, _ in policy.known)
+                reviewed = policy.baseline.apply(model, reviewed, ran, known)
+        return tuple(_withheld(report, policy.min_confidence) for report in reviewed)
+
+    def notes(self) -> tuple[str, ...]:
+        """Suppressions of the configuration that have expired or that no model of the run needs."""
+        return tuple(
+            f"{entry.suppression.where}: {note}"
+            for entry in sorted(self._ran, key=_place)
+            for note in suppression.notes([entry], self._used, self._ran[entry], self._known, self._today)
+        )
+
+    def _suppressed(self, reports: Sequence[ModelReport], policy: Policy) -> tuple[ModelReport, ...]:
+        own, refused = suppression.written_in(reports[0]) if reports else ((), None)
+        used: Counter[Entry] = Counter()
+        reviewed = []
+        for report in reports:
+            applied = suppression.apply(report, (*policy.suppress, *own), self._today)
+            used += applied.used
+            reviewed.append(applied.report)
+        notes = [refused] if refused else []
+        if not any(report.errors or report.skipped for report in reports):
+            self._known.update(dict.fromkeys(policy.known))
+            for entry in policy.suppress:
+                self._used[entry] += used[entry]
+                self._ran.setdefault(entry, {}).update(dict.fromkeys(policy.ran))
+            notes += suppression.notes(own, used, policy.ran, policy.known, self._today)
+        return tuple(replace(report, notes=report.notes + tuple(notes)) for report in reviewed)
+
+
+def _place(entry: Entry) -> list[str | int]:
+    """A sort key that puts ``suppress[2]`` before ``suppress[10]``."""
+    parts = re.split(r"(\d+)", entry.suppression.where)
+    return [int(part) if part.isdecimal() else part for part in parts]
+
+
+def _graded(report: ModelReport, severity: Sequence[tuple[str, Severity]]) -> ModelReport:
+    """A report with the severities that the team has chosen, in their order."""
+    if not severity:
+        return report
+    chosen = dict(severity)
+
+    def graded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        changed = []
+        for finding in findings:
+            selector = most_specific(chosen, finding.rule, finding.name)
+            changed.append(finding if selector is None else replace(finding, severity=chosen[selector]))
+        return tuple(sorted(changed, key=lambda f: (SEVERITIES.index(f.severity), f.rule)))
+
+    return replace(report, findings=graded(report.findings), conditional=graded(report.conditional))
+
+
+def _withheld(report: ModelReport, least: Confidence) -> ModelReport:
+    """A report without the findings that are not sure enough."""
+    sure = CONFIDENCES[: CONFIDENCES.index(least) + 1]
+    findings = tuple(finding for finding in report.findings if finding.confidence in sure)
+    return replace(report, findings=findings, withheld=len(report.findings) - len(findings))

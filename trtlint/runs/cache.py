@@ -1,0 +1,244 @@
+"""What was found in a model, kept for the next run.
+
+An entry is named by a digest of all that its result depends on: the model's content, the targets, the
+files of the rules that ran, and trtlint itself.  Files with external data, which are only known
+once the model has been read, are listed in the entry and compared when it is found.
+
+Content is what counts for files of up to 64 MB, so that a fresh clone finds what another has kept.
+Hashing a larger file takes longer than linting it, which leaves the weights where they are: such a
+file is known by its path, size, times and inode, and is linted again when it has been touched.
+
+An entry is JSON below a checksum, never a pickle, and is written to a file of its own that then takes
+its place: runs at the same time see whole entries only, and a damaged one is as good as none.  The
+checksum is against damage, not against malice: who can write to the folder can say what is found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from trtlint.engine.finding import ModelReport
+from trtlint.engine.rule import Rule
+from trtlint.runs import serialize as plain
+from trtlint.runs.job import Job, Store
+
+ENVIRONMENT = "TRTLINT_CACHE_DIR"
+"""Environment variable that names the folder, for where no option does."""
+BESIDE_CONFIGURATION = ".trtlint_cache"
+
+LARGE = 64 << 20
+"""Files of more bytes are known by their status, not by their content."""
+_UNSETTLED = 2_000_000_000
+"""Nanoseconds within which a file may change again without its times showing it."""
+
+_LARGEST_ENTRY = 64 << 20
+_MOST_BYTES = 256 << 20
+_LONGEST_UNUSED = 30 * 24 * 3600
+_SWEEP_EVERY = 24 * 3600
+_TAG = "CACHEDIR.TAG"
+_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# https://bford.info/cachedir/\n"
+
+
+class _UncertainError(Exception):
+    """A file that may change without a trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A result, and the files that it also depends on, each with what it was known by."""
+
+    companions: tuple[_Companion, ...]
+    reports: tuple[ModelReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Companion:
+    name: str
+    known_by: str
+
+
+def folder(configuration: Path | None) -> Path:
+    """Where results are kept: beside the configuration, else in the user's folder for caches."""
+    if named := os.environ.get(ENVIRONMENT):
+        return Path(named)
+    if configuration is not None:
+        return configuration.parent / BESIDE_CONFIGURATION
+    # https://specifications.freedesktop.org/basedir-spec/latest/
+    home = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
+    base = Path(home) if Path(home).is_absolute() else Path("~/.cache").expanduser()
+    return base / "trtlint"
+
+
+class Cache:
+    """The results in one folder, which need not exist yet."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
+
+    def place(self, job: Job) -> Store | None:
+        """Where the result of a job belongs; None where the model cannot be known for sure."""
+        try:
+            before = stamp(job.path)
+            settings = [_program(), job.rules.digest, _described(job.targets), _described(job.command)]
+            key = _digest(json.dumps([*settings, _known_by(job.path)]).encode())
+        except (OSError, ValueError, _UncertainError):
+            return None
+        return Store(self._folder / key[:2] / f"{key[2:]}.json", before)
+
+    def find(self, job: Job, store: Store) -> tuple[ModelReport, ...] | None:
+        """The reports that were kept; None where there are none that can be used."""
+        try:
+            with store.entry.open("rb") as file:
+                checksum, _, data = file.read(_LARGEST_ENTRY).partition(b"\n")
+                used = os.fstat(file.fileno()).st_mtime
+        except OSError:
+            return None
+        try:
+            if _digest(data).encode() != checksum:
+                return None
+            entry = plain.load(json.loads(data), _Entry)
+            if any(_companion(job.path, other.name) != other for other in entry.companions):
+                return None
+        except (ValueError, RecursionError, _UncertainError):
+            return None
+        if time.time() - used > _SWEEP_EVERY:
+            with suppress(OSError):
+                os.utime(store.entry)
+        return entry.reports
+
+    def sweep(self) -> None:
+        """Delete what has not been used for long, and the oldest where there is too much; once a day."""
+        tag = self._folder / _TAG
+        try:
+            if time.time() - tag.stat().st_mtime < _SWEEP_EVERY:
+                return
+            os.utime(tag)
+        except OSError:
+            return
+        found = []
+        for file in self._folder.glob("??/*"):
+            with suppress(OSError):
+                status = file.stat()
+                found.append((status.st_mtime, status.st_size, file))
+        room = _MOST_BYTES
+        for used, size, file in sorted(found, reverse=True):
+            room -= size
+            if room < 0 or time.time() - used > _LONGEST_UNUSED:
+                with suppress(OSError):
+                    file.unlink()
+
+
+def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
+    """Keep the result of linting a model, unless the model has changed since or could not be read."""
+    if any(report.errors for report in reports):
+        return
+    try:
+        names = dict.fromkeys(name for report in reports for name in report.data_files)
+        companions = tuple(_companion(model, name) for name in names)
+        if stamp(model) != store.model:
+            return
+        nameless = tuple(replace(report, path="") for report in reports)
+        data = json.dumps(plain.dump(_Entry(companions, nameless), _Entry), separators=(",", ":")).encode()
+        _write(store.entry, _digest(data).encode() + b"\n" + data)
+    except (OSError, _UncertainError):  # a full disk, a folder that is not ours: lint again next time
+        return
+
+
+def digest_of_rules(rules: Iterable[Rule]) -> str:
+    """A digest of rules, which changes with their files."""
+    return _digest(json.dumps([[rule.id, _digest(rule.path.read_bytes())] for rule in rules]).encode())
+
+
+def stamp(path: Path) -> tuple[int, ...]:
+    """What shows that a file has changed: device, inode, size and times.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=20).hexdigest()
+
+
+@cache
+def _program() -> list[str]:
+    """What of trtlint a result depends on: its version; in a checkout, where that says little, its files."""
+    from trtlint import __version__
+
+    package = Path(__file__).parents[1]
+    installed = not (package.parent / "pyproject.toml").exists()
+    files = sorted(
+        (str(file.relative_to(package)), file.stat().st_size, file.stat().st_mtime_ns)
+        for pattern in (() if installed else ("*.py", "*.yaml"))
+        for file in package.rglob(pattern)
+    )
+    return [__version__, metadata.version("onnx"), _digest(json.dumps(files).encode())]
+
+
+def _described(value: object) -> Any:
+    """A target or a build command as JSON data that are the same for the same one."""
+    if is_dataclass(value):
+        return {field.name: _described(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, frozenset):
+        return sorted(_described(item) for item in value)
+    if isinstance(value, tuple):
+        return [_described(item) for item in value]
+    if value is None or isinstance(value, str | int):
+        return value
+    raise ValueError(f"{value!r} has no stable description")
+
+
+def _known_by(path: Path) -> str:
+    """The digest of a file's content, or of its status where it is large.
+
+    Raises:
+        OSError: it cannot be read.
+        _UncertainError: it has just been written, so that its status says too little.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise _UncertainError
+    if status.st_size <= LARGE:
+        return _digest(path.read_bytes())
+    if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _UNSETTLED:
+        raise _UncertainError
+    return _digest(json.dumps([os.path.realpath(path), *stamp(path)]).encode())
+
+
+def _companion(model: Path, name: str) -> _Companion:
+    """A file that a model names, relative to its folder, with what it is known by; nothing if missing."""
+    try:
+        return _Companion(name, _known_by(model.parent / name))
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return _Companion(name, "")
+
+
+def _write(entry: Path, data: bytes) -> None:
+    if not entry.parent.is_dir():
+        root = entry.parent.parent
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        (root / ".gitignore").write_text("*\n", encoding="utf-8")
+        if not (root / _TAG).exists():
+            (root / _TAG).write_text(_TAG_TEXT, encoding="utf-8")
+    descriptor, temporary = tempfile.mkstemp(dir=entry.parent, prefix=".", suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        Path(temporary).replace(entry)
+    finally:
+        Path(temporary).unlink(missing_ok=True)

@@ -1,0 +1,104 @@
+"""Lint one file: read it, state its facts, evaluate the rules."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from trtlint.buildcommand import BuildCommand
+from trtlint.buildfiles.gathered import Gathered
+from trtlint.engine.evaluate import evaluate
+from trtlint.engine.finding import ModelReport
+from trtlint.engine.rule import Rule
+from trtlint.facts.facts import Facts
+from trtlint.files.problem import Problem
+from trtlint.knowledge.releases import Product
+from trtlint.model.errors import ModelError
+from trtlint.model.load import load
+from trtlint.target.completion import complete_all
+from trtlint.target.target import Target
+
+
+def built_with(targets: Iterable[Target], command: BuildCommand | None) -> list[Target]:
+    """Targets with what they leave open taken from a build command."""
+    if command is None:
+        return list(targets)
+    product: Product | None = "tensorrt-rtx" if command.tool == "tensorrt_rtx" else None
+    return [target.completed(command.switches, product) for target in targets]
+
+
+def lint_file(
+    path: Path,
+    targets: Sequence[Target],
+    rules: Iterable[Rule],
+    command: BuildCommand | None = None,
+    gathered: Gathered | None = None,
+) -> tuple[ModelReport, ...]:
+    """Lint one file for several targets: a report for each, in their order.
+
+    What is wrong with the file is in the reports; any other exception is a bug in trtlint or in a
+    rule, and is raised.
+
+    Args:
+        path: the file.
+        targets: what it is built for.
+        rules: what is looked for.
+        command: the command line that it is built with, if it is known; what it says of the target is
+            taken from ``targets``, not from it.
+        gathered: what a build of it left behind, if there is something; what that settles of the target
+            and ``targets`` leave open counts.
+    """
+    with _collection_held():
+        return _lint_file(path, targets, rules, command, gathered)
+
+
+@contextmanager
+def _collection_held() -> Iterator[None]:
+    """Hold the cyclic garbage collector while many objects are made that all stay.
+
+    It would visit the whole graph again and again as facts are found, so that the time of a lint
+    would grow faster than its nodes.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _lint_file(
+    path: Path,
+    targets: Sequence[Target],
+    rules: Iterable[Rule],
+    command: BuildCommand | None,
+    gathered: Gathered | None,
+) -> tuple[ModelReport, ...]:
+    record = None if gathered is None else gathered.record
+    problems = () if gathered is None else gathered.problems
+    settled = complete_all(targets, record)
+    try:
+        model = None if gathered is not None and gathered.alone else load(path)
+    except ModelError as error:
+        problems = (Problem.of(path, error), *problems)
+    except OSError as error:
+        problems = (Problem.of(path, error), *problems)
+    else:
+        if model is not None or record is not None:
+            facts = Facts(model, command=command, record=record)
+            chosen = tuple(rules)
+            reports = ((evaluate(chosen, facts, each.target), each.notes) for each in settled)
+            return tuple(
+                replace(report, notes=_own(report.path, report.notes + notes), errors=problems)
+                for report, notes in reports
+            )
+    return tuple(ModelReport(str(path), each.target.words, errors=problems) for each in settled)
+
+
+def _own(path: str, notes: Iterable[str]) -> tuple[str, ...]:
+    """Notes of the report of a file, which need not begin with that file's name."""
+    return tuple(note.removeprefix(f"{path}: ") for note in notes)

@@ -1,0 +1,158 @@
+"""What the files of a build settle about its target, and where the command line says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from packaging.version import InvalidVersion, Version
+
+from trtlint.knowledge.gpus import find_gpu
+from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.target.flags import Flag
+from trtlint.target.parsing import TargetError, check_version, parse_gpu, sm_words
+from trtlint.target.target import Target
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.record import BuildRecord
+
+_PRECISIONS: tuple[Flag, ...] = ("fp16", "bf16", "int8", "fp8")
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A target completed by what a build said of itself.
+
+    Attributes:
+        target: what was given, and what the build settles of the rest.
+        notes: where the build says otherwise; what was given counts.
+    """
+
+    target: Target
+    notes: tuple[str, ...]
+
+
+def complete(target: Target, record: BuildRecord) -> Completed:
+    """Complete a target: version, GPU, precision flags, typing and TF32."""
+    taken = _Completion(target, record)
+    return Completed(taken.target, tuple(taken.notes))
+
+
+def complete_all(targets: Sequence[Target], record: BuildRecord | None) -> tuple[Completed, ...]:
+    """:func:`complete` for several targets; without a build they stay as they are."""
+    if record is None:
+        return tuple(Completed(target, ()) for target in targets)
+    return tuple(complete(target, record) for target in targets)
+
+
+class _Completion:
+    def __init__(self, target: Target, record: BuildRecord) -> None:
+        self.given = target
+        self.target = target
+        self.record = record
+        self.settings = record.settings
+        self.notes: list[str] = []
+        self._version()
+        self._gpu()
+        self._flags()
+
+    def _conflict(self, name: str, says: str, given: str) -> None:
+        place = self.record.places.get(name, "the build")
+        self.notes.append(f"{place} says {says}, the target given is {given}: {given} is used")
+
+    def _version(self) -> None:
+        product = _product(self.settings.product)
+        version = self.settings.version
+        if product is None:
+            return
+        words = f"{PRODUCTS[product]} {version or ''}".strip()
+        if self.given.version is not None or self.given.product != "tensorrt":
+            given = f"{PRODUCTS[self.given.product]} {self.given.version or ''}".strip()
+            if product != self.given.product or (
+                version is not None and self.given.version is not None and not self._stands_for(version)
+            ):
+                self._conflict("version" if version else "product", words, given)
+            return
+        known = None if version is None else _known_version(version, product)
+        if version is not None and known is None:
+            place = self.record.places.get("version", "the build")
+            unknown = "which is unknown here; its version is taken as not given"
+            self.notes.append(f"{place} says {words}, {unknown}")
+        self.target = replace(self.target, product=product, version=known)
+
+    def _stands_for(self, version: str) -> bool:
+        """Whether the version given can be the one that the build names."""
+        try:
+            said = Version(version).release[:3]
+        except InvalidVersion:
+            return True
+        given = tuple(map(int, (self.given.version or "").split(".")))[:3]
+        common = min(len(given), len(said))
+        return given[:common] == said[:common]
+
+    def _gpu(self) -> None:
+        sm, name = self.settings.sm, self.settings.gpu
+        found = None if name is None else find_gpu(name.removeprefix("NVIDIA "))
+        if sm is None and found is not None:
+            sm = found[1].sm
+        if sm is None:
+            return
+        if self.given.sm is not None:
+            if self.given.sm != sm:
+                said = f"{sm_words(sm)}{f' ({name})' if name else ''}"
+                self._conflict("sm" if self.settings.sm else "gpu", said, sm_words(self.given.sm))
+            return
+        try:
+            sm = parse_gpu(str(sm)).sm
+        except TargetError:
+            return
+        gpu = found[0] if found is not None and found[1].sm == sm else None
+        self.target = replace(self.target, sm=sm, gpu=gpu)
+
+    def _flags(self) -> None:
+        for flag, on, field in self._said():
+            if flag in self.given.asked or flag in self.given.refused:
+                if (flag in self.given.asked) != on:
+                    words = f"--{flag}" if flag in self.given.asked else f"--no-{flag}"
+                    self._conflict(field, f"{flag} was {'on' if on else 'off'}", words)
+            else:
+                self.target = self.target.completed({flag: on})
+
+    def _said(self) -> Iterator[tuple[Flag, bool, str]]:
+        """What the build says of each setting: the flag, whether it was on, and by which field."""
+        settings = self.settings
+        typed = settings.strongly_typed
+        if typed is not None and self.target.strongly_typed is not typed:
+            yield "strongly-typed", typed, "strongly_typed"
+        flags, precision = settings.flags, settings.precision
+        if flags is not None and "best" in flags:
+            yield "best", True, "flags"
+        elif precision is not None or flags is not None:
+            on = (precision or frozenset()) | (flags or frozenset())
+            field = "flags" if precision is None else "precision"
+            for flag in _PRECISIONS:
+                if flag in on and typed is not True:
+                    yield flag, True, field
+                elif getattr(self.target, flag) is None or flag in self.given.asked:
+                    yield flag, False, field
+        if settings.tf32 is False:
+            yield "tf32", False, "tf32"
+
+
+def _product(name: str | None) -> Product | None:
+    return next((product for product in PRODUCTS if product == name), None)
+
+
+def _known_version(version: str, product: Product) -> str | None:
+    """The version as far as it is a known release: all of it, else its release line."""
+    parts = version.split(".")
+    texts = (".".join(parts[:count]) for count in (len(parts), 3, 2))
+    return next((known for text in texts if (known := _checked(text, product)) is not None), None)
+
+
+def _checked(version: str, product: Product) -> str | None:
+    try:
+        return check_version(version, product)
+    except TargetError:
+        return None

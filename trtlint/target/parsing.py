@@ -1,0 +1,140 @@
+"""Versions, GPUs and builder settings as users write them; what does not exist is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+from packaging.version import InvalidVersion, Version
+
+from trtlint.knowledge.gpus import architecture, architectures, find_gpu, gpu_names
+from trtlint.knowledge.releases import PRODUCTS, Product, Release, Typing, minors, releases
+from trtlint.target.flags import Flag
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+
+class TargetError(ValueError):
+    """A version, GPU or flag that does not exist; the text names the nearest that do."""
+
+
+class Gpu(NamedTuple):
+    """A compute capability times ten (89 is SM 8.9), and the GPU's name if one was given."""
+
+    sm: int
+    name: str | None
+
+
+def check_version(text: str, product: Product = "tensorrt") -> str:
+    """A version number in its plain form, ``v10.13.3.9.post1`` as ``10.13.3.9``.
+
+    Raises:
+        TargetError: no such release; the text names the nearest ones.
+    """
+    name = PRODUCTS[product]
+    try:
+        number = Version(text.strip())
+    except InvalidVersion:
+        raise TargetError(f"{text!r} is not a version of {name}; write it as {minors(product)[-1]}") from None
+    parts = number.release
+    version = ".".join(map(str, parts))
+    if len(parts) > 4 or number.is_prerelease or not standing_for(version, product):
+        known = [release.number.release for release in releases(product)]
+        if any(parts[:2] == other[:2] for other in known):
+            near = [".".join(map(str, other)) for other in known if parts[:2] == other[:2]]
+            raise TargetError(f"{name} {version} is not a known release; nearest: {', '.join(near)}")
+        lines = [tuple(map(int, minor.split("."))) for minor in minors(product)]
+        place = sum(line < parts[:2] for line in lines)
+        near = [".".join(map(str, line)) for line in lines[max(place - 1, 0) : place + 1]]
+        raise TargetError(f"{name} {version} does not exist; nearest: {', '.join(near)}")
+    return version
+
+
+def parse_versions(text: str, product: Product = "tensorrt") -> list[str]:
+    """The versions that ``10.7`` or a range ``10.7..11.4`` names; a range gives its release lines.
+
+    Raises:
+        TargetError: an end does not exist, or the range runs backwards.
+    """
+    first, dots, last = text.partition("..")
+    if not dots:
+        return [check_version(text, product)]
+    start = standing_for(check_version(first, product), product)[0]
+    end = standing_for(check_version(last, product), product)[-1]
+    if start.number > end.number:
+        raise TargetError(f"the range {text} runs backwards; write {last}..{first}")
+    found = [r.minor for r in releases(product) if start.number <= r.number <= end.number]
+    return list(dict.fromkeys(found))
+
+
+_SM = re.compile(r"(?:sm|cc|compute)?[\s_-]*(\d{1,2})\.?(\d)[af]?", re.IGNORECASE)
+
+
+def parse_gpu(text: str) -> Gpu:
+    """The GPU that a name (``L4``, ``RTX 4070``) or a compute capability (``sm89``, ``8.9``) means.
+
+    Raises:
+        TargetError: no such GPU; the text names the nearest ones.
+    """
+    if match := _SM.fullmatch(text.strip()):
+        sm = int(match[1]) * 10 + int(match[2])
+        if architecture(sm):
+            return Gpu(sm, None)
+        near = sorted((entry.sm for entry in architectures()), key=lambda other: abs(other - sm))[:2]
+        raise TargetError(f"{sm_words(sm)} does not exist; nearest: {', '.join(map(sm_words, sorted(near)))}")
+    found = find_gpu(text)
+    if found is None:
+        near_names = nearest(text, gpu_names()) or "; a compute capability is accepted too, such as sm89"
+        raise TargetError(f"unknown GPU {text!r}{near_names}")
+    return Gpu(found[1].sm, found[0])
+
+
+def sm_words(sm: int) -> str:
+    """A compute capability as NVIDIA writes it, 89 as ``SM 8.9``."""
+    return f"SM {sm // 10}.{sm % 10}"
+
+
+def flags_named(given: Iterable[str]) -> frozenset[Flag]:
+    """Flags by name; ``stronglyTyped`` and ``strongly_typed`` are ``strongly-typed``."""
+    known = {flag.replace("-", ""): flag for flag in get_args(Flag)}
+    found = set()
+    for name in given:
+        squeezed = name.casefold().replace("-", "").replace("_", "")
+        if squeezed not in known:
+            raise TargetError(f"unknown builder setting {name!r}{nearest(name, get_args(Flag))}")
+        found.add(known[squeezed])
+    return frozenset(found)
+
+
+def nearest(text: str, words: Iterable[str]) -> str:
+    by_fold = {word.casefold(): word for word in words}
+    close = get_close_matches(text.casefold(), by_fold, n=3, cutoff=0.5)
+    return f"; nearest: {', '.join(by_fold[word] for word in close)}" if close else ""
+
+
+@cache
+def standing_for(version: str | None, product: Product) -> tuple[Release, ...]:
+    """The releases whose number begins with a version; a build number (fourth part) is not compared."""
+    parts = () if version is None else tuple(map(int, version.split(".")))[:3]
+    return tuple(r for r in releases(product) if r.number.release[: len(parts)] == parts)
+
+
+@cache
+def typing_of(version: str | None, product: Product) -> Typing | None:
+    """How networks are typed, None where the releases that the version stands for differ."""
+    found = {release.typing for release in standing_for(version, product)}
+    return found.pop() if len(found) == 1 else None
+
+
+@cache
+def specifier_of(text: str) -> SpecifierSet:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        return SpecifierSet("" if text.strip() == "*" else text)
+    except InvalidSpecifier:
+        raise TargetError(f"{text!r} is not a version range; write it as '>=10.7,<10.8'") from None
