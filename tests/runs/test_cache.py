@@ -17,7 +17,7 @@ import pytest
 from tests.workspace import Workspace
 from trtlint.runs import cache, worker
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

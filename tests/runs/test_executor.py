@@ -26,7 +26,7 @@ from trtlint.runs.run import Runner
 from trtlint.runs.worker import describe_rules
 from trtlint.target.target import Target
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 MODELS = REPOSITORY / "tests" / "data" / "models"
 HOUSE = ["--rules", "house", "--select", "XYZ"]
 
