@@ -88,7 +88,7 @@ class TensorStore:
     def _read(self, tensor: onnx.TensorProto) -> Array | None:
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             return numpy_helper.to_array(tensor) if _plausible(tensor) else None
-        place = _place(tensor)
+        place = place_of(tensor)
         if place is None:
             return None
         return self._left(tensor, *place[1:]) if place[0] == LEFT else self._external(tensor, *place)
@@ -96,7 +96,7 @@ class TensorStore:
     def check(self, tensor: onnx.TensorProto) -> None:
         """Note what will keep :meth:`array` from reading a tensor's external data."""
         if tensor.data_location == onnx.TensorProto.EXTERNAL and not _is_left(tensor):
-            place = _place(tensor)
+            place = place_of(tensor)
             if place is None:
                 self.note(f"tensor {text(tensor.name)!r} names no readable place of its external data")
             else:
@@ -130,7 +130,7 @@ class TensorStore:
         path = self._resolve(tensor, location, offset, length)
         if path is None:
             return None
-        data = _mapped(path, offset, _size(tensor))
+        data = _mapped(path, offset, stored_size(tensor))
         direct = _direct(tensor, _RAW_DATA)
         if direct is not None:
             return np.frombuffer(data, direct)
@@ -142,12 +142,12 @@ class TensorStore:
     ) -> Path | None:
         """The file that holds a tensor's external data, when it lies in the folder and is long enough."""
         if location not in self._files:
-            self._files[location] = self._find(location)
+            self._files[location] = self.file_of(location)
         found = self._files[location]
         if found is None:
             return None
         path, available = found
-        size = _size(tensor)
+        size = stored_size(tensor)
         if size < 0 or (length is not None and length != size) or offset + size > available:
             stored = available - offset if length is None else length
             self.note(
@@ -157,7 +157,7 @@ class TensorStore:
             return None
         return path
 
-    def _find(self, location: str) -> tuple[Path, int] | None:
+    def file_of(self, location: str) -> tuple[Path, int] | None:
         """The real path and the size of a file with external data."""
         folder, model = Path(os.path.realpath(self.path.parent)), Path(os.path.realpath(self.path))
         try:
@@ -184,7 +184,7 @@ def _is_left(tensor: onnx.TensorProto) -> bool:
     return any(entry.key == "location" and entry.value == LEFT for entry in tensor.external_data)
 
 
-def _place(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
+def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
     """Location, offset and length (None: to the end) of external data; None where malformed."""
     entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     location = entries.get("location")
@@ -198,7 +198,7 @@ def _place(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
     return location, offset, length
 
 
-def _size(tensor: onnx.TensorProto) -> int:
+def stored_size(tensor: onnx.TensorProto) -> int:
     """Bytes that the elements take in ``raw_data`` or external data; -1 where that is undefined."""
     if any(dim < 0 for dim in tensor.dims):
         return -1
@@ -216,7 +216,7 @@ def _plausible(tensor: onnx.TensorProto) -> bool:
     """
     count = int(math.prod(tensor.dims))
     if tensor.HasField("raw_data"):
-        return _size(tensor) in (-1, len(tensor.raw_data))
+        return stored_size(tensor) in (-1, len(tensor.raw_data))
     stored = max(
         len(tensor.int32_data),
         len(tensor.float_data),

@@ -16,6 +16,8 @@ from typing import Any
 
 _ROOM = 8 << 30
 """Bytes of address space beside twice the memory: libraries, stacks of threads and files that are mapped."""
+_LARGEST_FILE = 4 << 30
+"""Bytes of a file that it writes, such as its log."""
 _GRACE = 10
 """Seconds of processor time beside what the limit allows on each processor."""
 
@@ -25,7 +27,9 @@ def main(order_file: str) -> None:
     order = json.loads(Path(order_file).read_text(encoding="ascii"))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _limit(order["memory"], order["seconds"])
-    sys.path += [entry for entry in order["paths"] if entry not in sys.path]
+    sys.path[:0] = [entry for entry in order["paths"] if entry not in sys.path]
+    if order["own"] not in sys.path:
+        sys.path.append(order["own"])
     module = importlib.import_module(order["module"])
     answers = os.open(order["answers"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
@@ -44,6 +48,7 @@ def _limit(memory: int, seconds: float) -> None:
     bounds = (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_AS, 2 * memory + _ROOM),
+        (resource.RLIMIT_FSIZE, _LARGEST_FILE),
         (resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + _GRACE),
     )
     for what, most in bounds:

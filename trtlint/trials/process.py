@@ -21,17 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import trtlint
+from trtlint.trials.result import Cause
 
 _CHILD = Path(__file__).with_name("_child.py")
-_PACKAGES = Path(trtlint.__file__).parent.parent
+_PACKAGES = Path(__file__).parents[2]
 _SHORTEST, _LONGEST = 0.001, 0.02
 """Seconds between two looks at the process."""
 _MOST_ANSWERS = 64 << 20
 """Bytes of answers that are read."""
-
-Cause = Literal["done", "failed", "crashed", "time", "memory"]
-"""How a process ended: by itself, with an exit code, by a signal, or stopped at a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Limits:
     """
 
     seconds: float = 120.0
-    memory: int = 4 << 30
+    memory: int = 8 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,7 @@ def run(
         request: JSON data for it.  Its current folder is another one: paths must be absolute.
         limits: what the process may take.
         log: the file that gets what it prints, None for nowhere.
-        paths: folders that it imports from besides those that are installed.
+        paths: folders that it imports from before those that are installed.
         environment: variables that it gets besides those of this process.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
@@ -103,14 +100,15 @@ def run(
         document = {
             "module": module,
             "request": request,
-            "paths": [*paths, str(_PACKAGES)],
+            "paths": paths,
+            "own": str(_PACKAGES),
             "answers": str(answers),
             "memory": limits.memory,
             "seconds": limits.seconds,
         }
         order.write_text(json.dumps(document), encoding="ascii")
         command = [sys.executable, "-I", str(_CHILD), str(order)]
-        with (Path(os.devnull) if log is None else log).open("wb") as output:
+        with (Path(os.devnull) if log is None else log).open("w+b") as output:
             process = subprocess.Popen(
                 command,
                 cwd=folder,

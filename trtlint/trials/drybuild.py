@@ -1,0 +1,194 @@
+"""Ask NVIDIA's parser and builder about a model, without a GPU: a dry build.
+
+The wheels of TensorRT-RTX hold both, and neither needs a GPU.  What they say goes through the reader of
+build logs like the log of any other build, and is in :class:`~trtlint.trials.result.Result` as values.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from trtlint.knowledge.rtx import USUAL_SM, builder
+from trtlint.trials.process import Ended, Limits, run
+from trtlint.trials.result import DryBuild, Level, ParserError, Result, Stage, UsedShape
+from trtlint.trials.shapes import Given
+from trtlint.trials.weights import WeightsError, staged
+from trtlint.trials.wheels import Wheels, find
+
+_WORK = "trtlint.trials._rtx"
+_HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
+"""No GPU is used, so that a dry build says the same on every machine."""
+_ALWAYS = 600 << 20
+"""Bytes that a build takes besides what it does with weights; measured, see benchmarks."""
+_TIMES = 4
+"""How many times the bytes of its weights a build takes."""
+_LAST_LINES = 3
+_LONGEST_LINE = 300
+_TAIL = 64 << 10
+
+
+class DryBuildError(ValueError):
+    """A model that no dry build can be made of; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a model.
+
+    Attributes:
+        wheels: the wheels to use.
+        level: ``parse``, which needs no shapes, or ``build``.
+        sm: the compute capability times ten to build for, None where nobody has said.
+        shapes: what inputs are to be built for; the rest is chosen.
+        limits: what the process may take.
+    """
+
+    wheels: Wheels
+    level: Level = "build"
+    sm: int | None = None
+    shapes: tuple[Given, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def built_sm(self) -> int:
+        """The compute capability that it builds for: the one asked for, or the nearest to it."""
+        return builder(self.wheels.version).nearest(USUAL_SM if self.sm is None else self.sm)
+
+
+def dry_build(
+    model: Path,
+    *,
+    version: str | None = None,
+    sm: int | None = None,
+    shapes: Sequence[Given] = (),
+    limits: Limits | None = None,
+    level: Level = "build",
+    folder: Path | None = None,
+) -> DryBuild:
+    """Parse a model with TensorRT-RTX and build it, in a process of its own.
+
+    Args:
+        model: the file; it is never changed.
+        version: the release that the wheels must be of, None for whichever is there.
+        sm: the compute capability times ten to build for.
+        shapes: what inputs are to be built for.
+        limits: time and memory of the process.
+        level: ``parse`` for the parser alone.
+        folder: where the wheels are, None for the packages of this Python.
+
+    Raises:
+        WheelError: the wheels are not there.
+        DryBuildError: no dry build can be made of this model.
+        ModelError: the file is no model.
+    """
+    request = Request(find(version, folder), level, sm, tuple(shapes), limits or Limits())
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as scratch:
+        log = Path(scratch, "build.log")
+        return read_back(ask(model, request, log), log)
+
+
+def ask(model: Path, request: Request, log: Path) -> Result:
+    """Do what is asked, writing the log as it comes.
+
+    Raises:
+        DryBuildError: no dry build can be made of this model.
+        ModelError: the file is no model.
+    """
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+        try:
+            stage = staged(model, Path(folder))
+        except WeightsError as error:
+            raise DryBuildError(str(error)) from None
+        _require_memory(stage.size, request)
+        document = {
+            "model": str(stage.path),
+            "level": request.level,
+            "sm": request.built_sm,
+            "shapes": [[given.name, given.shapes] for given in request.shapes],
+        }
+        ended = run(
+            _WORK, document, request.limits, log=log, paths=(request.wheels.folder,), environment=_HIDDEN
+        )
+    return _result(ended, request, stage.zeros, _tail(log) if ended.cause != "done" else ())
+
+
+def read_back(result: Result, log: Path) -> DryBuild:
+    """The dry build that a result and its log tell of."""
+    from trtlint.buildfiles.errors import BuildFileError
+    from trtlint.buildfiles.log import read_log
+    from trtlint.buildfiles.record import FileRead, together
+
+    try:
+        record = together([FileRead(result.label, read_log(str(log)))])
+    except BuildFileError:  # it ended before it wrote anything
+        return DryBuild(result)
+    settings = replace(
+        record.settings,
+        product="tensorrt-rtx",
+        version=result.version,
+        sm=result.sm if result.level == "build" else None,
+        strongly_typed=True,
+    )
+    places = MappingProxyType(dict.fromkeys(("product", "version", "sm", "strongly_typed"), result.label))
+    return DryBuild(result, replace(record, settings=settings, places=places, notes=()))
+
+
+def _require_memory(size: int, request: Request) -> None:
+    needed = _ALWAYS + (_TIMES if request.level == "build" else 1) * size
+    if needed > request.limits.memory:
+        what = f"a dry {request.level} of {_gigabytes(size)} of weights takes about {_gigabytes(needed)}"
+        limit = f"the limit is {_gigabytes(request.limits.memory)}"
+        raise DryBuildError(f"{what}, and {limit}: --dry-build-memory {-(-needed >> 30)}G allows it")
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / (1 << 30):.1f} GB"
+
+
+def _result(ended: Ended, request: Request, zeros: tuple[str, ...], last_lines: tuple[str, ...]) -> Result:
+    said: dict[str, Any] = {}
+    for answer in ended.answers:
+        if "built" not in answer and "shapes" in answer:  # another build begins
+            said.pop("built", None)
+        said.update(answer)
+    stage: Stage = said.get("stage", "load")
+    return Result(
+        version=request.wheels.version,
+        level=request.level,
+        sm=request.built_sm,
+        asked_sm=request.sm,
+        stage=stage,
+        cause=ended.cause,
+        signal=ended.signal,
+        parsed=said.get("parsed"),
+        built=said.get("built"),
+        errors=tuple(ParserError(**error) for error in said.get("errors", ())),
+        shapes=(*_shapes(said, "shapes"), *_shapes(said, "values")),
+        zeros=zeros,
+        seconds=ended.seconds,
+        parse_seconds=said.get("parse_seconds"),
+        build_seconds=said.get("build_seconds"),
+        peak=ended.peak,
+        last_lines=last_lines,
+    )
+
+
+def _shapes(said: dict[str, Any], kind: str) -> Iterable[UsedShape]:
+    for name, (smallest, usual, largest) in said.get(kind, ()):
+        yield UsedShape(
+            name, tuple(smallest), tuple(usual), tuple(largest), name in said["chosen"], kind == "values"
+        )
+
+
+def _tail(log: Path) -> tuple[str, ...]:
+    """The last lines of a log."""
+    with log.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - _TAIL))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    return tuple(line.strip()[:_LONGEST_LINE] for line in lines if line.strip())[-_LAST_LINES:]
