@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -9,7 +10,8 @@ import pytest
 from onnx import defs
 
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, all_operators, conditions_for
+from trtlint.facts.blocks import conditions
+from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, all_operators, conditions_for, entries
 from trtlint.facts.blocks.reasons import Reason
 from trtlint.knowledge import data
 from trtlint.knowledge.parsers import (
@@ -104,3 +106,20 @@ def test_every_reason_has_a_rule() -> None:
     ]
     for reason in get_args(Reason):
         assert sum(f'reason == "{reason}"' in text for text in where) == 1, reason
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("  wher: op == ''\n", "line 3: Pow: there is no key 'wher'"),
+        ("  refused: x\n  do: that\n", "line 3: Pow: the examples must be the last keys"),
+        ("  refused: x\n  wher: op == ''\n", "line 3: Pow: the examples must be the last keys"),
+        ("  stage: parsing\n", "line 3: Pow: no such reason or stage: type, parsing"),
+    ],
+)
+def test_a_wrong_entry_is_an_error(monkeypatch: pytest.MonkeyPatch, lines: str, problem: str) -> None:
+    entry = "- op: Pow\n  tensorrt: '*'\n  reason: type\n  where: 'True'\n  says: no\n  source: utils\n"
+    table = f"sources: {{utils: https://example.com}}\nconditions:\n{entry}"
+    monkeypatch.setattr(conditions, "text", lambda name: table + lines)
+    with pytest.raises(ValueError, match="^" + re.escape(problem)):
+        list(entries())

@@ -1,26 +1,32 @@
-"""``trtlint test``: the examples of rule files."""
+"""``trtlint test``: the examples of rule files, and those of what parsers refuse."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 import click
 
+from trtlint.engine.conditionexamples import run_condition_examples
 from trtlint.engine.examples import run_examples as run_all
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.facts.blocks.conditions import entries
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
 
 
 def run_examples(paths: Sequence[str]) -> int:
-    """Run the examples of rule files or folders, write those that fail, return the exit code."""
+    """Run the examples of rule files or folders, write those that fail, return the exit code.
+
+    Without a path, of trtlint's own rules and of its table of what parsers and builders refuse.
+    """
     try:
         rules = load_rules(map(Path, paths) if paths else [builtin_rules()])
         ran = failed = 0
-        for result in run_all(rules):
+        for result in chain(run_all(rules), () if paths else run_condition_examples()):
             ran += result.got != "missing"
             if not result.ok:
                 failed += 1
@@ -28,6 +34,8 @@ def run_examples(paths: Sequence[str]) -> int:
     except RuleError as error:
         raise click.UsageError(str(error)) from None
     ran_in_words = f"{plural(ran, 'example')} of {plural(len(rules), 'rule')}"
+    if not paths:
+        ran_in_words += f" and {plural(sum(1 for _ in entries()), 'refusal')}"
     if failed:
         print(f"{plural(failed, 'failure')} in {ran_in_words}")
         return Exit.FINDINGS

@@ -17,43 +17,32 @@ settles is the target; words behind the first of the blocks come before it.
 
 from __future__ import annotations
 
-import re
 import shlex
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
-
-import numpy as np
-import onnx
-import onnx.checker
-import onnx.numpy_helper
-import onnx.parser
 
 from trtlint.buildcommand import BuildCommand, find_commands
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.exampleblocks import Block, build_of, examples_in
+from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
-from trtlint.model.errors import ModelError
-from trtlint.model.load import Model, load
 from trtlint.target.completion import complete
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
 
-Outcome = Literal["fires", "conditional", "silent", "unreadable", "missing"]
-"""What an example gives: a finding, one that depends on the target, none; or there is no such
-example, or it is no model."""
+Outcome = Literal["fires", "conditional", "silent", "unreadable", "missing", "refused", "accepted"]
+"""What an example of a rule gives: a finding, one that depends on the target, none; or there is no
+such example, or it is no model.  One of a condition of the parser is refused or accepted."""
 
 _SECTIONS: dict[str, Literal["fires", "silent"]] = {"fires": "fires", "stays silent": "silent"}
-_DATA = ("raw_data", "float_data", "int32_data", "int64_data", "uint64_data", "double_data", "string_data")
-_HALF = re.compile(r"\b(float16|bfloat16)(\s*\[[^\]]*\])?(\s*\w*\s*=?\s*)\{([^{}]*)\}")
-_PLACE = re.compile(r"line: (\d+) column")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +71,8 @@ class Result:
     """What came of an example, or of the demand that there be one.
 
     Attributes:
-        rule: id of the rule.
-        path: the rule file.
+        rule: id of the rule, or the operators of a condition.
+        path: the rule file, or the table of conditions.
         line: line of the example, or where one is missing.
         expected: what it must give.
         got: what it gives.
@@ -142,70 +131,25 @@ def _run(rule: Rule, example: Example, folder: Path) -> Result:
 
 
 def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
+    text = next((block.text for block in example.blocks if block.kind == "onnx"), None)
+    file = folder / f"{rule.id}-{example.line}.onnx"
     try:
-        model = _model(rule, example, folder)
+        model = None if text is None else model_of_text(text, file, checked=example.checked)
         build = build_of(example.blocks)
-    except onnx.parser.ParseError as error:
-        return "unreadable", _parse_error(error, example.line)
-    except (onnx.checker.ValidationError, ModelError, BuildFileError) as error:
+    except ModelTextError as error:
+        place = "" if error.line is None else f"line {example.line + error.line}: "
+        return "unreadable", f"{place}{error}"
+    except BuildFileError as error:
         return "unreadable", " ".join(str(error).split())
     target = example.target if build is None else complete(example.target, build).target
     if target.version is None:
-        target = replace(target, version=_newest(rule, target.product))
+        target = replace(target, version=newest(rule.applies, target.product))
     report = evaluate((rule,), Facts(model, command=example.command, record=build), target)
     if report.findings:
         return "fires", f"at {report.findings[0].sites[0].node or 'the whole model'}"
     if report.conditional:
         return "conditional", f"depends on {' '.join(report.conditional[0].depends)}"
     return "silent", ""
-
-
-def _model(rule: Rule, example: Example, folder: Path) -> Model | None:
-    text = next((block.text for block in example.blocks if block.kind == "onnx"), None)
-    if text is None:
-        return None
-    file = folder / f"{rule.id}-{example.line}.onnx"
-    # The parser knows no comments; an empty line keeps its line numbers right.
-    lines = ("" if line.lstrip().startswith("#") else line for line in text.split("\n"))
-    proto = onnx.parser.parse_model(_HALF.sub(_bit_patterns, "\n".join(lines)))
-    _fill(proto.graph)
-    if example.checked:
-        onnx.checker.check_model(proto)
-    file.write_bytes(proto.SerializeToString())
-    return load(file)
-
-
-def _bit_patterns(tensor: re.Match[str]) -> str:
-    """A tensor of 16-bit floats with its elements as bit patterns, the way the parser reads them."""
-    name, shape, between, elements = tensor.groups()
-    try:
-        numbers = np.array([float(text) for text in elements.split(",") if text.strip()], np.float32)
-    except ValueError:
-        return tensor[0]  # the parser will say what is wrong
-    if name == "float16":
-        patterns = numbers.astype(np.float16).view(np.uint16)
-    else:
-        # The upper half of the bits, rounded to nearest.
-        patterns = ((numbers.view(np.uint32) + np.uint32(0x8000)) >> 16).astype(np.uint16)
-    return f"{name}{shape or ''}{between}{{{', '.join(map(str, patterns.tolist()))}}}"
-
-
-def _fill(graph: onnx.GraphProto) -> None:
-    """Give initializers that were written without elements zeros."""
-    for tensor in graph.initializer:
-        if not any(getattr(tensor, field) for field in _DATA):
-            shape = tuple(tensor.dims)
-            zeros = np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
-            tensor.CopyFrom(onnx.numpy_helper.from_array(zeros, tensor.name))
-
-
-def _parse_error(error: Exception, line: int) -> str:
-    """What the parser of ONNX says, with the line of the rule file."""
-    text = error.args[0] if error.args else ""
-    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-    place = _PLACE.search(text)
-    reason = text.strip().splitlines()[-1] if text.strip() else "not a model"
-    return f"line {line + int(place[1])}: {reason}" if place else reason
 
 
 def examples(rule: Rule) -> list[Example]:
@@ -223,17 +167,25 @@ def _example(rule: Rule, blocks: tuple[Block, ...]) -> Example:
         raise RuleError(rule.path, first.line, "an example must stand below '## Fires' or '## Stays silent'")
     try:
         words = shlex.split(first.options)
-        target, command = _build(rule, [word for word in words if word != "unchecked"])
+        target, command = target_of(rule.applies, [word for word in words if word != "unchecked"])
         if target.version is None and first.kind == "onnx" and len(blocks) == 1:
-            target = replace(target, version=_newest(rule, target.product))
+            target = replace(target, version=newest(rule.applies, target.product))
     except ValueError as error:  # of shlex and, as TargetError, of Target
         raise RuleError(rule.path, first.line, f"example: {error}") from None
     return Example(first.line, _SECTIONS[first.section], target, command, blocks, "unchecked" not in words)
 
 
-def _build(rule: Rule, words: list[str]) -> tuple[Target, BuildCommand | None]:
-    """The target and the command that options as on the command line describe."""
-    product: Product = "tensorrt" if "tensorrt" in rule.applies else "tensorrt-rtx"
+def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Target, BuildCommand | None]:
+    """The target and the command that options as on the command line describe.
+
+    Args:
+        applies: the versions that the example is about, by product.
+        words: the options.
+
+    Raises:
+        TargetError: there is no such option, release or GPU.
+    """
+    product: Product = "tensorrt" if "tensorrt" in applies else "tensorrt-rtx"
     version: str | None = None
     gpu: str | None = None
     previous: str | None = None
@@ -274,8 +226,13 @@ def _build(rule: Rule, words: list[str]) -> tuple[Target, BuildCommand | None]:
     return target if command is None else target.completed(command.switches), command
 
 
-def _newest(rule: Rule, product: Product) -> str:
-    versions = matching(product, rule.applies[product]) if product in rule.applies else ()
+def newest(applies: Mapping[Product, str], product: Product) -> str:
+    """The newest known release that something applies to.
+
+    Raises:
+        TargetError: it applies to none.
+    """
+    versions = matching(product, applies[product]) if product in applies else ()
     if not versions:
-        raise TargetError(f"the rule applies to no known release of {PRODUCTS[product]}; give --trt or --rtx")
+        raise TargetError(f"no known release of {PRODUCTS[product]} applies; give --trt or --rtx")
     return str(versions[-1])

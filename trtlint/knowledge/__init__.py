@@ -15,7 +15,12 @@ def data(name: str) -> Any:
 
 def text(name: str) -> str:
     """One of this package's YAML files as it is written."""
-    return (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
+    return path_of(name).read_text(encoding="utf-8")
+
+
+def path_of(name: str) -> Path:
+    """Where one of this package's YAML files is."""
+    return Path(__file__).parent / f"{name}.yaml"
 
 
 def parsed(yaml_text: str) -> Any:

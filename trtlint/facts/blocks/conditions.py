@@ -7,20 +7,33 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast, get_args
 
 from trtlint.facts.blocks.reasons import Reason, Stage
-from trtlint.knowledge import parsed, text
+from trtlint.knowledge import parsed, path_of, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
 from trtlint.language.expression import Expression
 from trtlint.language.template import Template, template
 
+PATH = path_of("conditions")
+"""The table."""
+
 _BLOCK = re.compile(r"^- op: ", re.MULTILINE)
 """Where an entry of the table begins."""
+_EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
+"""Where the examples of an entry begin, which are its end; no lint reads them."""
+
+KEYS = frozenset(
+    (
+        *("op", "tensorrt", "rtx", "stage", "code", "reason", "plugin", "typing", "min_sm", "types", "once"),
+        *("where", "says", "do", "source"),
+    )
+)
+"""The keys of an entry besides those of its examples."""
 
 INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
 """In the place of an operator: an input of the model, a stored tensor, every operator."""
@@ -84,7 +97,7 @@ def conditions_for(op: str) -> tuple[Condition, ...]:
     Raises:
         ValueError: an entry of the table is wrong.
     """
-    return tuple(map(_condition, _blocks().get(op, ())))
+    return tuple(_condition(_without_examples(block)) for block in _blocks().get(op, ()))
 
 
 def all_operators() -> tuple[str, ...]:
@@ -108,7 +121,7 @@ def _blocks() -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for block in _BLOCK.split(_table()[1])[1:]:
         for op in block.partition("\n")[0].strip(" []").split(","):
-            found[op.strip()].append(f"- op: {block}")
+            found[op.strip()].append(block)
     return dict(found)
 
 
@@ -118,9 +131,64 @@ def _sources() -> Mapping[str, str]:
     return sources
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the table with its examples.
+
+    Attributes:
+        line: line of the table, from 1, where it begins.
+        ops: the operators, as they are written.
+        condition: the condition.
+        refused: models that it is to hold of, and
+        accepted: near misses, as they are written; not yet seen to be texts.
+    """
+
+    line: int
+    ops: str
+    condition: Condition
+    refused: object
+    accepted: object
+
+
+def entries() -> Iterator[Entry]:
+    """The whole table, in its order.
+
+    Raises:
+        ValueError: an entry is wrong.
+    """
+    whole = text("conditions")
+    starts = [start.start() for start in _BLOCK.finditer(whole)]
+    for start, end in zip(starts, [*starts[1:], len(whole)], strict=True):
+        block = whole[start:end].removeprefix("- op: ")
+        line = whole.count("\n", 0, start) + 1
+        try:
+            yield _entry(line, block)
+        except ValueError as error:
+            raise ValueError(f"line {line}: {error}") from None
+
+
+def _entry(line: int, block: str) -> Entry:
+    (entry,) = parsed(f"- op: {block}")
+    refused, accepted = entry.pop("refused", None), entry.pop("accepted", None)
+    own = _without_examples(block)
+    if parsed(own) != [entry]:
+        raise ValueError(f"{entry['op']}: the examples must be the last keys")
+    ops = block.partition("\n")[0].strip(" []")
+    return Entry(line, ops, _condition(own), refused, accepted)
+
+
+def _without_examples(block: str) -> str:
+    """An entry of the table without its examples."""
+    examples = _EXAMPLES.search(block)
+    return f"- op: {block[: examples.start()] if examples else block}"
+
+
 @cache
 def _condition(block: str) -> Condition:
     (entry,) = parsed(block)
+    for key in entry:
+        if key not in KEYS:
+            raise ValueError(f"{entry['op']}: there is no key {key!r}")
     reason, stage = entry["reason"], entry.get("stage", "parse")
     if reason not in get_args(Reason) or stage not in get_args(Stage):
         raise ValueError(f"{entry['op']}: no such reason or stage: {reason}, {stage}")

@@ -75,6 +75,11 @@ class Rejection(Fact):
 
 def find(facts: Facts) -> Iterator[Rejection]:
     """The rejections of inputs, stored tensors and nodes, in this order."""
+    return (rejection for _, rejection in rejections(facts))
+
+
+def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
+    """The same with the condition that is the reason of each, None where there is no importer."""
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     fixed = {"opset": opset, "constants": constants}
@@ -98,7 +103,7 @@ def find(facts: Facts) -> Iterator[Rejection]:
         own = _of_dispatch(node)
         taken: dict[Product, frozenset[str]] = {}
         if own is not None:
-            yield own
+            yield None, own
             taken = {product: lines_of(product, text) for product, text in own.versions.items()}
         types = {value.dtype for value in (*node.inputs, *node.outputs) if value is not None}
         for condition in (*conditions_for(node.op), *everywhere):
@@ -109,16 +114,15 @@ def find(facts: Facts) -> Iterator[Rejection]:
                     stated.add(condition)
                 versions = _without(condition.applies, taken)
                 if versions:
-                    yield _rejection(condition, names, node.op, node, versions)
+                    yield condition, _rejection(condition, names, node.op, node, versions)
 
 
-def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[Rejection]:
+def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tuple[Condition, Rejection]]:
     names = {"op": "", "domain": "", "inputs": (), "outputs": (value,), "attributes": {}, **fixed}
     for condition in conditions_for(kind):
         if condition.holds(names):
-            yield _rejection(
-                condition, names, "", value.uses[0][0] if value.uses else None, condition.applies
-            )
+            reader = value.uses[0][0] if value.uses else None
+            yield condition, _rejection(condition, names, "", reader, condition.applies)
 
 
 def _without(

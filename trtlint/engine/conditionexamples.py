@@ -1,0 +1,101 @@
+"""The examples in the table of what parsers and builders refuse, which are its tests.
+
+``refused`` and ``accepted`` of an entry of trtlint/knowledge/conditions.yaml hold a model each, or a
+list of them, in the text form of rule examples (:mod:`trtlint.engine.examples`).  What stands before
+the first bracket are words: options as on the command line, without which a model is for the newest
+known release that the entry applies to, ``unchecked``, and ``opset`` with a number.  The header of a
+model may be left out; it is of opset 17 then, or of the one that is named.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from trtlint.engine.examplemodel import ModelTextError, model_of_text
+from trtlint.engine.examples import Outcome, Result, newest, target_of
+from trtlint.facts.blocks.conditions import PATH, Entry, entries
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.rejection import rejections
+from trtlint.knowledge.parsers import lines_of
+
+_MODEL = re.compile(r"[(<]")
+_HEADER = '< ir_version: 10, opset_import: ["" : {}] >\ng '
+_OPSET = "17"
+
+Expected = Literal["refused", "accepted"]
+
+
+def run_condition_examples() -> Iterator[Result]:
+    """Run the examples of every entry of the table.
+
+    An example of ``refused`` must be refused for the reason of its entry; the near miss must not be
+    refused for any reason.
+
+    Raises:
+        ValueError: an entry is wrong.
+    """
+    with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
+        for entry in entries():
+            yield from _run(entry, "refused", entry.refused, Path(folder))
+            yield from _run(entry, "accepted", entry.accepted, Path(folder))
+
+
+def _run(entry: Entry, expected: Expected, written: object, folder: Path) -> Iterator[Result]:
+    texts = written if isinstance(written, list) else [] if written is None else [written]
+    for text in texts:
+        got, detail = _outcome(entry, expected, text, folder)
+        yield Result(entry.ops, PATH, entry.line, expected, got, detail)
+
+
+def _outcome(entry: Entry, expected: Expected, text: object, folder: Path) -> tuple[Outcome, str]:
+    begin = _MODEL.search(text) if isinstance(text, str) else None
+    if begin is None or not isinstance(text, str):
+        return "unreadable", "an example is a model, or a list of models"
+    model = text[begin.start() :]
+    applies = entry.condition.applies
+    try:
+        words = shlex.split(text[: begin.start()])
+        opset = _opset(words)
+        checked = "unchecked" not in words
+        target, _ = target_of(applies, [word for word in words if word != "unchecked"])
+        release = target.version or newest(applies, target.product)
+        if not model.startswith("<"):
+            model = _HEADER.format(opset) + model
+        found = model_of_text(model, folder / f"{entry.line}.onnx", checked=checked)
+    except (ModelTextError, ValueError) as error:  # of shlex and, as TargetError, of the target
+        return "unreadable", str(error)
+    line = ".".join(release.split(".")[:2])
+    reasons = [
+        (condition, rejection.says)
+        for condition, rejection in rejections(Facts(found))
+        if target.product in rejection.versions
+        and line in lines_of(target.product, rejection.versions[target.product])
+    ]
+    if any(condition is entry.condition for condition, _ in reasons):
+        return "refused", ""
+    # What a GPU lacks is no reason to call a near miss refused: another GPU takes it.
+    others = [says for condition, says in reasons if condition is None or condition.min_sm is None]
+    if others and expected == "accepted":
+        return "refused", others[0]
+    return "accepted", f"refused for another reason: {others[0]}" if others else ""
+
+
+def _opset(words: list[str]) -> str:
+    """The opset that the words name, which are taken out of them.
+
+    Raises:
+        ValueError: it is no number.
+    """
+    if "opset" not in words:
+        return _OPSET
+    at = words.index("opset")
+    number = "".join(words[at + 1 : at + 2])
+    if not number.isdecimal():
+        raise ValueError(f"opset needs a number, not {number!r}")
+    del words[at : at + 2]
+    return number

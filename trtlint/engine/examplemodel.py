@@ -1,0 +1,95 @@
+"""Small models in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md).
+
+Beyond that form, lines that begin with ``#`` are comments, a tensor without elements,
+``float[64,3,7,7] w = {}``, is filled with zeros, and elements of ``float16`` and ``bfloat16`` are
+written as numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.checker
+import onnx.numpy_helper
+import onnx.parser
+
+from trtlint.model.errors import ModelError
+from trtlint.model.load import Model, load
+
+_DATA = ("raw_data", "float_data", "int32_data", "int64_data", "uint64_data", "double_data", "string_data")
+_HALF = re.compile(r"\b(float16|bfloat16)(\s*\[[^\]]*\])?(\s*\w*\s*=?\s*)\{([^{}]*)\}")
+_PLACE = re.compile(r"line: (\d+) column")
+
+
+class ModelTextError(ValueError):
+    """Why a text is no model.
+
+    Attributes:
+        line: where in the text, from 1; None where it is not in one line.
+    """
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
+    """The model that a text describes, written to a file and loaded like any other.
+
+    Args:
+        text: the model.
+        file: where it is written.
+        checked: whether the ONNX checker must accept it.
+
+    Raises:
+        ModelTextError: it is no model.
+    """
+    # The parser knows no comments; an empty line keeps its line numbers right.
+    lines = ("" if line.lstrip().startswith("#") else line for line in text.split("\n"))
+    try:
+        proto = onnx.parser.parse_model(_HALF.sub(_bit_patterns, "\n".join(lines)))
+        _fill(proto.graph)
+        if checked:
+            onnx.checker.check_model(proto)
+        file.write_bytes(proto.SerializeToString())
+        return load(file)
+    except onnx.parser.ParseError as error:
+        raise _parse_error(error) from None
+    except (onnx.checker.ValidationError, ModelError) as error:
+        raise ModelTextError(" ".join(str(error).split())) from None
+
+
+def _bit_patterns(tensor: re.Match[str]) -> str:
+    """A tensor of 16-bit floats with its elements as bit patterns, the way the parser reads them."""
+    name, shape, between, elements = tensor.groups()
+    try:
+        numbers = np.array([float(text) for text in elements.split(",") if text.strip()], np.float32)
+    except ValueError:
+        return tensor[0]  # the parser will say what is wrong
+    if name == "float16":
+        patterns = numbers.astype(np.float16).view(np.uint16)
+    else:
+        # The upper half of the bits, rounded to nearest.
+        patterns = ((numbers.view(np.uint32) + np.uint32(0x8000)) >> 16).astype(np.uint16)
+    return f"{name}{shape or ''}{between}{{{', '.join(map(str, patterns.tolist()))}}}"
+
+
+def _fill(graph: onnx.GraphProto) -> None:
+    """Give initializers that were written without elements zeros."""
+    for tensor in graph.initializer:
+        if not any(getattr(tensor, field) for field in _DATA):
+            shape = tuple(tensor.dims)
+            zeros = np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
+            tensor.CopyFrom(onnx.numpy_helper.from_array(zeros, tensor.name))
+
+
+def _parse_error(error: Exception) -> ModelTextError:
+    """What the parser of ONNX says."""
+    text = error.args[0] if error.args else ""
+    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+    place = _PLACE.search(text)
+    reason = text.strip().splitlines()[-1] if text.strip() else "not a model"
+    return ModelTextError(reason, int(place[1]) if place else None)
