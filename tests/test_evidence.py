@@ -57,7 +57,7 @@ class TestConfirmed:
         report = lint(NAFNET, Target("tensorrt-rtx", "1.7"), record=read_build([str(LOG)]))
         (found,) = of("ACC101", report.models[0].findings)
         assert (found.standing, found.confidence, len(found.sites)) == ("confirmed", "confirmed", 2)
-        assert found.evidence[0] == f"{LOG}:1431: Detected layernorm nodes in FP16."
+        assert found.said[0] == f"{LOG}:1431: Detected layernorm nodes in FP16."
         assert not of("LOG101", report.models[0].findings)
 
     def test_without_the_log_it_is_less_sure(self) -> None:
@@ -163,7 +163,7 @@ Node name: cust
         (found,) = of(rule, report.models[0].findings)
         assert found.confidence == "confirmed"
         assert [site.node for site in found.sites] == [node]
-        assert found.evidence[0].startswith(line)
+        assert found.said[0].startswith(line)
         assert [other.rule for other in report.models[0].findings if other.confidence == "confirmed"] == [
             rule
         ]

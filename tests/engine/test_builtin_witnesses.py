@@ -86,7 +86,7 @@ def test_what_the_engine_says(rule: str, model: str, layer: dict[str, object], s
     found = finding(rule, model, Target(version=version, gpu="L4"), **layer)
     assert found.standing == standing
     assert (found.severity == "note") or standing != "refuted"
-    assert any(words.startswith("layer ") for words in found.evidence) == (standing != "open")
+    assert any(words.startswith("layer ") for words in found.said) == (standing != "open")
 
 
 def test_an_island_whose_kernels_are_not_told_is_no_witness() -> None:

@@ -13,6 +13,7 @@ from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts.facts import Facts
+from trtlint.report.wording import witnesses
 from trtlint.target.target import Target
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17] > '
@@ -91,7 +92,17 @@ def test_the_chain_is_drawn_and_marked_by_role(tmp_path: Path, chain: Facts) -> 
     rule = make_rule(tmp_path, where='op == "Tanh"', mark="{node: 'the {op}'}")
     finding = only(rule, chain)
     assert [row.label for row in finding.sites[0].rows] == ["the Tanh"]
-    assert finding.evidence == (f"{finding.sites[0].node} (Tanh, f32[2]): the Tanh",)
+    assert witnesses(finding) == (f"{finding.sites[0].node} (Tanh, f32[2]): the Tanh",)
+
+
+def test_a_site_leads_back_to_its_fact_and_nodes(tmp_path: Path, chain: Facts) -> None:
+    rule = make_rule(tmp_path, where='op == "Tanh"')
+    (site,) = only(rule, chain).sites
+    (row,) = site.rows
+    assert row.index is not None and site.route is not None
+    node = chain.model.graph.nodes[row.index]
+    assert (node.path, node.op, row.role) == (site.node, "Tanh", "node")
+    assert chain.of(site.route.kind)[site.route.position].node is node
 
 
 def test_a_pattern_is_reported_at_its_marked_node(tmp_path: Path, chain: Facts) -> None:

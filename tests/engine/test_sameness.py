@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.rules import make_rule
 from tests.graphs import facts_of, model_of
-from trtlint.engine.evaluate import evaluate
+from trtlint.engine.evaluate import Evaluation, evaluate
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.engine.sameness import Facets
 from trtlint.facts.facts import Facts
@@ -47,10 +47,10 @@ def every_target() -> list[Target]:
 def test_what_is_kept_is_what_each_target_gives_alone() -> None:
     rules = load_rules([builtin_rules()])
     model = model_of(MODEL)
-    shared = Facts(model)
+    shared = Evaluation(Facts(model))
     seen = set()
     for target in every_target():
-        report = evaluate(rules, shared, target)
+        report = shared.report(rules, target)
         assert report == evaluate(rules, Facts(model), target), target.words
         seen.add(tuple(finding.message for finding in report.findings))
     assert len(seen) > 5

@@ -9,7 +9,7 @@ import pytest
 from tests.engine.rules import make_rule
 from tests.graphs import facts_of
 from trtlint.engine.scope import operands, required, scope_of_kind
-from trtlint.engine.subjects import candidates, subjects
+from trtlint.engine.subjects import Subjects
 from trtlint.language.expression import compile_expression
 
 GRAPH = (
@@ -37,17 +37,16 @@ def test_required(where: str, demand: tuple[str, set[str]] | None, tmp_path: Pat
     assert found == (None if demand is None else (demand[0], frozenset(demand[1])))
     facts = facts_of(GRAPH)
     rule = make_rule(tmp_path, where=where)
+    subjects = Subjects(facts)
     every = [
-        subject
-        for subject in subjects(rule, facts)
-        if rule.where and rule.where.truth(subject.values) is True
+        subject for subject in subjects.of(rule) if rule.where and rule.where.truth(subject.values) is True
     ]
-    assert set(every) <= set(candidates(rule, facts))
+    assert set(every) <= set(subjects.candidates(rule))
 
 
 def test_candidates_keep_the_order_of_the_graph(tmp_path: Path) -> None:
     rule = make_rule(tmp_path, where='op in ("Tanh", "Relu")')
-    found = [subject.node.op for subject in candidates(rule, facts_of(GRAPH)) if subject.node]
+    found = [subject.node.op for subject in Subjects(facts_of(GRAPH)).candidates(rule) if subject.node]
     assert found == ["Relu", "Tanh", "Relu"]
 
 

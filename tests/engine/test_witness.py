@@ -78,7 +78,7 @@ class TestLog:
         (confirmed,) = (finding for finding in found if finding.standing == "confirmed")
         assert confirmed.confidence == "confirmed"
         assert confirmed.severity == "warning"
-        assert confirmed.evidence[0] == "build.log:1: Detected layernorm nodes in FP16: b, c"
+        assert confirmed.said[0] == "build.log:1: Detected layernorm nodes in FP16: b, c"
 
     def test_names_that_came_before_the_message_count(self, rule: Rule) -> None:
         log = "[V] Found b to be part of layer norm pattern.\n[W] Detected layernorm nodes in FP16.\n"
@@ -87,7 +87,7 @@ class TestLog:
     def test_a_message_without_names_confirms_nothing_and_says_so(self, rule: Rule) -> None:
         (found,) = findings(rule, "[W] Detected layernorm nodes in FP16.\n")
         assert (found.standing, found.confidence) == ("open", "medium")
-        assert found.evidence[0] == (
+        assert found.said[0] == (
             "build.log:1: Detected layernorm nodes in FP16. (this log does not say of which nodes)"
         )
 
@@ -110,7 +110,7 @@ class TestLog:
             ("TST001", "b"),
             ("TST002", "build.log:2"),
         ]
-        assert found[-1].evidence == ("build.log:2: Unused Input: q",)
+        assert found[-1].said == ("build.log:2: Unused Input: q",)
 
     def test_what_the_build_shows_is_no_longer_conditional(self, tmp_path: Path) -> None:
         rule = make_rule(tmp_path, where=f"{RELU} and target.fp16", witness="{confirm: [{log: [norm_fp16]}]}")
@@ -161,14 +161,14 @@ class TestLayers:
         )
         open_, refuted = findings(rule, layers(layer("a", "Float"), layer("b")))
         assert (open_.severity, refuted.severity) == ("error", "note")
-        assert refuted.evidence[0] == "layer a (f32): runs in f32"
+        assert refuted.said[0] == "layer a (f32): runs in f32"
 
     def test_long_names_are_cut(self, tmp_path: Path) -> None:
         rule = make_rule(tmp_path, where=RELU, witness="{confirm: [{layer: 'precision == \"f16\"'}]}")
         name = "PWN(a, b) + " + "x" * 500
         (found,) = findings(rule, layers(layer(name)))
-        assert found.evidence[0].startswith("layer PWN(a, b) + xxx")
-        assert len(found.evidence[0]) < 180
+        assert found.said[0].startswith("layer PWN(a, b) + xxx")
+        assert len(found.said[0]) < 180
 
 
 class TestTimes:
@@ -178,9 +178,9 @@ class TestTimes:
         parts = layers(layer("a"), layer("b"), layer("c")), times(a=1.0, b=1.0, c=8.0)
         first, second = report([grave, slow], *parts).findings
         assert (first.rule, first.ms, first.share) == ("TST002", 8.0, pytest.approx(0.8))
-        assert first.evidence[0] == "layer c: 80 % of 10 ms"
+        assert first.said[0] == "layer c: 80 % of 10 ms"
         assert (second.rule, second.ms, second.share) == ("TST001", 2.0, pytest.approx(0.2))
-        assert second.evidence[0] == "2 layers: 20 % of 10 ms, most of it in a"
+        assert second.said[0] == "2 layers: 20 % of 10 ms, most of it in a"
 
     def test_without_times_the_gravest_comes_first(self, tmp_path: Path) -> None:
         mild = make_rule(tmp_path, where='op == "Relu"', severity="note")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from tests.model.wirebytes import model
 from trtlint.model.load import Model, load
-from trtlint.model.origin import Frame, Origin, Source, origin
+from trtlint.model.origin import Origin, origin
+from trtlint.model.source import Frame, Source
 
 SCOPES = "pkg.torch.onnx.name_scopes"
 TRACE = "pkg.torch.onnx.stack_trace"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trtlint.engine.finding import Finding, ModelReport, Site
-from trtlint.model.origin import Frame, Source
+from trtlint.model.source import Frame, Source
 from trtlint.model.sources import Sources, repository
 
 CODE = "y = F.scaled_dot_product_attention(q, k, v)"

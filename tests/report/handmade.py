@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from trtlint.engine.finding import Finding, ModelReport, Report, Row, Site
 from trtlint.files.problem import Problem
-from trtlint.model.origin import Source
+from trtlint.model.source import Source
 
 
 def site(block: int, prefix: str = "") -> Site:
@@ -65,7 +65,7 @@ CLIP = Finding(
     advice=("Build with --noTF32.", "Or leave the clip to the caller."),
     references=(),
     fingerprint="a000000000000002",
-    evidence=("node n7: f32[1,32,56,56]",),
+    said=("node n7: f32[1,32,56,56]",),
 )
 
 FLAG = replace(

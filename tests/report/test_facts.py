@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from tests.graphs import model_of
 from trtlint.facts.base import Fact, Step
-from trtlint.model.origin import Origin, Source
+from trtlint.model.origin import Origin
+from trtlint.model.source import Source
 from trtlint.report.facts import Entry, dumps, lines, summary
 
 MODEL = model_of("""

@@ -22,7 +22,7 @@ from tests.conftest import REPOSITORY
 from tests.report import handmade
 from trtlint.engine.finding import Finding, Gone, ModelReport, Report, Suppression
 from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
-from trtlint.model.origin import Source
+from trtlint.model.source import Source
 from trtlint.report import github, gitlab, junit, markdown, rdjson, sarif
 from trtlint.report.locations import Overview, overview
 

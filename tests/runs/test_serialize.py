@@ -25,7 +25,7 @@ def test_a_report_comes_back_as_it_was(report: ModelReport) -> None:
 
 
 def test_frames_of_a_source_come_back_although_they_do_not_count_for_equality() -> None:
-    from trtlint.model.origin import Frame, Source
+    from trtlint.model.source import Frame, Source
 
     source = Source("a.py", 3, frames=(Frame("/home/u/a.py", 3, "f", "x = 1"),))
     assert plain.load(plain.dump(source, Source), Source).frames == source.frames

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from trtlint.engine.finding import (
     SEVERITIES,
@@ -13,6 +12,7 @@ from trtlint.engine.finding import (
     Confidence,
     Finding,
     ModelReport,
+    Route,
     Row,
     Severity,
     Site,
@@ -22,11 +22,12 @@ from trtlint.engine.fingerprint import Fingerprints, digest, finding_fingerprint
 from trtlint.engine.rule import EVIDENCE, Advice, Rule
 from trtlint.engine.rulebook import looking_at
 from trtlint.engine.sameness import Facets
-from trtlint.engine.subjects import Subject, candidates
+from trtlint.engine.subjects import Subject, Subjects
 from trtlint.engine.witness import Shown, Verdict
-from trtlint.facts.base import Refusal, Step
+from trtlint.facts.base import Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of
+from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.ranges import covers_all, in_words, matching
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
@@ -34,36 +35,59 @@ from trtlint.model.origin import origin
 from trtlint.target.target import Target
 from trtlint.target.truth import Truth, Unknown, both
 
-_FINGERPRINTS: WeakKeyDictionary[Facts, Fingerprints] = WeakKeyDictionary()
-_KNOWN: WeakKeyDictionary[Facts, Facets] = WeakKeyDictionary()
+
+class Evaluation:
+    """Evaluates rules against the facts of one model, for one target after another.
+
+    Whatever does not depend on the target is computed once, so that several targets cost little more
+    than one.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.subjects = Subjects(facts)
+        self.fingerprints = Fingerprints(facts.model)
+        self._facets = Facets()
+
+    def report(self, rules: Iterable[Rule], target: Target) -> ModelReport:
+        """The findings of rules for one target."""
+        facts = self.facts
+        found: list[Finding] = []
+        told = _Told()
+        # What a build says of a finding is told there; rules about builds come last, and tell the rest.
+        for rule in sorted(looking_at(facts.grounds, rules), key=about_builds):
+            applies = version_truth(rule, target)
+            if applies is not False:
+                found += self._kept(_Case(self, rule, target, applies, told))
+        found.sort(key=_rank)
+        return ModelReport(
+            path=str(facts.model.path),
+            target=target.words,
+            findings=tuple(finding for finding in found if not finding.depends),
+            conditional=tuple(finding for finding in found if finding.depends),
+            notes=facts.model.notes + (() if facts.record is None else facts.record.notes),
+            suppress=facts.model.metadata.get(SUPPRESS_KEY, ""),
+            data_files=facts.model.tensors.locations,
+        )
+
+    def _kept(self, case: _Case) -> Iterable[Finding]:
+        """The findings of one rule, kept for targets in which it sees no difference."""
+        rule, told = case.rule, case.told
+        if self.facts.record is not None or rule.yields:  # what others have told counts, too
+            return case.findings()
+        facets = self._facets
+        seen = facets.of(rule, case.target, case.applies, self.subjects.candidates(rule))
+        if seen not in facets.found:
+            found = tuple(case.findings())
+            facets.found[seen] = found, frozenset(told.places.get(rule.id, ()))
+        found, places = facets.found[seen]
+        told.places[rule.id].update(places)
+        return found
 
 
 def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport:
-    """Evaluate rules against the facts of one model, for one target.
-
-    Whatever does not depend on the target is computed once per :class:`Facts`, so that several
-    targets cost little more than one.
-    """
-    fingerprints = _FINGERPRINTS.get(facts)
-    if fingerprints is None:
-        fingerprints = _FINGERPRINTS[facts] = Fingerprints(facts.model)
-    found: list[Finding] = []
-    told = _Told()
-    # What a build says of a finding is told there; rules about builds come last, and tell the rest.
-    for rule in sorted(looking_at(facts.grounds, rules), key=about_builds):
-        applies = version_truth(rule, target)
-        if applies is not False:
-            found += _kept_findings(rule, facts, target, applies, fingerprints, told)
-    found.sort(key=_rank)
-    return ModelReport(
-        path=str(facts.model.path),
-        target=target.words,
-        findings=tuple(finding for finding in found if not finding.depends),
-        conditional=tuple(finding for finding in found if finding.depends),
-        notes=facts.model.notes + (() if facts.record is None else facts.record.notes),
-        suppress=facts.model.metadata.get(SUPPRESS_KEY, ""),
-        data_files=facts.model.tensors.locations,
-    )
+    """Evaluate rules against the facts of one model, for one target."""
+    return Evaluation(facts).report(rules, target)
 
 
 def about_builds(rule: Rule) -> bool:
@@ -149,88 +173,157 @@ class _Hit:
     verdict: Verdict
 
 
-def _kept_findings(
-    rule: Rule, facts: Facts, target: Target, applies: Truth, fingerprints: Fingerprints, told: _Told
-) -> Iterable[Finding]:
-    """The findings of one rule, kept for targets in which it sees no difference."""
-    if facts.record is not None or rule.yields:  # what others have told counts, too
-        return _findings(rule, facts, target, applies, fingerprints, told)
-    known = _KNOWN.setdefault(facts, Facets())
-    seen = known.of(rule, target, applies, candidates(rule, facts))
-    if seen not in known.found:
-        found = tuple(_findings(rule, facts, target, applies, fingerprints, told))
-        known.found[seen] = found, frozenset(told.places.get(rule.id, ()))
-    found, places = known.found[seen]
-    told.places[rule.id].update(places)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One rule for one target.
 
-
-def _findings(
-    rule: Rule, facts: Facts, target: Target, applies: Truth, fingerprints: Fingerprints, told: _Told
-) -> Iterator[Finding]:
-    """The findings of one rule, in the order of their first sites.
-
-    What is ``told`` already is left out; what these findings tell is added.
+    Attributes:
+        evaluation: the model.
+        rule: what is looked for.
+        target: what is built for.
+        applies: whether the rule is about the target's version.
+        told: what the findings so far have told, which is left out; what these tell is added.
     """
-    hits: list[_Hit] = []
-    advice = _advice_for(rule, target)
-    for candidate in candidates(rule, facts):
-        versions = _versions(rule, candidate, target)
-        if versions is None or told.covers(rule, candidate):
-            continue
-        affected = applies if candidate.applies is None else _affected({target.product: versions}, target)
-        subject, truth = _best_reading(rule, candidate, target, affected)
-        # What no option could settle is not known from the file; guessing would be noise.
-        if truth is True or (isinstance(truth, Unknown) and truth.needs):
-            verdict = _verdict(rule, facts, subject, target)
+
+    evaluation: Evaluation
+    rule: Rule
+    target: Target
+    applies: Truth
+    told: _Told
+
+    @property
+    def facts(self) -> Facts:
+        """The facts of the model."""
+        return self.evaluation.facts
+
+    def findings(self) -> Iterator[Finding]:
+        """The findings, in the order of their first sites."""
+        rule = self.rule
+        hits = sorted(self._hits(), key=lambda hit: hit.subject.node.index if hit.subject.node else -1)
+        fingerprints = self.evaluation.fingerprints
+        places = [(self._description(hit.subject), hit.subject.node) for hit in hits]
+        groups: dict[_Group, list[tuple[str, Site, _Hit]]] = defaultdict(list)
+        for hit, (description, _), fingerprint in zip(hits, places, fingerprints.number(places), strict=True):
+            groups[hit.group].append((description, self._site(hit.subject, fingerprint), hit))
+        taken: Counter[str] = Counter()
+        for group, sites in groups.items():
+            fingerprint = finding_fingerprint(rule.id, (description for description, _, _ in sites))
+            taken[fingerprint] += 1
+            if taken[fingerprint] > 1:
+                # Blocks that are built alike but differ in a value, such as the scale that is named.
+                fingerprint = digest(fingerprint, str(taken[fingerprint]))
+            shown = self._shown([hit for _, _, hit in sites])
+            yield self._finding(group, [site for _, site, _ in sites], fingerprint, shown)
+
+    def _hits(self) -> Iterator[_Hit]:
+        """The places where the rule holds or may hold."""
+        rule, target, told = self.rule, self.target, self.told
+        advice = _advice_for(rule, target)
+        for candidate in self.evaluation.subjects.candidates(rule):
+            versions = _versions(rule, candidate, target)
+            if versions is None or told.covers(rule, candidate):
+                continue
+            affected = self.applies
+            if candidate.applies is not None:
+                affected = _affected({target.product: versions}, target)
+            subject, truth = _best_reading(rule, candidate, target, affected)
+            # What no option could settle is not known from the file; guessing would be noise.
+            if truth is not True and not (isinstance(truth, Unknown) and truth.needs):
+                continue
+            verdict = self._verdict(subject)
             told.messages |= verdict.cited
             depends = tuple(sorted(truth.needs)) if isinstance(truth, Unknown) else ()
             if verdict.standing == "confirmed":
                 depends = ()  # whatever the options were, this build shows it
             place = _Versions(versions, affected is True)
-            group = _group(rule, advice, subject, target, place, verdict.standing, depends)
-            hits.append(_Hit(subject, group, verdict))
             if not depends and verdict.standing != "refuted":
                 told.places[rule.id].update(subject.nodes)
-    if not hits:
-        return
-    hits.sort(key=lambda hit: hit.subject.node.index if hit.subject.node else -1)
-    places = [(_description(rule, hit.subject, fingerprints), hit.subject.node) for hit in hits]
-    groups: dict[_Group, list[tuple[str, Site, _Hit]]] = defaultdict(list)
-    for hit, (description, _), fingerprint in zip(hits, places, fingerprints.number(places), strict=True):
-        site = _site(rule, facts, hit.subject, target, fingerprint)
-        groups[hit.group].append((description, site, hit))
-    taken: Counter[str] = Counter()
-    for group, sites in groups.items():
-        fingerprint = finding_fingerprint(rule.id, (description for description, _, _ in sites))
-        taken[fingerprint] += 1
-        if taken[fingerprint] > 1:
-            # Blocks that are built alike but differ in a value, such as the scale that is named.
-            fingerprint = digest(fingerprint, str(taken[fingerprint]))
-        shown = _shown([hit for _, _, hit in sites], facts)
-        yield _finding(rule, target, group, [site for _, site, _ in sites], fingerprint, shown)
+            yield _Hit(subject, self._group(advice, subject, place, verdict.standing, depends), verdict)
 
+    def _verdict(self, subject: Subject) -> Verdict:
+        if self.facts.record is None:
+            return Verdict()
+        from trtlint.engine.testimony import judge
 
-def _verdict(rule: Rule, facts: Facts, subject: Subject, target: Target) -> Verdict:
-    if facts.record is None:
-        return Verdict()
-    from trtlint.engine.testimony import judge
+        return judge(self.rule.witness, self.facts, subject, self.target)
 
-    return judge(rule.witness, facts, subject, target)
+    def _shown(self, hits: Sequence[_Hit]) -> Shown:
+        if self.facts.record is None:
+            return Shown()
+        from trtlint.engine.testimony import shown
 
+        return shown([(hit.subject, hit.verdict) for hit in hits], self.facts)
 
-def _shown(hits: Sequence[_Hit], facts: Facts) -> Shown:
-    if facts.record is None:
-        return Shown()
-    from trtlint.engine.testimony import shown
+    def _description(self, subject: Subject) -> str:
+        # The number of a log's line and the builder's own names of layers differ from build to build.
+        place = "" if about_builds(self.rule) else subject.place
+        return self.evaluation.fingerprints.describe(self.rule.id, self.rule.find, subject.node, place)
 
-    return shown([(hit.subject, hit.verdict) for hit in hits], facts)
+    def _group(
+        self,
+        advice: Sequence[tuple[str, Advice]],
+        subject: Subject,
+        versions: _Versions,
+        standing: Standing,
+        depends: tuple[str, ...],
+    ) -> _Group:
+        rule, names = self.rule, subject.names(self.target)
+        severity = rule.severity
+        for when, other in rule.severity_when:
+            if when.truth(names) is True:
+                severity = other
+                break
+        if standing == "refuted":
+            severity = "note"
+        texts = (
+            prefix + entry.do.fill(names)
+            for prefix, entry in advice
+            if entry.where is None or entry.where.truth(names) is not False
+        )
+        message = rule.message.fill(names)
+        return _Group(versions, subject.refusal, severity, standing, message, tuple(texts), depends)
 
+    def _site(self, subject: Subject, fingerprint: str) -> Site:
+        node = subject.node
+        where = None if node is None else origin(self.facts.model, node)
+        names = subject.names(self.target)
+        return Site(
+            node=subject.place,
+            op="" if node is None else node.op,
+            module=None if where is None else where.module,
+            source=None if where is None else where.source,
+            rows=tuple(_row(self.rule, step, names) for step in subject.chain),
+            fingerprint=fingerprint,
+            route=None if subject.position is None else Route(self.rule.find, subject.position),
+        )
 
-def _description(rule: Rule, subject: Subject, fingerprints: Fingerprints) -> str:
-    # The number of a log's line and the builder's own names of layers differ from build to build.
-    place = "" if about_builds(rule) else subject.place
-    return fingerprints.describe(rule.id, rule.find, subject.node, place)
+    def _finding(self, group: _Group, sites: Sequence[Site], fingerprint: str, shown: Shown) -> Finding:
+        rule, product = self.rule, self.target.product
+        specifier = group.versions.specifier
+        confidence: Confidence = "high" if EVIDENCE[rule.evidence] else "medium"
+        if group.depends or (not group.versions.sure and not covers_all(product, specifier)):
+            confidence = "low"
+        if group.standing == "confirmed" or (about_builds(rule) and not group.depends):
+            confidence = "confirmed"
+        return Finding(
+            rule=rule.id,
+            name=rule.name,
+            severity=group.severity,
+            confidence=confidence,
+            evidence_level=rule.evidence,
+            message=group.message,
+            sites=tuple(sites),
+            applies=in_words(product, specifier),
+            advice=group.advice,
+            references=rule.references,
+            fingerprint=fingerprint,
+            depends=group.depends,
+            said=shown.words,
+            refusal=group.refusal,
+            standing=group.standing,
+            ms=shown.ms,
+            share=shown.share,
+        )
 
 
 def _best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
@@ -257,31 +350,6 @@ def _versions(rule: Rule, subject: Subject, target: Target) -> str | None:
     return common if matching(target.product, common) else None
 
 
-def _group(
-    rule: Rule,
-    advice: Sequence[tuple[str, Advice]],
-    subject: Subject,
-    target: Target,
-    versions: _Versions,
-    standing: Standing,
-    depends: tuple[str, ...],
-) -> _Group:
-    names, severity = subject.names(target), rule.severity
-    for when, other in rule.severity_when:
-        if when.truth(names) is True:
-            severity = other
-            break
-    if standing == "refuted":
-        severity = "note"
-    texts = (
-        prefix + entry.do.fill(names)
-        for prefix, entry in advice
-        if entry.where is None or entry.where.truth(names) is not False
-    )
-    message = rule.message.fill(names)
-    return _Group(versions, subject.refusal, severity, standing, message, tuple(texts), depends)
-
-
 def _advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
     """The advice that is not for another version, each with how it begins.
 
@@ -303,69 +371,10 @@ def _advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
     return found
 
 
-def _finding(
-    rule: Rule,
-    target: Target,
-    group: _Group,
-    sites: Sequence[Site],
-    fingerprint: str,
-    shown: Shown,
-) -> Finding:
-    specifier = group.versions.specifier
-    confidence: Confidence = "high" if EVIDENCE[rule.evidence] else "medium"
-    if group.depends or (not group.versions.sure and not covers_all(target.product, specifier)):
-        confidence = "low"
-    if group.standing == "confirmed" or (about_builds(rule) and not group.depends):
-        confidence = "confirmed"
-    return Finding(
-        rule=rule.id,
-        name=rule.name,
-        severity=group.severity,
-        confidence=confidence,
-        evidence_level=rule.evidence,
-        message=group.message,
-        sites=tuple(sites),
-        applies=in_words(target.product, specifier),
-        advice=group.advice,
-        references=rule.references,
-        fingerprint=fingerprint,
-        depends=group.depends,
-        evidence=(*shown.words, *_witnesses(sites[0])),
-        refusal=group.refusal,
-        standing=group.standing,
-        ms=shown.ms,
-        share=shown.share,
-    )
-
-
-def _witnesses(site: Site) -> tuple[str, ...]:
-    """The nodes that show it at one site, in words: the marked ones, else the whole chain."""
-    rows = [row for row in site.rows if row.label] or site.rows
-    return tuple(
-        f"{row.node} ({row.op}{', ' if row.type else ''}{row.type})"
-        + (f": {row.label or row.detail}" if row.label or row.detail else "")
-        for row in rows
-    )
-
-
-def _site(rule: Rule, facts: Facts, subject: Subject, target: Target, fingerprint: str) -> Site:
-    node = subject.node
-    where = None if node is None else origin(facts.model, node)
-    names = subject.names(target)
-    return Site(
-        node=subject.place,
-        op="" if node is None else node.op,
-        module=None if where is None else where.module,
-        source=None if where is None else where.source,
-        rows=tuple(_row(rule, step, names) for step in subject.chain),
-        fingerprint=fingerprint,
-    )
-
-
 def _row(rule: Rule, step: Step, names: Mapping[str, object]) -> Row:
     label = ""
     if step.role in rule.mark:
         own = rule.mark[step.role]
         label = (own.fill(names) if own else step.label) or "here"
     node = step.node
-    return Row(node.path, node.op, node.output.type_text, step.detail, label)
+    return Row(node.path, node.op, node.output.type_text, step.detail, label, step.role, node.index)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from trtlint.engine.evaluate import condition, version_truth
 from trtlint.engine.rule import PATTERN, Rule
 from trtlint.engine.scope import operands, scope_of
-from trtlint.engine.subjects import Subject, subjects
+from trtlint.engine.subjects import Subject, Subjects
 from trtlint.facts.facts import Facts
 from trtlint.knowledge.ranges import in_words as versions_in_words
 from trtlint.knowledge.releases import PRODUCTS
@@ -34,7 +34,7 @@ def explain_miss(rule: Rule, facts: Facts, target: Target, node_path: str) -> li
     node = next((node for node in facts.model.graph.nodes if node.path == node_path), None)
     if node is None:
         return [_no_node(facts, node_path)]
-    everything = list(subjects(rule, facts))
+    everything = list(Subjects(facts).of(rule))
     here = [subject for subject in everything if _contains(subject, node)]
     lines = list(_version(rule, target))
     if not here:

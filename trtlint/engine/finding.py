@@ -1,7 +1,7 @@
 """What the rule engine says: findings, as plain data that any report can render.
 
-Nothing here refers back to a graph or a rule, so a finding can be pickled, cached or sent to
-another process.
+Nothing here holds on to a graph or a rule, so a finding can be pickled, cached or sent to another
+process; what reads the same file again finds the way back by the positions of nodes and facts.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from trtlint.facts.base import Refusal
+from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import Problem
-from trtlint.model.origin import Source
+from trtlint.model.source import Source
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["confirmed", "high", "medium", "low"]
@@ -41,6 +41,18 @@ class Row:
     type: str = ""
     detail: str = ""
     label: str = ""
+    role: str = ""
+    """The part that the node plays, a role of the fact or a name of the rule's pattern."""
+    index: int | None = None
+    """Where the node is among ``graph.nodes`` of the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a fact is: ``facts.of(kind)[position]`` of the same model."""
+
+    kind: str
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,8 @@ class Site:
     rows: tuple[Row, ...]
     fingerprint: str
     """16 hex digits that survive a re-export which renames nodes and values."""
+    route: Route | None = None
+    """The way back to the fact, None for a match of a pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +118,8 @@ class Finding:
     fingerprint: str
     depends: tuple[str, ...] = ()
     """The options that would settle a conditional finding, such as ``--fp16``."""
-    evidence: tuple[str, ...] = ()
-    """Witnesses in words: the node with its type, a log line, an engine layer."""
+    said: tuple[str, ...] = ()
+    """What a build says of it: lines of the log, layers of the engine, measured times."""
     refusal: Refusal | None = None
     """What TensorRT says of it, where it is about a model that cannot be built."""
     suppression: Suppression | None = None

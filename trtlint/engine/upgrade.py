@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from trtlint.engine.evaluate import evaluate
+from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
 from trtlint.engine.rule import Concern, Rule
 from trtlint.engine.targets import merge
@@ -154,7 +154,8 @@ def _newest(line: str, product: Product) -> str:
 def reports(facts: Facts, builds: Sequence[Target], rules: Iterable[Rule]) -> tuple[ModelReport, ...]:
     """The findings for each target."""
     chosen = tuple(rules)
-    return tuple(evaluate(chosen, facts, target) for target in builds)
+    evaluation = Evaluation(facts)
+    return tuple(evaluation.report(chosen, target) for target in builds)
 
 
 def upgrade(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
+from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.releases import Product
 from trtlint.model.graph import Node
 
@@ -22,20 +23,6 @@ class Step:
     role: str
     detail: str = ""
     label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """That a model cannot be built.
-
-    ``stage`` says whether the ONNX parser refuses it, or the builder what was parsed; ``op`` is the
-    operator type, empty for an input of the model; ``code`` is the parser's error code
-    (``UNSUPPORTED_NODE``), empty where there is none.
-    """
-
-    stage: Literal["parse", "build"]
-    op: str
-    code: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
+from trtlint.model.source import Frame, Source
 
 if TYPE_CHECKING:
     from trtlint.model.load import Model
@@ -35,65 +35,6 @@ _VERBOSE_FRAME = re.compile(r"^(.+)\((\d{1,9})\): (\S+)$", re.MULTILINE)
 _LIBRARY = re.compile(
     r"^torch[\\/]|(?:^|[\\/])(?:site-packages|dist-packages|lib[\\/]python[\d.]*)[\\/]", re.IGNORECASE
 )
-_DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
-_HOMES = {"home": 2, "users": 2, "root": 1}
-"""Components of an absolute path that make a home directory, by the first of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A line of code that was running when the exporter met a node.
-
-    ``path`` is that of the exporting machine, so it may name its user: it is never printed.  ``code``
-    is the text of the line, empty where the exporter did not note it.
-    """
-
-    path: str
-    line: int
-    function: str = ""
-    code: str = ""
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The components of the path, of whatever system, without root, drive and dots."""
-        pure = self._pure()
-        return tuple(part for part in pure.parts if part != pure.anchor and part not in (".", ".."))
-
-    @property
-    def shown(self) -> str:
-        """The last two components of the path, those of a home directory left out."""
-        parts = self.parts
-        if parts and self._pure().anchor:
-            parts = parts[_HOMES.get(parts[0].lower(), 0) :]
-        return "/".join(parts[-2:])
-
-    def _pure(self) -> PurePath:
-        windows = "\\" in self.path or _DRIVE.match(self.path)
-        return PureWindowsPath(self.path) if windows else PurePosixPath(self.path)
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A line of the Python code that the exporter says a node came from.
-
-    Attributes:
-        path: relative to the repository where the file was found there, else the last two components
-            of the exporting machine's path.
-        line: from 1.
-        function: the name of the function, empty if unknown.
-        found: whether ``path`` is a file of the repository and the line is in it.
-        frames: what is left to look for, innermost first, without those of installed libraries.
-    """
-
-    path: str
-    line: int
-    function: str = ""
-    found: bool = False
-    frames: tuple[Frame, ...] = field(default=(), repr=False, compare=False)
-
-    def __str__(self) -> str:
-        where = f"{self.path}:{self.line}"
-        return f"{where} in {self.function}" if self.function else where
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from trtlint.model.origin import Frame, Source
+from trtlint.model.source import Frame, Source
 
 _LARGEST = 8 << 20
 """Bytes of a Python file at most; a longer one is not code that a person reads."""

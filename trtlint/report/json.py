@@ -9,6 +9,7 @@ from typing import Any
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
 from trtlint.files.problem import Problem
+from trtlint.report.wording import witnesses
 
 SCHEMA = "trtlint.report/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
@@ -74,7 +75,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "applies": finding.applies,
         "depends": list(finding.depends),
         "sites": [_site(site) for site in finding.sites],
-        "evidence": list(finding.evidence),
+        "evidence": list(witnesses(finding)),
         "advice": list(finding.advice),
         "references": list(finding.references),
         "fingerprint": finding.fingerprint,

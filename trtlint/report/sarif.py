@@ -20,7 +20,7 @@ from trtlint.report.escape import clean
 from trtlint.report.locations import Overview, Place, Spot
 from trtlint.report.provenance import provenance
 from trtlint.report.ruletext import applies, what
-from trtlint.report.wording import full
+from trtlint.report.wording import full, witnesses
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"
@@ -120,7 +120,7 @@ def _properties(spot: Spot) -> dict[str, Any]:
         "applies": clean(finding.applies),
         "depends": list(finding.depends),
         "advice": [clean(advice) for advice in finding.advice],
-        "witnesses": [clean(witness) for witness in finding.evidence],
+        "witnesses": [clean(witness) for witness in witnesses(finding)],
     }
 
 

@@ -24,6 +24,7 @@ from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 from trtlint.report.names import collapse
+from trtlint.report.wording import witnesses
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -290,24 +291,17 @@ def _where(sites: Sequence[Site]) -> tuple[str, str]:
     return place, f"  (+{len(others)} more: {clean(listed)})"
 
 
-def _drawn(witness: str, finding: Finding) -> bool:
-    """Whether a witness is a node that the drawing shows with its type."""
-    return bool(finding.sites) and any(
-        witness.startswith(f"{row.node} (") for row in finding.sites[0].rows if row.label
-    )
-
-
 def _details(finding: Finding, target: str) -> Iterable[tuple[str, str]]:
     """The lines below the drawing, as key and value."""
     if finding.depends:
         yield "depends on", f"{', '.join(map(either, finding.depends))} (not given)"
     if finding.applies:
         yield "applies to", finding.applies + (f" (you build for {target})" if target else "")
-    witnesses = [witness for witness in finding.evidence if not _drawn(witness, finding)]
-    for witness in witnesses[:_WITNESSES]:
+    seen = witnesses(finding, drawn=True)
+    for witness in seen[:_WITNESSES]:
         yield "seen in", witness
-    if len(witnesses) > _WITNESSES:
-        yield "seen in", f"{len(witnesses) - _WITNESSES} more places"
+    if len(seen) > _WITNESSES:
+        yield "seen in", f"{len(seen) - _WITNESSES} more places"
     for advice in finding.advice:
         yield "help", advice
     yield "confidence", f"{finding.confidence}, {finding.evidence_level}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trtlint.engine.finding import Finding, Site
+from trtlint.engine.finding import Finding, Row, Site
 from trtlint.report.counts import either
 from trtlint.report.escape import clean
 from trtlint.report.locations import Spot
@@ -55,3 +55,25 @@ def sentences(spot: Spot) -> Iterator[str]:
 def full(spot: Spot) -> str:
     """The message and all sentences, one a line."""
     return "\n".join([clean(spot.finding.message), *sentences(spot)])
+
+
+def witnesses(finding: Finding, *, drawn: bool = False) -> tuple[str, ...]:
+    """What shows a finding, in words: what a build says, and the nodes at its first site.
+
+    Of the nodes, these are the marked ones, else the whole block.
+
+    Args:
+        finding: the finding.
+        drawn: whether marked nodes are shown elsewhere, so that they are left out here.
+    """
+    rows = finding.sites[0].rows if finding.sites else ()
+    marked = [row for row in rows if row.label]
+    left = () if drawn and marked else marked or rows
+    return (*finding.said, *(_node(row) for row in left))
+
+
+def _node(row: Row) -> str:
+    """``/attn/MatMul (MatMul, f32[1,8,197,197]): scores``."""
+    says = row.label or row.detail
+    typed = f"{row.op}, {row.type}" if row.type else row.op
+    return f"{row.node} ({typed})" + (f": {says}" if says else "")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.gathered import Gathered
-from trtlint.engine.evaluate import evaluate
+from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.facts.facts import Facts
@@ -91,7 +91,8 @@ def _lint_file(
         if model is not None or record is not None:
             facts = Facts(model, command=command, record=record)
             chosen = tuple(rules)
-            reports = ((evaluate(chosen, facts, each.target), each.notes) for each in settled)
+            evaluation = Evaluation(facts)
+            reports = ((evaluation.report(chosen, each.target), each.notes) for each in settled)
             return tuple(
                 replace(report, notes=_own(report.path, report.notes + notes), errors=problems)
                 for report, notes in reports

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from trtlint.facts.base import Fact, Refusal, Step
+from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
+from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.values import Constants

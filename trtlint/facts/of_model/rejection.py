@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from onnx import defs
 
-from trtlint.facts.base import Fact, Refusal, Step
+from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, Condition, conditions_for
 from trtlint.facts.blocks.reasons import Reason, Stage
 from trtlint.facts.of_model.node import Attributes
+from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.parsers import ONNX_DOMAINS, bundled, is_listed, lines_of, range_of, refusing
 from trtlint.knowledge.releases import PRODUCTS, Product, minors
 from trtlint.model.graph import Node, Value

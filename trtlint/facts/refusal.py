@@ -1,0 +1,20 @@
+"""That a model cannot be built, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """That a model cannot be built.
+
+    ``stage`` says whether the ONNX parser refuses it, or the builder what was parsed; ``op`` is the
+    operator type, empty for an input of the model; ``code`` is the parser's error code
+    (``UNSUPPORTED_NODE``), empty where there is none.
+    """
+
+    stage: Literal["parse", "build"]
+    op: str
+    code: str
