@@ -1,4 +1,4 @@
-"""Which files a command was asked for, and files written whole."""
+"""Which files a command was asked for."""
 
 from __future__ import annotations
 
@@ -53,17 +53,3 @@ def _below(folder: Path) -> list[Path]:
         if name.lower().endswith(SUFFIX)
     ]
     return sorted(found) or [folder]
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file in UTF-8; who reads it meanwhile sees the old one or the new one.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
-from trtlint.files.expand import write_atomically
+from trtlint.files.replace import replace_text
 from trtlint.policy.config import relative, shown
 
 SCHEMA = "trtlint.baseline/1"
@@ -157,7 +157,7 @@ class Baseline:
         lines = ",\n".join(f"    {entry.line}" for entry in entries)
         body = f"[\n{lines}\n  ]" if lines else "[]"
         text = f'{{\n  "schema": {json.dumps(SCHEMA)},\n  "entries": {body}\n}}\n'
-        write_atomically(self.file, text)
+        replace_text(self.file, text)
 
     def shrink(self) -> int:
         """Drop what is gone, models that no longer exist included, and write the file if that changes it.

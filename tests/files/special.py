@@ -1,0 +1,48 @@
+"""Files that are not regular ones, for tests of what opens and replaces them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+SPECIAL = ("pipe", "device", "socket", "directory", "link to a device")
+needs_posix = pytest.mark.skipif(os.name == "nt", reason="such files are POSIX's")
+
+
+def make(kind: str, path: Path) -> Path:
+    """Put a special file of one of the kinds at a path."""
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "socket":
+        # The name of a socket is at most a hundred bytes long.
+        with tempfile.TemporaryDirectory() as short, socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(f"{short}/s")
+            Path(short, "s").rename(path)
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
+    return Path("/dev/zero") if kind == "device" else path
+
+
+@contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    """Fail a block that waits, such as for the writer of a pipe, instead of waiting with it."""
+
+    def expired(*_: object) -> None:
+        raise AssertionError(f"still waiting after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,89 @@
+"""Nothing or a regular file is replaced, whole, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.files.special import SPECIAL, at_most, make, needs_posix
+from trtlint.files.replace import replace_text, replacing, require_replaceable
+
+
+@needs_posix
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_special_files_stay(kind: str, tmp_path: Path) -> None:
+    file = make(kind, tmp_path / "special")
+    before = file.lstat()
+    with at_most(5), pytest.raises(OSError, match=r"this is a") as caught:
+        replace_text(file, "text")
+    assert caught.value.filename == str(file)
+    assert os.path.samestat(file.lstat(), before)
+    assert not list(tmp_path.glob(".trtlint-*"))
+
+
+@needs_posix
+def test_what_a_link_leads_to_stays(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("kept")
+    for name, target in (("link", "precious"), ("dangling", "missing")):
+        (tmp_path / name).symlink_to(target)
+        with pytest.raises(OSError, match="symbolic link"):
+            replace_text(tmp_path / name, "text")
+    assert (tmp_path / "precious").read_text() == "kept"
+    assert not (tmp_path / "missing").exists()
+
+
+def test_files_that_are_read_stay_under_every_name(tmp_path: Path) -> None:
+    model = tmp_path / "model.onnx"
+    model.write_text("kept")
+    (tmp_path / "same").hardlink_to(model)
+    for name in ("model.onnx", "same"):
+        with pytest.raises(OSError, match="which is read"):
+            replace_text(tmp_path / name, "text", [tmp_path / "absent", model])
+    assert model.read_text() == "kept"
+
+
+def test_files_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    file = tmp_path / "report"
+    replace_text(file, "first")
+    with pytest.raises(ZeroDivisionError), replacing(file) as new:
+        new.write(b"half")
+        raise ZeroDivisionError
+
+    def refuse(written: Path) -> None:
+        assert written.read_bytes() == b"wrong"
+        raise ValueError("refused")
+
+    with pytest.raises(ValueError, match=r"^refused$"), replacing(file, check=refuse) as new:
+        new.write(b"wrong")
+    assert file.read_text() == "first"
+    assert list(tmp_path.iterdir()) == [file]
+    replace_text(file, "second \ud800")
+    assert file.read_bytes() == b"second \\ud800"
+
+
+@needs_posix
+def test_permissions_stay_and_new_files_have_the_usual_ones(tmp_path: Path) -> None:
+    replace_text(tmp_path / "new", "text")
+    (tmp_path / "usual").write_text("text")
+    assert (tmp_path / "new").stat().st_mode == (tmp_path / "usual").stat().st_mode
+    (tmp_path / "new").chmod(0o640)
+    replace_text(tmp_path / "new", "text")
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+
+
+@needs_posix
+def test_a_planted_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("kept")
+    for name in (f".report.{os.getpid()}.tmp", ".report.tmp"):
+        (tmp_path / name).symlink_to("precious")
+    replace_text(tmp_path / "report", "text")
+    assert (tmp_path / "precious").read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", ["nowhere/report", "a\0b"])
+def test_places_that_cannot_be_are_said_at_once(name: str, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"there is no folder|no file can have this name"):
+        require_replaceable(tmp_path / name)
