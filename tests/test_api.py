@@ -65,6 +65,6 @@ def test_a_bug_is_raised_and_not_hidden(model: Path, monkeypatch: pytest.MonkeyP
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(linting, "evaluate", fail)
+    monkeypatch.setattr(linting, "Evaluation", fail)
     with pytest.raises(ZeroDivisionError):
         trtlint.lint(model)

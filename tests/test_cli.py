@@ -300,7 +300,7 @@ def test_a_bug_is_one_line(
         raise ZeroDivisionError("of\nmine")
 
     arguments = ["missing.onnx", "models/b.onnx", "--format", "concise", *HOUSE]
-    monkeypatch.setattr("trtlint.runs.linting.evaluate", broken)
+    monkeypatch.setattr("trtlint.runs.linting.Evaluation", broken)
     assert run(arguments) == 4
     captured = capsys.readouterr()
     missing, bug = captured.out.splitlines()
