@@ -136,6 +136,49 @@ def lint(**options: Any) -> int:
     return run_lint(LintOptions(left=evidence, target=target, format=options.pop("format_"), **options))
 
 
+@cli.command(context_settings=_HELP, short_help="Rewrite models so that findings are gone.")
+@click.argument("paths", nargs=-1, required=True, metavar="MODEL...")
+@click.option(
+    "-o", "--output", metavar="FILE", help="The fixed model (default: MODEL.fixed.onnx, beside the model)."
+)
+@target
+@RULES
+@click.option("--select", multiple=True, metavar="RULE,...", help="Only these: ids, id prefixes or names.")
+@click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
+@click.option("--diff", is_flag=True, help="Show the difference, in the text notation of ONNX.")
+@click.option("--dry-run", is_flag=True, help="Write nothing.")
+@click.option("--unsafe", is_flag=True, help="Also rewrites that change results by choice.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "note", "never"]),
+    default=None,
+    help="Mildest finding left that gives exit code 1 (default: error).",
+)
+@BUILD
+@build_file_options
+@click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
+@click.option("--isolated", is_flag=True, help="Use no configuration.")
+def fix(**options: Any) -> int:
+    """Rewrite ONNX models so that findings are gone, and write them beside their sources.
+
+    Each rewrite is linted again; one whose finding stays, or that brings another as grave, is taken
+    back. The source is never changed, and weights are copied as they are.
+
+    Exit code: 0 nothing left at or above --fail-on, 1 findings left, 2 wrong usage, 3 a file that
+    cannot be read or written, 4 a bug in trtlint.
+
+    \b
+    trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff
+    """
+    from trtlint.commands.fix import FixOptions, run_fix
+
+    own = {key: options.pop(key) for key in ("output", "diff", "dry_run", "unsafe")}
+    as_json = options.pop("format_") == "json"
+    lint = LintOptions(target=target_options(options), left=build_files(options), **options)
+    return run_fix(FixOptions(lint, as_json=as_json, **own))
+
+
 @cli.command(context_settings=_HELP, short_help="Say what moving models to another version changes.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--from", "first", required=True, metavar="VERSION", help="The version in use, such as 8.6.")

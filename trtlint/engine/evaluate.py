@@ -12,6 +12,7 @@ from trtlint.engine.finding import (
     Confidence,
     Finding,
     ModelReport,
+    Rewrite,
     Route,
     Row,
     Severity,
@@ -161,6 +162,7 @@ class _Group:
     standing: Standing
     message: str
     advice: tuple[str, ...]
+    fixes: tuple[Rewrite, ...]
     depends: tuple[str, ...]
 
 
@@ -275,13 +277,15 @@ class _Case:
                 break
         if standing == "refuted":
             severity = "note"
-        texts = (
-            prefix + entry.do.fill(names)
+        given = [
+            (prefix, entry)
             for prefix, entry in advice
             if entry.where is None or entry.where.truth(names) is not False
-        )
+        ]
+        texts = tuple(prefix + entry.do.fill(names) for prefix, entry in given)
+        fixes = dict.fromkeys(Rewrite(entry.fix, entry.safety) for _, entry in given if entry.fix is not None)
         message = rule.message.fill(names)
-        return _Group(versions, subject.refusal, severity, standing, message, tuple(texts), depends)
+        return _Group(versions, subject.refusal, severity, standing, message, texts, tuple(fixes), depends)
 
     def _site(self, subject: Subject, fingerprint: str) -> Site:
         node = subject.node
@@ -319,6 +323,7 @@ class _Case:
             fingerprint=fingerprint,
             depends=group.depends,
             said=shown.words,
+            fixes=group.fixes,
             refusal=group.refusal,
             standing=group.standing,
             ms=shown.ms,

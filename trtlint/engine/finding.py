@@ -73,6 +73,17 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewrite:
+    """A rewrite of the model that a rule names for what it found.
+
+    ``safety`` says whether it leaves all results what they are, up to rounding.
+    """
+
+    name: str
+    safety: Literal["safe", "unsafe"]
+
+
+@dataclass(frozen=True, slots=True)
 class Suppression:
     """Why a finding is known and accepted.
 
@@ -120,6 +131,8 @@ class Finding:
     """The options that would settle a conditional finding, such as ``--fp16``."""
     said: tuple[str, ...] = ()
     """What a build says of it: lines of the log, layers of the engine, measured times."""
+    fixes: tuple[Rewrite, ...] = ()
+    """The rewrites with which ``trtlint fix`` may settle it."""
     refusal: Refusal | None = None
     """What TensorRT says of it, where it is about a model that cannot be built."""
     suppression: Suppression | None = None

@@ -26,6 +26,8 @@ EVIDENCE: Mapping[str, bool] = {
 }
 """What a rule can rest on, and whether that is enough for high confidence."""
 
+Safety = Literal["safe", "unsafe"]
+
 Concern = Literal["graph", "command", "code"]
 """What a rule is about: the model, the command that builds it, or the program that runs the engine."""
 
@@ -49,12 +51,14 @@ class Advice:
         where: a further condition, None for none.
         do: the sentence.
         fix: name of the rewrite that does it, None where there is none.
+        safety: whether the rewrite gives the same results for all inputs, up to rounding, or is a choice.
     """
 
     applies: Mapping[Product, str]
     where: Expression | None
     do: Template
     fix: str | None
+    safety: Safety = "safe"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from trtlint.buildfiles.patterns import pattern_names
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, split
-from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError
+from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError, Safety
 from trtlint.engine.scope import scope_of_kind, scope_of_pattern
 from trtlint.engine.witness import read_witnesses
 from trtlint.facts import kinds as facts
@@ -230,15 +230,18 @@ class _Reader:
         return tuple(found)
 
     def _advice(self, item: Item) -> Advice:
-        fields = item.mapping("advice", (*PRODUCTS, "where", "do", "fix"))
+        fields = item.mapping("advice", (*PRODUCTS, "where", "do", "fix", "safety"))
         if "do" not in fields:
             raise FrontMatterError("advice: the key 'do' is missing", item.line)
-        where, fix = fields.get("where"), fields.get("fix")
+        where, fix, safety = fields.get("where"), fields.get("fix"), fields.get("safety")
+        if safety is not None and fix is None:
+            raise FrontMatterError("advice: 'safety' goes with 'fix' only", safety.line)
         return Advice(
             applies=_ranges(fields),
             where=None if where is None else self._condition(where, "advice where"),
             do=self._template(fields["do"], "advice do"),
             fix=None if fix is None else _matching(fix, "fix", _NAME, "words joined with '-'"),
+            safety="safe" if safety is None else _safety(safety),
         )
 
     def _concerns(self) -> Concern:
@@ -274,6 +277,11 @@ def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
 def _severity(item: Item) -> Severity:
     text = item.choice("severity", SEVERITIES)
     return next(severity for severity in SEVERITIES if severity == text)
+
+
+def _safety(item: Item) -> Safety:
+    text = item.choice("safety", get_args(Safety))
+    return next(safety for safety in get_args(Safety) if safety == text)
 
 
 def _matching(item: Item, what: str, pattern: re.Pattern[str], words: str) -> str:

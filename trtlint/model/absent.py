@@ -26,4 +26,5 @@ def absent(path: Path) -> Model:
         producer="",
         metadata={},
         tensors=tensors,
+        declared={},
     )

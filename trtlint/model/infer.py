@@ -12,6 +12,7 @@ import select
 import signal
 import time
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,7 +48,20 @@ def infer(data: bytes) -> bytes:
     Raises:
         InferenceError: nothing could be inferred.
     """
-    return _isolated(data) if hasattr(os, "fork") else _infer(data)
+    return isolated(_infer, data)
+
+
+def isolated(work: Callable[[bytes], bytes], data: bytes) -> bytes:
+    """What a call into the ONNX library gives, made in a process of its own where there is fork.
+
+    Args:
+        work: the call; an InferenceError that it raises is raised here.
+        data: what it takes.
+
+    Raises:
+        InferenceError: it failed, crashed, or took too long.
+    """
+    return _isolated(work, data) if hasattr(os, "fork") else work(data)
 
 
 def _infer(data: bytes) -> bytes:
@@ -61,7 +75,7 @@ def _infer(data: bytes) -> bytes:
     return inferred
 
 
-def _isolated(data: bytes) -> bytes:
+def _isolated(work: Callable[[bytes], bytes], data: bytes) -> bytes:
     onnx.defs.has("Identity")  # registers all operators, once for every child to come
     reader, writer = os.pipe()
     with warnings.catch_warnings():
@@ -69,7 +83,7 @@ def _isolated(data: bytes) -> bytes:
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        _work(data, writer)
+        _work(work, data, writer)
     os.close(writer)
     try:
         answer = _drain(reader)
@@ -89,7 +103,7 @@ def _isolated(data: bytes) -> bytes:
     return answer
 
 
-def _work(data: bytes, writer: int) -> None:
+def _work(work: Callable[[bytes], bytes], data: bytes, writer: int) -> None:
     """What the child does; it never returns."""
     code = 1
     try:
@@ -98,7 +112,7 @@ def _work(data: bytes, writer: int) -> None:
         os.dup2(silent, 1)
         os.dup2(silent, 2)
         try:
-            answer, code = _infer(data), 0
+            answer, code = work(data), 0
         except InferenceError as error:
             answer, code = str(error).encode(), _REFUSED if error.refused else 1
         view = memoryview(answer)

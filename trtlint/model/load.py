@@ -12,7 +12,7 @@ import onnx
 from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
-from trtlint.model.protos import text
+from trtlint.model.protos import DTYPES, text
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants
@@ -31,6 +31,8 @@ class Model:
         producer: producer name and version, joined with a blank.
         metadata: ``metadata_props`` of the model.
         tensors: reads the values of stored tensors from the file.
+        declared: element types that the file declares for outputs of the graph (``f32``), by name; where
+            they contradict the operators, the graph has what the operators give.
     """
 
     path: Path
@@ -41,6 +43,7 @@ class Model:
     producer: str
     metadata: Mapping[str, str]
     tensors: TensorStore
+    declared: Mapping[str, str]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -65,43 +68,71 @@ def load(path: Path) -> Model:
         proto = decode(data)
         raw.notes.extend(inline(proto))
         data = proto.SerializeToString()
-    data = _infer(data, raw.tensors)
-    proto = decode(data)
+    return interpret(path, data, raw.tensors)
+
+
+def interpret(path: Path, data: bytes, tensors: TensorStore) -> Model:
+    """The model that a structure without functions describes.
+
+    Args:
+        path: the file, as it was named.
+        data: the structure as serialized protobuf.
+        tensors: reads the tensors that were left in the file.
+
+    Raises:
+        ModelError: it is not a model that can be linted.
+    """
+    inferred, declared = _infer(data, tensors)
+    proto = decode(inferred)
     graph = Graph(proto.graph)
-    _check_external(graph, raw.tensors)
+    _check_external(graph, tensors)
     opsets = {("" if o.domain == "ai.onnx" else text(o.domain)): o.version for o in proto.opset_import}
     if opsets.get("", 0) > onnx.defs.onnx_opset_version():
         known = f"onnx {onnx.__version__} knows up to {onnx.defs.onnx_opset_version()}"
-        raw.tensors.note(f"opset {opsets['']} is new ({known}): types may be unknown")
+        tensors.note(f"opset {opsets['']} is new ({known}): types may be unknown")
     return Model(
         path=path,
         graph=graph,
-        constants=Constants(graph, raw.tensors),
+        constants=Constants(graph, tensors),
         opsets=opsets,
         ir_version=proto.ir_version,
         producer=f"{text(proto.producer_name)} {text(proto.producer_version)}".strip(),
         metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
-        tensors=raw.tensors,
+        tensors=tensors,
+        declared=declared or _output_types(proto),
     )
 
 
-def _infer(data: bytes, tensors: TensorStore) -> bytes:
-    """The model with inferred types; where they contradict what the file declares, without the latter."""
+def _infer(data: bytes, tensors: TensorStore) -> tuple[bytes, Mapping[str, str]]:
+    """The model with inferred types; where they contradict what the file declares, without the latter.
+
+    In that case also what the file declares for the outputs.
+    """
     try:
-        return infer(data)
+        return infer(data), {}
     except InferenceError as error:
         failure = error
     if failure.refused:
         proto = decode(data)
+        declared = _output_types(proto)
         del proto.graph.value_info[:]
         for output in proto.graph.output:
             output.ClearField("type")
         with suppress(InferenceError):
             inferred = infer(proto.SerializeToString())
             tensors.note(f"declared types contradict the operators and were left out: {failure}")
-            return inferred
+            return inferred, declared
     tensors.note(f"shape inference failed, only declared types are known: {failure}")
-    return data
+    return data, {}
+
+
+def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
+    """The declared element types of a graph's outputs."""
+    return {
+        text(info.name): DTYPES[info.type.tensor_type.elem_type]
+        for info in proto.graph.output
+        if info.type.tensor_type.elem_type in DTYPES
+    }
 
 
 def _check_external(graph: Graph, tensors: TensorStore) -> None:

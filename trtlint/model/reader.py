@@ -39,17 +39,19 @@ _MOST_BYTES = 1 << 30
 _DEEPEST = 96
 """protobuf itself gives up at 100 nested messages."""
 
-_MODEL, _GRAPH, _NODE, _ATTRIBUTE, _TENSOR, _SPARSE, _FUNCTION = range(7)
-_NAMES = ("model", "graph", "node", "attribute", "tensor", "sparse tensor", "function")
+MODEL, GRAPH, NODE, ATTRIBUTE, TENSOR, SPARSE, FUNCTION, TRAINING = range(8)
+"""Kinds of messages."""
+_NAMES = ("model", "graph", "node", "attribute", "tensor", "sparse tensor", "function", "training info")
 
-_PARTS: tuple[Mapping[int, int], ...] = (
-    {7: _GRAPH, 25: _FUNCTION},
-    {1: _NODE, 5: _TENSOR, 15: _SPARSE},
-    {5: _ATTRIBUTE},
-    {5: _TENSOR, 6: _GRAPH, 10: _TENSOR, 11: _GRAPH, 22: _SPARSE, 23: _SPARSE},
+PARTS: tuple[Mapping[int, int], ...] = (
+    {7: GRAPH, 20: TRAINING, 25: FUNCTION},
+    {1: NODE, 5: TENSOR, 15: SPARSE},
+    {5: ATTRIBUTE},
+    {5: TENSOR, 6: GRAPH, 10: TENSOR, 11: GRAPH, 22: SPARSE, 23: SPARSE},
     {},
-    {1: _TENSOR, 2: _TENSOR},
-    {7: _NODE, 11: _ATTRIBUTE},
+    {1: TENSOR, 2: TENSOR},
+    {7: NODE, 11: ATTRIBUTE},
+    {1: GRAPH, 2: GRAPH},
 )
 """By kind of message: the fields that may hold large tensors, and what they are."""
 _BULKY: tuple[frozenset[int], ...] = (
@@ -60,10 +62,11 @@ _BULKY: tuple[frozenset[int], ...] = (
     frozenset({12}),  # doc_string
     frozenset(),
     frozenset({8}),  # doc_string
+    frozenset(),
 )
 """By kind of message: the fields that are left out where they are long."""
 
-_TRAINING_INFO, _GRAPH_FIELD, _FUNCTIONS, _IR_VERSION, _OPSETS = 20, 7, 25, 1, 8
+_GRAPH_FIELD, _FUNCTIONS, _IR_VERSION, _OPSETS = 7, 25, 1, 8
 _HAS_OPSETS = 3
 """The IR version from which a model must say its operator sets."""
 
@@ -86,8 +89,13 @@ class RawModel:
     has_functions: bool = False
 
 
-def read(path: Path) -> RawModel:
+def read(path: Path, *, whole: bool = False) -> RawModel:
     """Read the structure of an ONNX file.
+
+    Args:
+        path: the file.
+        whole: whether nothing but large tensors is left out, so that the file can be written again;
+            else long texts, blobs and what is for training are left out as well.
 
     Raises:
         ModelError: the file cannot be read, or is no ONNX model.
@@ -104,7 +112,7 @@ def read(path: Path) -> RawModel:
             data = _map(file.fileno())
             head = bytes(data[:4096])
             try:
-                return _read(path, status, data, head)
+                return _read(path, status, data, head, whole)
             finally:
                 if isinstance(data, mmap.mmap):
                     data.close()
@@ -113,14 +121,14 @@ def read(path: Path) -> RawModel:
         raise ModelError(f"cannot be read: {reason}") from error
 
 
-def _read(path: Path, status: os.stat_result, data: Buffer, head: bytes) -> RawModel:
+def _read(path: Path, status: os.stat_result, data: Buffer, head: bytes, whole: bool) -> RawModel:
     foreign = sniff.foreign(head)
     if foreign:
         raise ModelError(foreign)
     notes: list[str] = []
-    compactor = _Compactor(data)
+    compactor = _Compactor(data, whole=whole)
     try:
-        compact = compactor.message(_MODEL, 0, len(data), 0)
+        compact = compactor.message(MODEL, 0, len(data), 0)
         compactor.require_model()
     except ModelError as error:
         text = sniff.text(head)
@@ -156,8 +164,9 @@ def decode(data: bytes) -> onnx.ModelProto:
 class _Compactor:
     """Copies a model from a file without the payload of large tensors."""
 
-    def __init__(self, data: Buffer) -> None:
+    def __init__(self, data: Buffer, *, whole: bool = False) -> None:
         self.data = data
+        self._whole = whole
         self.notes: list[str] = []
         self.seen: set[int] = set()
         self._ir_version = 0
@@ -176,7 +185,7 @@ class _Compactor:
         """The message in ``data[start:end]`` without large payloads."""
         if depth > _DEEPEST:
             raise ModelError(f"graphs nested too deep, {depth} messages in one another", offset=start)
-        parts, bulky = _PARTS[kind], _BULKY[kind]
+        parts, bulky = PARTS[kind], _BULKY[kind]
         pieces: list[bytes] = []
         copied = start
         count = 0
@@ -184,13 +193,15 @@ class _Compactor:
             count += 1
             if count > self._left:
                 raise _too_many(at)
-            if kind == _MODEL:
+            if kind == MODEL:
                 self._top(number, wire, begin, stop)
             size = stop - begin
             if size <= KEPT or wire != LENGTH:
                 continue
             part = parts.get(number)
-            if part == _TENSOR:
+            if part == TRAINING and not self._whole:
+                new = None
+            elif part == TENSOR:
                 new = self._tensor(begin, stop)
                 if new is None:
                     continue
@@ -198,7 +209,7 @@ class _Compactor:
                 if size <= _UNWALKED:
                     continue
                 new = self.message(part, begin, stop, depth + 1)
-            elif (number in bulky and size > _DROPPED) or (kind == _MODEL and number == _TRAINING_INFO):
+            elif number in bulky and size > _DROPPED and not self._whole:
                 new = None
             else:
                 continue
@@ -232,7 +243,7 @@ class _Compactor:
             elif number == DATA_LOCATION_FIELD and wire == VARINT:
                 external = self.data[begin] == onnx.TensorProto.EXTERNAL
                 continue
-            elif not (number in _BULKY[_TENSOR] and stop - begin > _DROPPED):
+            elif self._whole or not (number in _BULKY[TENSOR] and stop - begin > _DROPPED):
                 continue
             pieces.append(bytes(self.data[copied:at]))
             copied = stop

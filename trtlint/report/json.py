@@ -79,6 +79,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "advice": list(finding.advice),
         "references": list(finding.references),
         "fingerprint": finding.fingerprint,
+        **({"fixes": [rewrite.name for rewrite in finding.fixes]} if finding.fixes else {}),
         **refusal,
         **suppression,
         **_measured(finding),

@@ -304,6 +304,8 @@ def _details(finding: Finding, target: str) -> Iterable[tuple[str, str]]:
         yield "seen in", f"{len(seen) - _WITNESSES} more places"
     for advice in finding.advice:
         yield "help", advice
+    if finding.fixes:
+        yield "help", f"trtlint fix --select {finding.rule}"
     yield "confidence", f"{finding.confidence}, {finding.evidence_level}"
     for reference in finding.references:
         yield "see", reference

@@ -1,0 +1,50 @@
+"""Models fixed in a test, and computed before and after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from trtlint.cli import run
+
+Feeds = dict[str, np.ndarray[Any, Any]]
+
+
+def fixed(
+    folder: Path, source: str | onnx.ModelProto, *options: str
+) -> tuple[onnx.ModelProto, onnx.ModelProto | None]:
+    """A model, and what ``trtlint fix`` wrote of it; None where it wrote nothing."""
+    model = onnx.parser.parse_model(source) if isinstance(source, str) else source
+    path, out = folder / "model.onnx", folder / "model.fixed.onnx"
+    onnx.save(model, path)
+    run(["fix", str(path), "--isolated", *(options or ("--rtx", "1.7", "--gpu", "L4"))])
+    return model, onnx.load(out) if out.exists() else None
+
+
+def computed(model: onnx.ModelProto, feeds: Feeds) -> list[np.ndarray[Any, Any]]:
+    """What a model computes, by ONNX's own reference."""
+    return [np.asarray(each) for each in ReferenceEvaluator(model).run(None, feeds)]
+
+
+def assert_same(
+    before: onnx.ModelProto, after: onnx.ModelProto | None, feeds: Feeds, rtol: float = 1e-5
+) -> None:
+    """Require that two models compute the same."""
+    assert after is not None
+    onnx.checker.check_model(after, full_check=True)
+    for one, other in zip(computed(before, feeds), computed(after, feeds), strict=True):
+        assert one.dtype == other.dtype
+        assert one.shape == other.shape
+        np.testing.assert_allclose(
+            other, one, rtol=rtol, atol=rtol * max(1.0, float(np.abs(one).max(initial=0)))
+        )
+
+
+def ops(model: onnx.ModelProto | None) -> list[str]:
+    """The operator types of a model in their order."""
+    assert model is not None
+    return [node.op_type for node in model.graph.node]

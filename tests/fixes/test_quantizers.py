@@ -1,0 +1,76 @@
+"""Quantizers that TensorRT does not take, rewritten with the same results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.fixes.fixing import assert_same, fixed, ops
+
+RNG = np.random.default_rng(3)
+X = {"x": (RNG.normal(size=(2, 4)) * 3).astype(np.float32)}
+
+
+def graph(body: str, stored: str, opset: int = 19, inputs: str = "float[2,4] x") -> str:
+    head = f'< ir_version: 9, opset_import: ["" : {opset}] >'
+    return f"{head} g ({inputs}) => (float[2,4] y) < {stored} > {{ {body} }}"
+
+
+def test_a_bias_in_int32_is_stored_as_float(tmp_path: Path) -> None:
+    text = graph(
+        "b = DequantizeLinear <axis = 0> (q, s, z)  y = Add (x, b)",
+        "int32[4] q = {100, -5, 7, 2000000}, float[4] s = {0.1, 0.2, 0.3, 0.0001}, int32[4] z = {0, 0, 0, 0}",
+    )
+    before, after = fixed(tmp_path, text)
+    assert ops(after) == ["Add"]
+    assert_same(before, after, X, rtol=0)
+
+
+def test_int32_at_run_time_is_multiplied(tmp_path: Path) -> None:
+    text = graph(
+        "i = Cast <to = 6> (x)  b = DequantizeLinear (i, s)  y = Add (x, b)",
+        "float s = {0.25}",
+    )
+    before, after = fixed(tmp_path, text)
+    assert "DequantizeLinear" not in ops(after)
+    assert_same(before, after, X, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "zero", "left"),
+    [("uint8", 128, True), ("uint8", 3, False), ("int8", -7, False)],
+)
+def test_pairs(kind: str, zero: int, left: bool, tmp_path: Path) -> None:
+    """UINT8 around 128 becomes INT8; what has another zero point becomes arithmetic."""
+    text = graph(
+        "q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  y = Relu (d)",
+        f"float s = {{0.02}}, {kind} z = {{{zero}}}",
+    )
+    before, after = fixed(tmp_path, text)
+    assert ("QuantizeLinear" in ops(after)) is left
+    assert_same(before, after, X, rtol=1e-6)
+
+
+def test_a_stored_tensor_of_uint8(tmp_path: Path) -> None:
+    text = graph(
+        "w = DequantizeLinear <axis = 1> (q, s, z)  y = Mul (x, w)",
+        "uint8[2,4] q = {0, 1, 2, 255, 128, 9, 7, 3}, "
+        "float[4] s = {0.1, 0.2, 0.3, 0.4}, uint8[4] z = {1, 2, 3, 4}",
+    )
+    before, after = fixed(tmp_path, text)
+    assert ops(after) == ["Mul"]
+    assert_same(before, after, X, rtol=1e-6)
+
+
+def test_a_quantized_tensor_that_something_else_reads_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = graph(
+        "q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  c = Cast <to = 1> (q)  y = Add (d, c)",
+        "float s = {0.02}, uint8 z = {3}",
+    )
+    _, after = fixed(tmp_path, text)
+    assert after is None
+    assert "also read by Cast" in capsys.readouterr().out

@@ -1,0 +1,47 @@
+"""Scattering with a reduction, written out with the same results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.fixes.fixing import assert_same, fixed, ops
+
+RNG = np.random.default_rng(5)
+HEAD = '< ir_version: 9, opset_import: ["" : 18] >'
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+@pytest.mark.parametrize("shape", ["3,4", "N,4"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_elements(reduction: str, shape: str, axis: int, tmp_path: Path) -> None:
+    text = (
+        f"{HEAD} g (float[{shape}] x, int64[{shape}] i, float[{shape}] u) => (float[{shape}] y)"
+        f'{{ y = ScatterElements <axis = {axis}, reduction = "{reduction}"> (x, i, u) }}'
+    )
+    before, after = fixed(tmp_path, text)
+    assert "ScatterElements" not in ops(after)
+    feeds = {
+        "x": RNG.normal(size=(3, 4)).astype(np.float32),
+        "i": RNG.integers(-3, 3, size=(3, 4)).astype(np.int64),
+        "u": RNG.normal(size=(3, 4)).astype(np.float32),
+    }
+    assert_same(before, after, feeds)
+
+
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min"])
+def test_nd(reduction: str, tmp_path: Path) -> None:
+    text = (
+        f"{HEAD} g (float[3,4,2] x, int64[5,2] i, float[5,2] u) => (float[3,4,2] y)"
+        f'{{ y = ScatterND <reduction = "{reduction}"> (x, i, u) }}'
+    )
+    before, after = fixed(tmp_path, text)
+    assert "ScatterND" not in ops(after)
+    feeds = {
+        "x": RNG.normal(size=(3, 4, 2)).astype(np.float32),
+        "i": np.array([[0, 1], [2, 3], [0, 1], [1, 0], [0, 1]], np.int64),
+        "u": RNG.normal(size=(5, 2)).astype(np.float32),
+    }
+    assert_same(before, after, feeds)

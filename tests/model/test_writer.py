@@ -1,0 +1,100 @@
+"""Models written again: nothing but what was changed is different."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from trtlint.model.errors import ModelError
+from trtlint.model.reader import decode, read
+from trtlint.model.writer import write
+
+LARGE = np.arange(4096, dtype=np.float32).reshape(64, 64)
+
+
+def model() -> onnx.ModelProto:
+    """A model with large tensors wherever one can lie, and what a reader would rather leave out."""
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [64, 64]) for name in "xy")
+    body = helper.make_graph(
+        [helper.make_node("Add", ["x", "inner"], ["sum"])],
+        "body",
+        [],
+        [helper.make_tensor_value_info("sum", TensorProto.FLOAT, [64, 64])],
+        [numpy_helper.from_array(LARGE + 1, "inner")],
+    )
+    constant = helper.make_node("Constant", [], ["c"], value=numpy_helper.from_array(LARGE + 2, "c"))
+    choice = helper.make_node("If", ["flag"], ["s"], then_branch=body, else_branch=body)
+    call = helper.make_node("Twice", ["s"], ["t"], domain="own")
+    graph = helper.make_graph(
+        [
+            constant,
+            choice,
+            call,
+            helper.make_node("MatMul", ["t", "w"], ["m"]),
+            helper.make_node("Add", ["m", "c"], ["y"]),
+        ],
+        "main",
+        [x, helper.make_tensor_value_info("flag", TensorProto.BOOL, [])],
+        [y],
+        [numpy_helper.from_array(LARGE, "w")],
+        doc_string="d" * 100_000,
+    )
+    twice = helper.make_function(
+        "own",
+        "Twice",
+        ["a"],
+        ["b"],
+        [
+            helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(LARGE + 3, "k")),
+            helper.make_node("Add", ["a", "k"], ["b"]),
+        ],
+        [helper.make_opsetid("", 17)],
+    )
+    proto = helper.make_model(
+        graph, functions=[twice], opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("own", 1)]
+    )
+    proto.graph.node[1].doc_string = "n" * 70_000
+    training = proto.training_info.add()
+    training.algorithm.name = "algorithm"
+    training.algorithm.initializer.append(numpy_helper.from_array(LARGE + 4, "rate"))
+    return proto
+
+
+def saved(folder: Path) -> Path:
+    path = folder / "model.onnx"
+    # A field that no version of the format knows.
+    path.write_bytes(model().SerializeToString() + b"\xfa\x3e\x03abc")
+    return path
+
+
+def test_what_is_not_changed_is_as_it_was(tmp_path: Path) -> None:
+    path, out = saved(tmp_path), tmp_path / "out.onnx"
+    raw = read(path, whole=True)
+    assert len(raw.data) < path.stat().st_size - 4 * LARGE.nbytes
+    write(decode(raw.data), path, out)
+    before, after = (onnx.ModelProto.FromString(file.read_bytes()) for file in (path, out))
+    assert after.SerializeToString(deterministic=True) == before.SerializeToString(deterministic=True)
+    assert b"\xfa\x3e\x03abc" in out.read_bytes()
+
+
+def test_a_tensor_may_get_another_name(tmp_path: Path) -> None:
+    path, out = saved(tmp_path), tmp_path / "out.onnx"
+    proto = decode(read(path, whole=True).data)
+    proto.graph.initializer[0].name = "weight"
+    write(proto, path, out)
+    tensor = onnx.load(out).graph.initializer[0]
+    assert tensor.name == "weight"
+    np.testing.assert_array_equal(numpy_helper.to_array(tensor), LARGE)
+
+
+def test_a_source_that_changed_is_noticed_and_nothing_is_left(tmp_path: Path) -> None:
+    path, out = saved(tmp_path), tmp_path / "out.onnx"
+    proto = decode(read(path, whole=True).data)
+    path.write_bytes(path.read_bytes()[:20_000])
+    with pytest.raises(ModelError):
+        write(proto, path, out)
+    assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]

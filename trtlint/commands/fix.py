@@ -1,0 +1,105 @@
+"""``trtlint fix``: rewrite models so that findings are gone, and write them beside their sources."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from trtlint.commands.inputs import plans as planned
+from trtlint.commands.lint import fails
+from trtlint.commands.plan import Plan, Planner
+from trtlint.engine.evaluate import Evaluation
+from trtlint.engine.finding import ModelReport
+from trtlint.facts.facts import Facts
+from trtlint.files.problem import Problem
+from trtlint.fixes.fixing import Fixed, Judge, fix_file, write_fixed
+from trtlint.model.errors import ModelError
+from trtlint.model.load import Model
+from trtlint.policy.options import LintOptions
+from trtlint.policy.review import Review
+from trtlint.report.fixes import FixReport
+from trtlint.runs.exits import Exit
+
+
+@dataclass(frozen=True, slots=True)
+class FixOptions:
+    """What ``trtlint fix`` was asked for."""
+
+    lint: LintOptions
+    output: str | None = None
+    diff: bool = False
+    dry_run: bool = False
+    unsafe: bool = False
+    as_json: bool = False
+
+
+def run_fix(options: FixOptions) -> int:
+    """Fix what was asked for, say what was done, return the exit code."""
+    plans = planned(Planner(options.lint), options.lint)
+    if any(plan.gathered is not None and plan.gathered.alone for plan in plans):
+        raise click.UsageError("there is a build and no model to fix")
+    if options.output is not None and len(plans) > 1:
+        raise click.UsageError(f"-o names one file, and {len(plans)} models are given")
+    outs = [_out(plan.file, options.output) for plan in plans]
+    report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff)
+    found, failure = False, Exit.CLEAN
+    for plan, out in zip(plans, outs, strict=True):
+        try:
+            fixed = fix_file(plan.file, _judge(plan), unsafe=options.unsafe)
+            written = _write(fixed, out, options)
+        except (ModelError, OSError) as error:
+            report.problem(Problem.of(plan.file, error))
+            failure = Exit.UNREADABLE
+            continue
+        if fixed.fault:
+            report.problem(Problem(str(plan.file), f"not written: {fixed.fault}"))
+            failure = Exit.UNREADABLE
+        report.add(fixed, written)
+        found = found or fails(fixed.outcome.after.reports, plan.fail_on)
+    report.close()
+    if failure:
+        return failure
+    return Exit.FINDINGS if found and not options.lint.exit_zero else Exit.CLEAN
+
+
+def _out(model: Path, given: str | None) -> Path:
+    """Where the fixed model goes.
+
+    Raises:
+        click.UsageError: it cannot go there.
+    """
+    out = model.with_name(f"{model.stem}.fixed{model.suffix}") if given is None else Path(given)
+    if out.exists() and model.exists() and out.samefile(model):
+        raise click.UsageError(f"{out} is the model itself; a model is never fixed in place")
+    if not out.parent.is_dir():
+        raise click.UsageError(f"there is no folder {out.parent} for the fixed model")
+    return out
+
+
+def _judge(plan: Plan) -> Judge:
+    """Lints as ``trtlint lint`` does, without what a build of the unfixed model left behind."""
+    review = Review()
+
+    def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
+        facts = Facts(model, command=plan.command)
+        evaluation = Evaluation(facts)
+        reports = [evaluation.report(plan.rules, target) for target in plan.targets]
+        return facts, review.apply(plan.file, reports, plan.policy)
+
+    return judge
+
+
+def _write(fixed: Fixed, out: Path, options: FixOptions) -> Path | None:
+    """Write the fixed model where there is something to write; returns the file."""
+    if options.dry_run or not fixed.changed or fixed.fault:
+        return None
+    outside = fixed.outcome.after.model.tensors.locations
+    if outside and out.parent.resolve() != fixed.path.parent.resolve():
+        raise click.UsageError(
+            f"the weights are in {outside[0]!r} beside the model; write the fixed one to {fixed.path.parent}"
+        )
+    write_fixed(fixed, out)
+    return out

@@ -1,0 +1,212 @@
+"""Patches applied to the structure of a model."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import onnx
+
+from trtlint.fixes.patch import Patch
+from trtlint.model.graph import Graph, Node
+from trtlint.model.protos import bodies, text
+
+_HAS_FREE_INITIALIZERS = 4
+"""The IR version from which an initializer need not be listed among the inputs."""
+
+
+_Items = Any
+"""A repeated field of a protobuf message, of which the stubs know too little."""
+
+
+class EditError(Exception):
+    """A patch that does not fit the model; the text says why."""
+
+
+def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onnx.ModelProto:
+    """A copy of a model with patches applied that touch no node in common.
+
+    What only removed nodes read goes with them; what was unused before stays.  Declared types of
+    values that are gone, or that have another type now, go as well.
+
+    Args:
+        proto: the structure of the model, functions inlined.
+        graph: the graph that was made of it.
+        patches: the edits.
+
+    Raises:
+        EditError: a patch does not fit the model.
+    """
+    edited = onnx.ModelProto()
+    edited.CopyFrom(proto)
+    by_scope: dict[str, list[Patch]] = defaultdict(list)
+    for patch in patches:
+        scopes = {node.scope for node in patch.touched}
+        if len(scopes) != 1:
+            raise EditError("it spans the body of an If or a loop and what is around it")
+        by_scope[scopes.pop()].append(patch)
+    used = Counter(_reads(edited.graph))
+    containers = [edited.graph]
+    for scope, chosen in by_scope.items():
+        container = edited.graph if not scope else _container(edited.graph, graph, chosen[0].touched[0])
+        if scope:
+            containers.append(container)
+        _apply(container, chosen, edited.ir_version)
+    _drop_unused(containers, used)
+    for container in containers:
+        _sort(container)
+    _raise_opset(edited, max((patch.opset for patch in patches), default=0))
+    return edited
+
+
+def _container(main: onnx.GraphProto, graph: Graph, node: Node) -> onnx.GraphProto:
+    """The graph or body in which a node lies."""
+    owner = graph.owner(node)
+    if owner is None:
+        return main
+    proto = _find(_container(main, graph, owner), owner)
+    for attribute in proto.attribute:
+        if f"{owner.path}/{text(attribute.name)}" == node.scope and attribute.HasField("g"):
+            return attribute.g
+    raise EditError("it lies in a body that has no name of its own")
+
+
+def _find(container: onnx.GraphProto, node: Node) -> onnx.NodeProto:
+    """The ONNX node of a node, told by what it computes."""
+    wanted = _key(node.proto)
+    for proto in container.node:
+        if _key(proto) == wanted:
+            return proto
+    raise EditError(f"{node.path} is not where it was")
+
+
+def _key(proto: onnx.NodeProto) -> str:
+    return next((text(name) for name in proto.output if name), "")
+
+
+def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int) -> None:
+    removed = {_key(node.proto) for patch in patches for node in patch.remove}
+    rewired: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for patch in patches:
+        for node, port, name in patch.rewire:
+            rewired[_key(node.proto)].append((port, name))
+    if "" in removed or "" in rewired:
+        raise EditError("an operator without outputs cannot be told from others")
+    if sum(len(patch.remove) for patch in patches) != len(removed):
+        raise EditError("two rewrites remove the same operator")
+    first = {_key(patch.touched[0].proto): patch for patch in patches}
+    order: dict[str, int] = {}
+    for proto in container.node:
+        key = _key(proto)
+        for new in first[key].insert if key in first else ():
+            order[_key(new)] = len(order)
+        for port, name in rewired.get(key, ()):
+            while len(proto.input) <= port:
+                proto.input.append("")
+            proto.input[port] = name
+        order.setdefault(key, len(order))
+    _delete(container.node, lambda node: _key(node) in removed)
+    for patch in patches:
+        container.node.extend(patch.insert)
+    container.node.sort(key=lambda node: order[_key(node)])
+    for patch in patches:
+        container.initializer.extend(patch.initializers)
+        if ir_version < _HAS_FREE_INITIALIZERS:
+            for tensor in patch.initializers:
+                container.input.append(
+                    onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+                )
+    _forget(container, {name for patch in patches for name in patch.retyped})
+
+
+def _delete(items: _Items, unwanted: Callable[[Any], bool]) -> None:
+    """Delete items in place, so that what refers to the others stays good."""
+    for index in range(len(items) - 1, -1, -1):
+        if unwanted(items[index]):
+            del items[index]
+
+
+def _forget(container: onnx.GraphProto, retyped: set[str]) -> None:
+    """Drop the declared types of values that are gone or have another type."""
+    there = {text(name) for node in container.node for name in node.output} - retyped
+    there |= {text(info.name) for info in container.input} | {text(t.name) for t in container.initializer}
+    _delete(container.value_info, lambda info: text(info.name) not in there)
+
+
+def _reads(graph: onnx.GraphProto) -> Iterator[str]:
+    """The names that a graph, and the bodies in it, read."""
+    for info in graph.output:
+        yield text(info.name)
+    for node in graph.node:
+        yield from (text(name) for name in node.input if name)
+        for attribute in node.attribute:
+            for body in bodies(attribute):
+                yield from _reads(body)
+
+
+def _drop_unused(graphs: Sequence[onnx.GraphProto], before: Counter[str]) -> None:
+    """Drop nodes and tensors of the edited graphs, the main one first, that were used and no longer are."""
+    uses = Counter(_reads(graphs[0]))
+    producers = {text(name): node for graph in graphs for node in graph.node for name in node.output}
+    pending = [name for name in before if not uses[name]]
+    dead: set[str] = set()
+    while pending:
+        node = producers.get(pending.pop())
+        if node is None or _key(node) in dead or any(uses[text(name)] for name in node.output):
+            continue
+        dead.add(_key(node))
+        for name in _needs(node):
+            uses[name] -= 1
+            if not uses[name] and name in before:
+                pending.append(name)
+    unused = {name for name in before if not uses[name]}
+    for graph in graphs:
+        _delete(graph.node, lambda node: _key(node) in dead)
+        gone = {text(tensor.name) for tensor in graph.initializer} & unused
+        for items in (graph.initializer, graph.input):  # IR 3 lists stored tensors among the inputs, too
+            _delete(items, lambda item: text(item.name) in gone)  # noqa: B023 - called at once
+        _forget(graph, set())
+
+
+def _sort(container: onnx.GraphProto) -> None:
+    """Put the nodes of a graph into topological order, the present one where it is one."""
+    producer = {text(name): i for i, node in enumerate(container.node) for name in node.output if name}
+    waiting: list[int] = []
+    readers: dict[int, list[int]] = defaultdict(list)
+    for index, node in enumerate(container.node):
+        needs = {producer[name] for name in _needs(node) if name in producer} - {index}
+        waiting.append(len(needs))
+        for need in needs:
+            readers[need].append(index)
+    ready = [index for index, count in enumerate(waiting) if count == 0]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        index = heapq.heappop(ready)
+        order.append(index)
+        for reader in readers[index]:
+            waiting[reader] -= 1
+            if waiting[reader] == 0:
+                heapq.heappush(ready, reader)
+    if len(order) != len(container.node):
+        raise EditError("the rewritten graph has a cycle")
+    if order != sorted(order):
+        position = {_key(container.node[index]): place for place, index in enumerate(order)}
+        container.node.sort(key=lambda node: position[_key(node)])
+
+
+def _needs(node: onnx.NodeProto) -> Iterator[str]:
+    """The names that a node and its bodies read."""
+    yield from (text(name) for name in node.input if name)
+    for attribute in node.attribute:
+        for body in bodies(attribute):
+            yield from _reads(body)
+
+
+def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
+    """See to an opset that the inserted nodes have."""
+    for opset in proto.opset_import:
+        if opset.domain in ("", "ai.onnx") and opset.version < least:
+            raise EditError(f"it needs opset {least}, and the model has opset {opset.version}")

@@ -1,0 +1,195 @@
+"""What a rewrite proposes: nodes to remove and to insert, or the reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.load import Model
+from trtlint.model.protos import DTYPES
+
+MOST_ELEMENTS = 1 << 24
+"""Elements of a constant that a patch may add."""
+
+_COMPARED = 64
+"""Elements of a constant up to which one is written once, however often it is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a rewrite leaves a place alone: a clause, such as ``the scores are an output of the model``."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """An edit of one graph, the main one or a body.
+
+    Values keep their names where they keep their meaning: what an inserted node computes under the
+    name of a removed one's output takes its place everywhere.  A value that changes its type or shape
+    gets a new name, and its readers are rewired.
+
+    Attributes:
+        title: what it does, a clause without a subject: ``writes Attention out as MatMul and Softmax``.
+        remove: the nodes that go.
+        insert: the nodes that come, in data-flow order.
+        initializers: small tensors that come with them.
+        rewire: input ports of other nodes, each with the name of the value that it reads then.
+        retyped: values whose declared type no longer holds.
+        opset: the opset of the default domain that the inserted nodes need at least, 0 for any.
+        exact: whether the results are the same up to rounding for every input.
+    """
+
+    title: str
+    remove: tuple[Node, ...]
+    insert: tuple[onnx.NodeProto, ...]
+    initializers: tuple[onnx.TensorProto, ...] = ()
+    rewire: tuple[tuple[Node, int, str], ...] = ()
+    retyped: tuple[str, ...] = ()
+    opset: int = 0
+    exact: bool = True
+
+    @property
+    def touched(self) -> tuple[Node, ...]:
+        """The nodes that it removes or rewires."""
+        return tuple(dict.fromkeys((*self.remove, *(node for node, _, _ in self.rewire))))
+
+
+@dataclass(slots=True)
+class Draft:
+    """Writes the nodes of a patch, naming them after the node whose place they take.
+
+    Attributes:
+        model: the model.
+        node: the node after which new ones are named, and whose metadata they carry.
+    """
+
+    model: Model
+    node: Node
+    _nodes: list[onnx.NodeProto] = field(default_factory=list)
+    _tensors: list[onnx.TensorProto] = field(default_factory=list)
+    _taken: set[str] = field(default_factory=set)
+    _constants: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
+
+    def op(
+        self,
+        op: str,
+        *inputs: str | Value | None,
+        out: str | Sequence[str] = "",
+        domain: str = "",
+        **attributes: Any,
+    ) -> str:
+        """Insert an operator; returns the name of its first output.
+
+        Args:
+            op: the operator type.
+            inputs: names or values; None leaves an optional one out.
+            out: the names of the outputs where they are given, else one new name.
+            domain: the operator's domain.
+            attributes: as :func:`onnx.helper.make_node` takes them.
+        """
+        outputs = [out] if isinstance(out, str) else list(out)
+        outputs[0] = outputs[0] or self.name(op.lower())
+        node = helper.make_node(
+            op,
+            [_name(value) for value in inputs],
+            outputs,
+            name=self.name(op),
+            domain=domain,
+            **attributes,
+        )
+        node.metadata_props.extend(self.node.proto.metadata_props)
+        self._nodes.append(node)
+        return outputs[0]
+
+    def constant(self, array: np.ndarray[Any, Any], what: str = "constant", *, out: str = "") -> str:
+        """Add an initializer, under the name ``out`` where it is given; returns its name."""
+        solid = np.asarray(array, order="C")
+        key = solid.dtype.str, solid.shape, solid.tobytes() if solid.size <= _COMPARED else b""
+        if not out and solid.size <= _COMPARED and key in self._constants:
+            return self._constants[key]
+        tensor = numpy_helper.from_array(solid, out or self.name(what))
+        self._tensors.append(tensor)
+        return self._constants.setdefault(key, str(tensor.name))
+
+    def ints(self, *values: int) -> str:
+        """Add a vector of INT64."""
+        return self.constant(np.array(values, np.int64), "ints")
+
+    def like(self, number: float, value: Value | str | None, what: str = "constant") -> str:
+        """Add a scalar of the element type of a value, or of a named type such as ``f16``."""
+        dtype = value if isinstance(value, str) else None if value is None else value.dtype
+        return self.constant(np.array(number, numpy_type(dtype)), what)
+
+    def patch(
+        self,
+        title: str,
+        remove: Iterable[Node],
+        *,
+        rewire: Iterable[tuple[Node, int, str]] = (),
+        retyped: Iterable[str] = (),
+        opset: int = 0,
+        exact: bool = True,
+    ) -> Patch:
+        """The patch with all that was written so far."""
+        return Patch(
+            title,
+            tuple(dict.fromkeys(remove)),
+            tuple(self._nodes),
+            tuple(self._tensors),
+            tuple(rewire),
+            tuple(retyped),
+            opset,
+            exact,
+        )
+
+    def name(self, what: str) -> str:
+        """A name that nothing in the model has."""
+        base = name = f"{self.node.path}/{what}"
+        count = 1
+        while name in self._taken or name in self.model.graph.values:
+            count += 1
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return name
+
+
+def _name(value: str | Value | None) -> str:
+    return "" if value is None else value if isinstance(value, str) else value.name
+
+
+def numpy_type(dtype: str | None) -> np.dtype[Any]:
+    """The numpy type of a short type name such as ``f16``.
+
+    Raises:
+        KeyError: no such type.
+    """
+    numbers = {short: number for number, short in DTYPES.items()}
+    return np.dtype(helper.tensor_dtype_to_np_dtype(numbers[dtype or ""]))
+
+
+def onnx_type(dtype: str) -> int:
+    """The number of an ONNX element type, by its short name."""
+    return next(number for number, short in DTYPES.items() if short == dtype)
+
+
+def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:
+    """The first value that something outside of a block reads, or that is an output; None if none is."""
+    inside = set(block)
+    for value in values:
+        if value.is_output or any(node not in inside for node, _ in value.uses):
+            return value
+    return None
+
+
+def only_use(graph: Graph, value: Value) -> Node | None:
+    """The one operator that reads a value which is no output; None where there is not just one."""
+    users = {node for node, _ in value.uses}
+    return next(iter(users)) if len(users) == 1 and not value.is_output else None

@@ -1,0 +1,295 @@
+"""``Attention`` written out as MatMul, Softmax and MatMul.
+
+The operator's definition with all its variants: https://onnx.ai/onnx/operators/onnx__Attention.html.
+A row of which every key is masked gives zeros there, so it does here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type, onnx_type
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.protos import DTYPES, FLOAT_DTYPES, Dimension
+
+_TITLE = "writes Attention out as MatMul, Softmax and MatMul"
+_Q, _K, _V, _MASK, _PAST_KEY, _PAST_VALUE, _LENGTHS = range(7)
+_Y, _PRESENT_KEY, _PRESENT_VALUE, _SCORES = range(4)
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write out the operator at which a fact was found."""
+    node = fact.node
+    if node is None or node.op != "Attention" or node.domain:
+        return Refusal("there is no Attention operator of ONNX here")
+    heads = _heads(node)
+    if isinstance(heads, Refusal):
+        return heads
+    return _Block(model, node, heads).patch()
+
+
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """Numbers of heads, whether they are an axis of their own, and the size of one."""
+
+    query: int
+    key: int
+    split: bool
+    size: int
+    value_size: Dimension
+
+
+def _heads(node: Node) -> _Heads | Refusal:
+    query, key, value = (node.input(port) for port in (_Q, _K, _V))
+    if query is None or key is None or value is None or query.shape is None or key.shape is None:
+        return Refusal("the shapes of Q and K are not known")
+    if query.dtype not in FLOAT_DTYPES or {key.dtype, value.dtype} != {query.dtype}:
+        return Refusal("the types of Q, K and V are not known, or not the same")
+    rank = len(query.shape)
+    if rank not in (3, 4) or key.rank != rank or value.rank not in (rank, None):
+        return Refusal("Q, K and V are not of rank 3 or 4")
+    value_last = None if value.shape is None else value.shape[-1]
+    last = query.shape[-1]
+    if not isinstance(last, int):
+        return Refusal("the size of a head is not known")
+    if rank == 4:
+        counts = query.shape[1], key.shape[1]
+        size = last
+    else:
+        counts = int(node.number("q_num_heads", 0)), int(node.number("kv_num_heads", 0))
+        size = last // counts[0] if counts[0] else 0
+        value_last = value_last // counts[1] if isinstance(value_last, int) and counts[1] else None
+    query_heads, key_heads = counts
+    if not isinstance(query_heads, int) or not isinstance(key_heads, int) or min(query_heads, key_heads) < 1:
+        return Refusal("the number of heads is not known")
+    if size < 1 or query_heads % key_heads:
+        return Refusal("the heads of Q are no multiple of those of K and V")
+    return _Heads(query_heads, key_heads, rank == 4, size, value_last)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mask:
+    """What is allowed (BOOL) and what is added to the scores, each None where there is nothing."""
+
+    allowed: str | None
+    bias: str | None
+
+
+class _Block:
+    """The written-out form of one operator."""
+
+    def __init__(self, model: Model, node: Node, heads: _Heads) -> None:
+        self.node = node
+        self.heads = heads
+        self.constants = model.constants
+        self.draft = Draft(model, node)
+        query = node.inputs[_Q]
+        assert query is not None
+        assert query.dtype is not None
+        self.query = query
+        self.dtype = query.dtype
+        self.lowest = float(np.finfo(numpy_type(self.dtype)).min) if self.dtype != "bf16" else -3.3895314e38
+
+    def patch(self) -> Patch | Refusal:
+        node, draft, heads = self.node, self.draft, self.heads
+        names = [value.name for value in node.outputs] + [""] * 4
+        past, past_value = node.input(_PAST_KEY), node.input(_PAST_VALUE)
+        if (past is None) != (past_value is None):
+            return Refusal("there is a past of K without one of V, or the other way round")
+        if any(past is not None and past.dtype not in (self.dtype, None) for past in (past, past_value)):
+            return Refusal("the past is of another type than K and V")
+        query = self._split(node.inputs[_Q], heads.query, "")
+        key = self._split(node.inputs[_K], heads.key, "" if past else names[_PRESENT_KEY])
+        value = self._split(node.inputs[_V], heads.key, "" if past else names[_PRESENT_VALUE])
+        if past is not None:
+            key = draft.op("Concat", past, key, axis=2, out=names[_PRESENT_KEY])
+            value = draft.op("Concat", past_value, value, axis=2, out=names[_PRESENT_VALUE])
+        repeats = heads.query // heads.key
+        if repeats > 1 and heads.key > 1:  # one head broadcasts
+            if not isinstance(heads.value_size, int):
+                return Refusal("the size of a head of V is not known")
+            repeated = self._repeat(key, heads.size), self._repeat(value, heads.value_size)
+        else:
+            repeated = key, value
+        mask = self._mask(query, key)
+        if isinstance(mask, Refusal):
+            return mask
+        scores = self._scores(query, repeated[0], mask, names[_SCORES])
+        if isinstance(scores, Refusal):
+            return scores
+        product = draft.op("MatMul", scores, repeated[1], out=names[_Y] if heads.split else "")
+        if not heads.split:
+            merged = draft.op("Transpose", product, perm=[0, 2, 1, 3])
+            draft.op("Reshape", merged, draft.ints(0, 0, -1), out=names[_Y])
+        return draft.patch(_TITLE, [node])
+
+    def _split(self, tensor: Value | None, heads: int, out: str) -> str:
+        """A tensor with its heads as the second axis, under a given name if there is one."""
+        assert tensor is not None
+        if self.heads.split:
+            return self.draft.op("Identity", tensor, out=out) if out else tensor.name
+        apart = self.draft.op("Reshape", tensor, self.draft.ints(0, 0, heads, -1))
+        return self.draft.op("Transpose", apart, perm=[0, 2, 1, 3], out=out)
+
+    def _repeat(self, tensor: str, size: int) -> str:
+        """Each head of K or V once for each head of Q that it serves."""
+        draft, repeats = self.draft, self.heads.query // self.heads.key
+        apart = draft.op("Unsqueeze", tensor, draft.ints(2))
+        spread = draft.op("Expand", apart, draft.ints(1, 1, repeats, 1, 1))
+        return draft.op("Reshape", spread, draft.ints(0, self.heads.query, -1, size))
+
+    def _mask(self, query: str, key: str) -> _Mask | Refusal:
+        node, draft = self.node, self.draft
+        allowed: list[str] = []
+        bias: str | None = None
+        given = node.input(_MASK)
+        if given is not None:
+            if given.dtype is None or given.rank is None:
+                return Refusal("the type of the mask is not known")
+            if self._too_short(given):
+                return Refusal("the mask is shorter than the keys")
+            if given.dtype == "bool":
+                allowed.append(given.name)
+            else:
+                same = given.dtype == self.dtype
+                bias = given.name if same else draft.op("Cast", given, to=onnx_type(self.dtype))
+        left, right = (int(node.number(f"{side}_window_size", -1)) for side in ("left", "right"))
+        lengths = node.input(_LENGTHS)
+        if node.number("is_causal", 0) or left >= 0 or right >= 0:
+            distance = self._distance(query, key)
+            if isinstance(distance, Refusal):
+                return distance
+            if node.number("is_causal", 0):
+                allowed.append(draft.op("LessOrEqual", distance, draft.ints(0)))
+            if right >= 0:
+                allowed.append(draft.op("LessOrEqual", distance, draft.ints(right)))
+            if left >= 0:
+                allowed.append(draft.op("GreaterOrEqual", distance, draft.ints(-left)))
+        if lengths is not None:
+            positions = self._range(key)
+            column = draft.op("Reshape", lengths, draft.ints(-1, 1, 1, 1))
+            allowed.append(draft.op("Less", positions, column))
+        together = allowed[0] if allowed else None
+        for other in allowed[1:]:
+            assert together is not None
+            together = draft.op("And", together, other)
+        return _Mask(together, bias)
+
+    def _too_short(self, mask: Value) -> bool:
+        """Whether a mask surely has fewer columns than there are keys, which would have to be added."""
+        last = mask.shape[-1] if mask.shape else 1
+        total = self._keys()
+        return isinstance(last, int) and last != total and (last == 1 or isinstance(total, int))
+
+    def _keys(self) -> Dimension:
+        """How many keys there are, the past included."""
+        key, past = self.node.inputs[_K], self.node.input(_PAST_KEY)
+        assert key is not None
+        own = key.shape[-2] if key.shape else None
+        if past is None:
+            return own
+        before = past.shape[2] if past.shape else None
+        return own + before if isinstance(own, int) and isinstance(before, int) else None
+
+    def _distance(self, query: str, key: str) -> str | Refusal:
+        """By how much each key is ahead of each query, INT64, broadcastable to the scores."""
+        draft, node = self.draft, self.node
+        past, lengths = node.input(_PAST_KEY), node.input(_LENGTHS)
+        rows = self.query.shape[-2] if self.query.shape else None
+        columns = self._keys()
+        before = 0 if past is None else past.shape[2] if past.shape else None
+        if isinstance(rows, int) and isinstance(columns, int) and isinstance(before, int) and not lengths:
+            if rows * columns > MOST_ELEMENTS:
+                return Refusal("its mask would take too many elements")
+            distance = np.arange(columns)[None, :] - np.arange(rows)[:, None] - before
+            return draft.constant(distance, "distance")
+        ahead = draft.op("Unsqueeze", self._range(query), draft.ints(1))
+        if past is not None:
+            ahead = draft.op("Add", ahead, self._length(past.name))
+        elif lengths is not None:
+            valid = draft.op("Reshape", lengths, draft.ints(-1, 1, 1, 1))
+            ahead = draft.op("Add", ahead, draft.op("Sub", valid, self._length(query)))
+        return draft.op("Sub", self._range(key), ahead)
+
+    def _length(self, tensor: str) -> str:
+        """The number of positions along the third of four axes, INT64[1]."""
+        shape = self.draft.op("Shape", tensor)
+        return self.draft.op("Gather", shape, self.draft.ints(2))
+
+    def _range(self, tensor: str) -> str:
+        """The positions along the third of four axes, INT64."""
+        draft = self.draft
+        count = draft.op("Squeeze", self._length(tensor))
+        zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
+        return draft.op("Range", zero, count, one)
+
+    def _scores(self, query: str, key: str, mask: _Mask, out: str) -> str | Refusal:
+        """The probabilities; what the operator gives of the scores goes under the name ``out``."""
+        node, draft = self.node, self.draft
+        mode = int(node.number("qk_matmul_output_mode", 0)) if out else -1
+        scale = float(node.number("scale", self.heads.size**-0.5))
+        softcap = float(node.number("softcap", 0.0))
+        scaled = query if scale == 1.0 else draft.op("Mul", query, draft.like(scale, self.dtype, "scale"))
+        turned = draft.op("Transpose", key, perm=[0, 1, 3, 2])
+        scores = draft.op("MatMul", scaled, turned, out=out if mode == 0 else "")
+        if softcap > 0:
+            cap = draft.like(softcap, self.dtype, "softcap")
+            scores = draft.op("Mul", draft.op("Tanh", draft.op("Div", scores, cap)), cap)
+        if mode == 1:
+            scores = draft.op("Identity", scores, out=out)
+        masked, guard = self._masked(scores, mask, out if mode == 2 else "")
+        wanted = int(node.number("softmax_precision", 0))
+        if wanted and DTYPES.get(wanted) not in FLOAT_DTYPES:
+            return Refusal("the softmax is of a type that is no float")
+        cast = wanted != 0 and DTYPES[wanted] != self.dtype
+        if cast:
+            masked = draft.op("Cast", masked, to=wanted)
+        weights = draft.op("Softmax", masked, axis=-1)
+        if cast:
+            weights = draft.op("Cast", weights, to=onnx_type(self.dtype))
+        if guard is not None:
+            choice, when = guard
+            zero = draft.like(0.0, self.dtype, "zero")
+            parts = (weights, zero) if when else (zero, weights)
+            weights = draft.op("Where", choice, *parts)
+        if mode == 3:
+            weights = draft.op("Identity", weights, out=out)
+        return weights
+
+    def _masked(self, scores: str, mask: _Mask, out: str) -> tuple[str, tuple[str, bool] | None]:
+        """The masked scores, and what tells masked places, with what it says of those to keep."""
+        draft = self.draft
+        if mask.bias is None and mask.allowed is None:
+            return (draft.op("Identity", scores, out=out) if out else scores), None
+        if mask.bias is None:
+            assert mask.allowed is not None
+            if out:
+                draft.op("Where", mask.allowed, scores, draft.like(-np.inf, self.dtype, "masked"), out=out)
+            # Finite, so that a row without keys has no NaN, and so low that nothing is left of it elsewhere.
+            fill = draft.like(self.lowest, self.dtype, "masked")
+            return draft.op("Where", mask.allowed, scores, fill), (mask.allowed, True)
+        bias = mask.bias
+        if mask.allowed is not None:
+            bias = draft.op("Where", mask.allowed, bias, draft.like(-np.inf, self.dtype, "masked"))
+        masked = draft.op("Add", scores, bias, out=out)
+        if mask.allowed is None and self._never_empty():
+            return masked, None
+        highest = self._highest(bias)
+        empty = draft.op("Less", highest, draft.like(self.lowest, self.dtype, "lowest"))
+        return masked, (empty, False)
+
+    def _highest(self, bias: str) -> str:
+        if (self.draft.model.opset or 0) < 18:
+            return self.draft.op("ReduceMax", bias, axes=[-1], keepdims=1)
+        return self.draft.op("ReduceMax", bias, self.draft.ints(-1), keepdims=1)
+
+    def _never_empty(self) -> bool:
+        """Whether the mask is stored and leaves every row a key."""
+        payload = self.constants.payload(self.node.input(_MASK))
+        if payload is None or payload.dtype.kind == "O":
+            return False
+        return bool(np.all(np.max(payload.astype(np.float64), axis=-1) > -np.inf))

@@ -1,0 +1,124 @@
+"""Quantizers of UINT8, or with a zero point, as arithmetic in floating point.
+
+TensorRT quantizes to INT8 without a zero point.  UINT8 around 128 is the same as INT8 around 0 and
+becomes that; what is left is rounded and clipped in floating point, with the same results and without
+INT8 kernels.  Definition: https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._quantizers import RANGES, Array, Quantizer, folded, quantizer
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+
+_MIDDLE = 128
+"""The zero point of UINT8 that is 0 in INT8."""
+_FOLDED = "stores the dequantized tensor as floating point"
+_SHIFTED = "shifts UINT8 around 128 to INT8 around 0"
+_WRITTEN = "writes quantization and dequantization out in floating point"
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Replace the pair that an operator is part of, or a dequantizer of a stored tensor."""
+    node = fact.node
+    if node is None or node.domain or node.op not in ("QuantizeLinear", "DequantizeLinear"):
+        return Refusal("there is no quantizer of ONNX here")
+    quantize = node if node.op == "QuantizeLinear" else _producer(node)
+    if quantize is None:
+        return _of_stored(node, model)
+    if quantize.op != "QuantizeLinear":
+        return Refusal(f"it reads what {quantize.op} computes, which no QuantizeLinear does")
+    return _of_pair(quantize, model)
+
+
+def _producer(node: Node) -> Node | None:
+    data = node.input(0)
+    return None if data is None else data.producer
+
+
+def _of_stored(node: Node, model: Model) -> Patch | Refusal:
+    read = quantizer(node, model)
+    if isinstance(read, Refusal):
+        return read
+    if read.data.dtype not in RANGES or node.output.is_output:
+        return Refusal("it is not a stored tensor of eight bits that the model only reads")
+    payload = model.constants.payload(read.data)
+    if payload is None:
+        return Refusal("its values are not stored in the model")
+    draft = Draft(model, node)
+    if read.data.dtype == "u8" and bool(np.all(read.zero == _MIDDLE)):
+        shifted = draft.constant((payload.astype(np.int16) - _MIDDLE).astype(np.int8), "shifted")
+        _rewritten(draft, read, shifted, node.output)
+        return draft.patch(_SHIFTED, [node])
+    result = folded(read, model)
+    if result is None:
+        return Refusal("it is too large to be stored in floating point")
+    draft.constant(result, out=node.output.name)
+    return draft.patch(_FOLDED, [node])
+
+
+def _of_pair(quantize: Node, model: Model) -> Patch | Refusal:
+    read = quantizer(quantize, model)
+    if isinstance(read, Refusal):
+        return read
+    dtype = quantize.output.dtype
+    if dtype not in RANGES or quantize.output.is_output:
+        return Refusal("it does not quantize to eight bits, or the quantized tensor is an output")
+    pairs: list[Quantizer] = []
+    for reader, _ in quantize.output.uses:
+        if reader.op != "DequantizeLinear" or reader.domain or reader.scope != quantize.scope:
+            return Refusal(f"the quantized tensor is also read by {reader.op}")
+        pair = quantizer(reader, model)
+        if isinstance(pair, Refusal):
+            return pair
+        pairs.append(pair)
+    if not pairs:
+        return Refusal("nothing dequantizes it again")
+    draft = Draft(model, quantize)
+    nodes = [quantize, *(pair.node for pair in pairs)]
+    if dtype == "u8" and all(bool(np.all(each.zero == _MIDDLE)) for each in (read, *pairs)):
+        quantized = _rewritten(draft, read, read.data.name, None)
+        for pair in pairs:
+            _rewritten(draft, pair, quantized, pair.node.output)
+        return draft.patch(_SHIFTED, nodes)
+    if any(read.scale.dtype != pair.scale.dtype for pair in pairs):
+        return Refusal("quantizer and dequantizer are of different types")
+    steps = _rounded(draft, read, RANGES[dtype])
+    for pair in pairs:
+        _scaled(draft, steps, read, pair)
+    return draft.patch(_WRITTEN, nodes)
+
+
+def _rewritten(draft: Draft, read: Quantizer, data: str, out: Value | None) -> str:
+    """The operator again, in INT8 around 0."""
+    scale = draft.constant(read.scale, "scale")
+    zero = draft.constant(np.zeros(read.scale.shape, np.int8), "zero")
+    name = "" if out is None else out.name
+    if read.axis is None:
+        return draft.op(read.node.op, data, scale, zero, out=name)
+    return draft.op(read.node.op, data, scale, zero, axis=read.axis, out=name)
+
+
+def _rounded(draft: Draft, read: Quantizer, limits: tuple[int, int]) -> str:
+    """The steps from the zero point that the quantizer gives, in floating point."""
+    dtype = read.scale.dtype
+    divided = draft.op("Div", read.data, draft.constant(read.shaped(read.scale), "scale"))
+    low, high = (read.shaped(limit - read.zero).astype(dtype) for limit in limits)
+    rounded = draft.op("Round", divided)
+    if read.axis is None:
+        return draft.op("Clip", rounded, draft.constant(low, "low"), draft.constant(high, "high"))
+    above = draft.op("Max", rounded, draft.constant(low, "low"))
+    return draft.op("Min", above, draft.constant(high, "high"))
+
+
+def _scaled(draft: Draft, steps: str, read: Quantizer, pair: Quantizer) -> None:
+    """What a dequantizer makes of the steps."""
+    dtype = pair.scale.dtype
+    shift: Array = read.shaped(read.zero) - pair.shaped(pair.zero)
+    if shift.any():
+        steps = draft.op("Add", steps, draft.constant(shift.astype(dtype), "shift"))
+    draft.op("Mul", steps, draft.constant(pair.shaped(pair.scale), "scale"), out=pair.node.output.name)

@@ -1,0 +1,49 @@
+"""A stored INT32 tensor that is dequantized, stored as the FLOAT that it stands for.
+
+ONNX Runtime's quantizer stores biases so, with the product of the scales of input and weights:
+https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html.
+"""
+
+from __future__ import annotations
+
+from onnx import helper
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._quantizers import Array, Quantizer, folded, quantizer
+from trtlint.model.graph import Node
+from trtlint.model.load import Model
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Compute what a DequantizeLinear of INT32 gives, or write it as Cast and Mul."""
+    node = fact.node
+    if node is None or node.op != "DequantizeLinear" or node.domain:
+        return Refusal("there is no DequantizeLinear here")
+    data = node.input(0)
+    if data is None or data.dtype != "i32":
+        return Refusal("it does not read INT32")
+    read = quantizer(node, model)
+    if isinstance(read, Refusal):
+        return read
+    if node.output.is_output:
+        return Refusal("its result is an output of the model")
+    payload = folded(read, model)
+    return _stored(node, model, payload) if payload is not None else _computed(node, model, read)
+
+
+def _stored(node: Node, model: Model, payload: Array) -> Patch:
+    draft = Draft(model, node)
+    draft.constant(payload, out=node.output.name)
+    return draft.patch("stores the dequantized INT32 tensor as floating point", [node])
+
+
+def _computed(node: Node, model: Model, read: Quantizer) -> Patch:
+    draft = Draft(model, node)
+    value = draft.op("Cast", read.data, to=helper.np_dtype_to_tensor_dtype(read.scale.dtype))
+    if read.zero.any():
+        value = draft.op(
+            "Sub", value, draft.constant(read.shaped(read.zero.astype(read.scale.dtype)), "zero")
+        )
+    draft.op("Mul", value, draft.constant(read.shaped(read.scale), "scale"), out=node.output.name)
+    return draft.patch("writes the dequantization of INT32 out as Cast and Mul", [node])

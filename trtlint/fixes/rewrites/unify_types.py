@@ -1,0 +1,180 @@
+"""Casts where an operator reads two float types, and where its result then meets others.
+
+The wider type wins, so that nothing overflows; only where a product reads stored weights of a narrower
+type it stays in that type, as the exporter wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from onnx import defs, helper
+
+from trtlint.facts.base import Fact
+from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
+from trtlint.fixes.patch import Draft, Patch, Refusal, onnx_type
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.protos import FLOAT_DTYPES
+
+_PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum"})
+_WIDTH = {"f16": 0, "bf16": 1, "f32": 2, "f64": 3}
+_MOST_CASTS = 4096
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Cast at the operator of a fact, and at those behind it that follow from it."""
+    start = fact.node
+    if start is None:
+        return Refusal("there is no operator here")
+    return _Region(model, start).patch()
+
+
+class _Region:
+    """An operator with mixed types, and all that its result reaches."""
+
+    def __init__(self, model: Model, start: Node) -> None:
+        self.model = model
+        self.start = start
+        self.types: dict[Value, str] = {}
+        self.draft = Draft(model, start)
+        self.rewire: list[tuple[Node, int, str]] = []
+        self.casts: dict[tuple[str, str], str] = {}
+        self.retyped: list[str] = []
+        self.ends: dict[Node, dict[str, str]] = {}
+
+    def patch(self) -> Patch | Refusal:
+        for node in self.model.graph.nodes[self.start.index :]:
+            if node is not self.start:
+                if not any(value in self.types for value in node.inputs if value is not None):
+                    continue
+                if node.scope != self.start.scope:
+                    return Refusal("it reaches the body of an If or a loop")
+            refusal = self._node(node)
+            if refusal is not None:
+                return refusal
+            if len(self.casts) > _MOST_CASTS:
+                return Refusal(f"it takes more than {_MOST_CASTS} casts")
+        if not self.rewire:
+            return Refusal("the types agree")
+        for value in self.model.graph.outputs:
+            if value.producer is not None and value.producer not in self.ends:
+                self._results(value.producer, self.model.opset or 1, {})
+        for node in self.ends:
+            self._end(node)
+        return self.draft.patch(
+            "casts to one type where operators read two",
+            self.ends,
+            rewire=[entry for entry in self.rewire if entry[0] not in self.ends],
+            retyped=self.retyped,
+        )
+
+    def _type(self, value: Value | None) -> str | None:
+        if value is None:
+            return None
+        known = self.types.get(value, value.dtype)
+        return known if known in FLOAT_DTYPES else None
+
+    def _node(self, node: Node) -> Refusal | None:
+        """Cast what a node reads to one type, and note the type of what it computes."""
+        if node.domain or any(a.HasField("g") for a in node.proto.attribute):
+            return Refusal(f"it reaches {node.op}, whose types are not known") if node.inputs else None
+        results: dict[str, str] = {}
+        opset = self.model.opset or 1
+        for group in same_type_groups(node.op, opset):
+            ports = _ports(group, len(node.inputs))
+            wanted = self._wanted(node, ports)
+            if wanted is None:
+                continue
+            for port in ports:
+                refusal = self._cast(node, port, wanted)
+                if refusal is not None:
+                    return refusal
+            results[_variable(node.op, opset, ports[0])] = wanted
+        self._results(node, opset, results)
+        return None
+
+    def _wanted(self, node: Node, ports: Sequence[int]) -> str | None:
+        """The type that inputs of one group are to have; None where they are no floats."""
+        found = {port: kind for port in ports if (kind := self._type(node.inputs[port])) is not None}
+        if not found:
+            return None
+        widest = max(found.values(), key=_WIDTH.__getitem__)
+        if node.op in _PRODUCTS:
+            constants = self.model.constants
+            weights = [kind for port, kind in found.items() if constants.foldable(node.inputs[port])]
+            if weights:
+                return min(weights, key=_WIDTH.__getitem__)
+        return widest
+
+    def _cast(self, node: Node, port: int, wanted: str) -> Refusal | None:
+        value = node.inputs[port]
+        kind = self._type(value)
+        if value is None or kind is None or kind == wanted:
+            return None
+        if cast_by_parser(node.op, port) and self.model.constants.foldable(value):
+            return None
+        key = value.name, wanted
+        if key not in self.casts:
+            self.casts[key] = self.draft.op("Cast", value, to=onnx_type(wanted))
+        self.rewire.append((node, port, self.casts[key]))
+        return None
+
+    def _results(self, node: Node, opset: int, results: dict[str, str]) -> None:
+        """Note the types of what a node computes, where they are others than before."""
+        try:
+            schema = defs.get_schema(node.op, opset, "")
+        except defs.SchemaError:
+            return
+        if node.op == "Cast":
+            return
+        for port, value in enumerate(node.outputs):
+            formal = schema.outputs[min(port, len(schema.outputs) - 1)] if schema.outputs else None
+            kind = None
+            if formal is not None:
+                kind = results.get(formal.type_str) or self._of_input(node, formal.type_str, opset)
+            if kind is None or not value.name:
+                continue
+            declared = self.model.declared.get(value.name) if value.is_output else None
+            if declared is not None and declared != kind:
+                self.ends.setdefault(node, {})[value.name] = kind
+                kind = declared
+            if kind != value.dtype:
+                self.types[value] = kind
+                self.retyped.append(value.name)
+
+    def _end(self, node: Node) -> None:
+        """Cast what a node gives to the outputs of the model to the types that they are declared with."""
+        inputs: list[str | Value | None] = list(node.inputs)
+        for reader, port, name in self.rewire:
+            if reader is node:
+                inputs[port] = name
+        attributes = {name: helper.get_attribute_value(a) for name, a in node.attributes.items()}
+        kinds = self.ends[node]
+        own = [self.draft.name(name) if name in kinds else name for name in (v.name for v in node.outputs)]
+        self.draft.op(node.op, *inputs, out=own, **attributes)
+        for value, new in zip(node.outputs, own, strict=True):
+            if value.name in kinds:
+                self.draft.op("Cast", new, to=onnx_type(self.model.declared[value.name]), out=value.name)
+
+    def _of_input(self, node: Node, variable: str, opset: int) -> str | None:
+        """The type of the first input that has a type variable."""
+        for port, value in enumerate(node.inputs):
+            if _variable(node.op, opset, port) == variable:
+                return self._type(value)
+        return None
+
+
+def _ports(group: tuple[int, ...], count: int) -> list[int]:
+    """The ports of a group that a node has; -1 at its end repeats the last."""
+    ports = list(group[:-1]) + list(range(group[-2], count)) if group[-1] == -1 else list(group)
+    return [port for port in dict.fromkeys(ports) if port < count]
+
+
+def _variable(op: str, opset: int, port: int) -> str:
+    """The type variable of an input in the operator's schema."""
+    try:
+        inputs = defs.get_schema(op, opset, "").inputs
+    except defs.SchemaError:
+        return ""
+    return inputs[min(port, len(inputs) - 1)].type_str if inputs else ""

@@ -1,0 +1,166 @@
+"""``ScatterElements`` and ``ScatterND`` with a reduction, as a comparison of positions and a reduction.
+
+Each position of the result picks the updates that are meant for it: memory grows with the positions
+times the updates.  Definitions: https://onnx.ai/onnx/operators/onnx__ScatterElements.html and
+https://onnx.ai/onnx/operators/onnx__ScatterND.html
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.protos import FLOAT_DTYPES
+
+_MOST = 1 << 26
+"""Elements of the largest tensor that the rewrite makes."""
+_TITLE = "writes the scattering out as a comparison of positions and a reduction"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduction:
+    """How updates of one position are brought together, and how with what was there."""
+
+    reduce: str
+    combine: str
+
+
+_REDUCTIONS: Mapping[str, _Reduction] = {
+    "add": _Reduction("ReduceSum", "Add"),
+    "mul": _Reduction("ReduceProd", "Mul"),
+    "max": _Reduction("ReduceMax", "Max"),
+    "min": _Reduction("ReduceMin", "Min"),
+}
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write out the operator at which a fact was found."""
+    node = fact.node
+    if node is None or node.domain or node.op not in ("ScatterElements", "ScatterND"):
+        return Refusal("there is no ScatterElements and no ScatterND here")
+    reduction = _REDUCTIONS.get(str(node.attribute("reduction", "none")))
+    if reduction is None:
+        return Refusal("it has no reduction")
+    data, indices, updates = node.inputs[:3]
+    if data is None or indices is None or updates is None or data.dtype is None:
+        return Refusal("the type of its data is not known")
+    if data.dtype not in (*FLOAT_DTYPES, "i32", "i64"):
+        return Refusal(f"its data is {data.dtype}")
+    if node.op == "ScatterElements":
+        return _elements(Draft(model, node), node, reduction, (data, indices, updates))
+    return _nd(Draft(model, node), node, reduction, (data, indices, updates))
+
+
+def _neutral(reduction: _Reduction, dtype: str) -> float | int:
+    """The number that changes nothing."""
+    if reduction.combine in ("Add", "Mul"):
+        return 0 if reduction.combine == "Add" else 1
+    if dtype in FLOAT_DTYPES:
+        return -math.inf if reduction.combine == "Max" else math.inf
+    limits = np.iinfo(numpy_type(dtype))
+    return int(limits.min) if reduction.combine == "Max" else int(limits.max)
+
+
+def _elements(
+    draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, Value, Value]
+) -> Patch | Refusal:
+    data, indices, updates = tensors
+    if data.shape is None or indices.shape is None or len(data.shape) != len(indices.shape):
+        return Refusal("the shapes of data and indices are not known")
+    rank = len(data.shape)
+    axis = int(node.number("axis", 0)) % rank
+    for dim, (size, reach) in enumerate(zip(data.shape, indices.shape, strict=True)):
+        if dim != axis and (size is None or size != reach):
+            return Refusal("the indices may not reach over all of the data")
+    size, count = data.shape[axis], indices.shape[axis]
+    if (
+        isinstance(size, int)
+        and isinstance(count, int)
+        and math.prod(d for d in data.shape if isinstance(d, int)) * count > _MOST
+    ):
+        return Refusal("it would take too much memory")
+    last = [dim for dim in range(rank) if dim != axis] + [axis]
+    chosen, values = (
+        draft.op("Unsqueeze", _moved(draft, tensor, last), draft.ints(-2)) for tensor in (indices, updates)
+    )
+    total = (
+        draft.constant(np.array(size, np.int64), "size")
+        if isinstance(size, int)
+        else _size(draft, data, axis)
+    )
+    kept = _picked(draft, chosen, values, total, reduction, data.dtype or "")
+    back = _moved(draft, kept, [last.index(dim) for dim in range(rank)])
+    draft.op(reduction.combine, data, back, out=node.output.name)
+    return draft.patch(_TITLE, [node])
+
+
+def _size(draft: Draft, data: Value, axis: int) -> str:
+    """The size of an axis, known at run time only."""
+    return draft.op("Gather", draft.op("Shape", data), draft.constant(np.array(axis, np.int64), "axis"))
+
+
+def _moved(draft: Draft, tensor: Value | str, perm: list[int]) -> str:
+    if perm == sorted(perm):
+        return tensor if isinstance(tensor, str) else tensor.name
+    return draft.op("Transpose", tensor, perm=perm)
+
+
+def _picked(draft: Draft, chosen: str, values: str, size: str, reduction: _Reduction, dtype: str) -> str:
+    """For each position along a new second-to-last axis, its updates along the last brought together."""
+    zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
+    positions = draft.op("Unsqueeze", draft.op("Range", zero, size, one), draft.ints(1))
+    wide = draft.op("Cast", chosen, to=7)
+    negative = draft.op("Less", wide, zero)
+    counted = draft.op("Add", wide, size)
+    there = draft.op("Where", negative, counted, wide)
+    meant = draft.op("Equal", there, positions)
+    neutral = draft.like(_neutral(reduction, dtype), dtype, "neutral")
+    picked = draft.op("Where", meant, values, neutral)
+    return _reduced(draft, reduction, picked)
+
+
+def _reduced(draft: Draft, reduction: _Reduction, tensor: str) -> str:
+    """A reduction over the last axis."""
+    since = 13 if reduction.reduce == "ReduceSum" else 18  # from which axes are an input
+    if (draft.model.opset or 0) < since:
+        return draft.op(reduction.reduce, tensor, axes=[-1], keepdims=0)
+    return draft.op(reduction.reduce, tensor, draft.ints(-1), keepdims=0)
+
+
+def _nd(
+    draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, Value, Value]
+) -> Patch | Refusal:
+    data, indices, updates = tensors
+    depth = indices.shape[-1] if indices.shape else None
+    if data.shape is None or not isinstance(depth, int) or not 1 <= depth <= len(data.shape):
+        return Refusal("the shapes of data and indices are not known")
+    sizes = [dim for dim in data.shape if isinstance(dim, int)]
+    if len(sizes) < len(data.shape):
+        return Refusal("the shape of the data is not static")
+    rows, width = math.prod(sizes[:depth]), math.prod(sizes[depth:])
+    counts = [dim for dim in (indices.shape or ())[:-1] if isinstance(dim, int)]
+    if rows * width * math.prod(counts) > _MOST:
+        return Refusal("it would take too much memory")
+    wide = draft.op("Cast", indices, to=7)
+    flat = draft.op("Reshape", wide, draft.ints(-1, depth))
+    limits = draft.constant(np.array(sizes[:depth], np.int64), "sizes")
+    negative = draft.op("Less", flat, draft.constant(np.array(0, np.int64), "zero"))
+    there = draft.op("Where", negative, draft.op("Add", flat, limits), flat)
+    strides = np.array([math.prod(sizes[axis + 1 : depth]) for axis in range(depth)], np.int64)
+    weighted = draft.op("Mul", there, draft.constant(strides, "strides"))
+    linear = _reduced(draft, _REDUCTIONS["add"], weighted)
+    chosen = draft.op("Unsqueeze", linear, draft.ints(0))
+    columns = draft.op("Transpose", draft.op("Reshape", updates, draft.ints(-1, width)), perm=[1, 0])
+    values = draft.op("Unsqueeze", columns, draft.ints(1))
+    total = draft.constant(np.array(rows, np.int64), "size")
+    kept = _picked(draft, chosen, values, total, reduction, data.dtype or "")
+    turned = draft.op("Transpose", kept, perm=[1, 0])
+    draft.op(reduction.combine, data, draft.op("Reshape", turned, draft.ints(*sizes)), out=node.output.name)
+    return draft.patch(_TITLE, [node])

@@ -1,0 +1,315 @@
+"""From findings to a fixed model: propose, apply, lint again, and take back what did not help."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import onnx
+
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Rewrite, Severity
+from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
+from trtlint.fixes import names, proposer
+from trtlint.fixes.edit import EditError, apply
+from trtlint.fixes.patch import Patch, Refusal
+from trtlint.fixes.unfixable import reason
+from trtlint.model.errors import ModelError
+from trtlint.model.graph import Node
+from trtlint.model.load import Model
+
+MOST_ROUNDS = 64
+"""Rounds of linting and rewriting; each settles every place of one rewrite that is free of others."""
+MOST_TRIES = 64
+"""Places that are tried one by one where a rewrite of all of them at once makes something worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """A model, and what was found in it.
+
+    Attributes:
+        proto: the structure.
+        facts: what is true of it.
+        reports: the findings, one report a target.
+    """
+
+    proto: onnx.ModelProto
+    facts: Facts
+    reports: tuple[ModelReport, ...]
+
+    @property
+    def model(self) -> Model:
+        """What was read of the structure."""
+        return self.facts.model
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a local proof of a patch found.
+
+    Attributes:
+        equal: whether the results are the same as before.
+        words: the figures in words.
+        figures: by name.
+    """
+
+    equal: bool
+    words: str
+    figures: dict[str, float | int | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A rewrite that was made at one place."""
+
+    rule: str
+    severity: Severity
+    fix: str
+    safety: Literal["safe", "unsafe"]
+    place: str
+    title: str
+    proof: Proof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A rewrite that was not made at one place, and why; ``fix`` is None where there is none."""
+
+    rule: str
+    severity: Severity
+    fix: str | None
+    place: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was done to a model.
+
+    Attributes:
+        before: the model as it was found.
+        after: the model as it is.
+        applied: what was done, in order.
+        refused: what was not done, each place once.
+        patches: the patches of ``applied``, in order, by round; each round with the model it is for.
+    """
+
+    before: Linted
+    after: Linted
+    applied: list[Applied] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    rounds: list[tuple[Linted, tuple[Patch, ...]]] = field(default_factory=list)
+
+
+Lint = Callable[[onnx.ModelProto], Linted]
+Prove = Callable[[Model, Patch], Proof]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A rewrite of a finding at one of its places."""
+
+    rule: str
+    severity: Severity
+    rewrite: Rewrite
+    fact: Fact
+    place: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The rewrite and the place, under a name that outlives other rewrites."""
+        return self.rewrite.name, _value_of(self.fact.node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposal:
+    """A patch for a finding, and its proof."""
+
+    wanted: _Wanted
+    patch: Patch
+    proof: Proof | None
+
+
+class Session:
+    """Fixes one model.
+
+    Args:
+        lint: lints a structure.
+        unsafe: whether rewrites that are a choice are made.
+        prove: proves each patch on its own before it is kept; None for no proof.
+    """
+
+    def __init__(self, lint: Lint, *, unsafe: bool = False, prove: Prove | None = None) -> None:
+        self._lint = lint
+        self._unsafe = unsafe
+        self._prove = prove
+        self._done: set[tuple[str, str]] = set()
+
+    def run(self, proto: onnx.ModelProto) -> Outcome:
+        """Fix a model as far as rewrites reach."""
+        state = self._lint(proto)
+        outcome = Outcome(state, state)
+        for _ in range(MOST_ROUNDS):
+            batch = self._next(outcome.after)
+            if not batch:
+                break
+            self._round(outcome, batch)
+        self._name_unfixable(outcome)
+        return outcome
+
+    def _name_unfixable(self, outcome: Outcome) -> None:
+        """Say of the findings that could fail a lint, and that no rewrite was proposed for, why."""
+        told = {refused.rule for refused in outcome.refused}
+        for finding, place in dict.fromkeys(_places(outcome.after.reports)):
+            if finding.severity != "note" and not finding.fixes and finding.rule not in told:
+                outcome.refused.append(Refused(finding.rule, finding.severity, None, place, reason(finding)))
+
+    def _next(self, state: Linted) -> list[_Wanted]:
+        """All places of the rewrite that is due: that of the gravest finding not dealt with yet."""
+        wanted = [each for each in _wanted(state) if each.key not in self._done]
+        if not wanted:
+            return []
+        first = min(wanted, key=lambda each: SEVERITIES.index(each.severity))
+        same = (each for each in wanted if each.rewrite.name == first.rewrite.name)
+        return list({each.key: each for each in reversed(list(same))}.values())[::-1]
+
+    def _round(self, outcome: Outcome, batch: Sequence[_Wanted]) -> None:
+        """Make one rewrite at every place that is free; one by one where all together do harm."""
+        proposals = self._proposals(outcome, batch)
+        if not proposals:
+            return
+        harm = self._try(outcome, proposals)
+        if harm and len(proposals) == 1:
+            self._refuse(outcome, proposals[0].wanted, harm)
+        elif harm:
+            for each in proposals[:MOST_TRIES]:
+                self._alone(outcome, each.wanted)
+            for each in proposals[MOST_TRIES:]:
+                self._refuse(outcome, each.wanted, f"at all places together: {harm}; too many to try each")
+
+    def _alone(self, outcome: Outcome, wanted: _Wanted) -> None:
+        """Make a rewrite at one place, where its finding still is."""
+        for current in _wanted(outcome.after):
+            if current.key == wanted.key:
+                for proposal in self._proposals(outcome, [current]):
+                    if harm := self._try(outcome, [proposal]):
+                        self._refuse(outcome, current, harm)
+                return
+
+    def _proposals(self, outcome: Outcome, batch: Iterable[_Wanted]) -> list[_Proposal]:
+        """Patches that have no node in common; what is refused is noted."""
+        found: list[_Proposal] = []
+        touched: set[Node] = set()
+        for wanted in batch:
+            patch = self._propose(wanted, outcome.after.model)
+            if isinstance(patch, Patch) and touched.intersection(patch.touched):
+                continue  # its turn comes when the other one has been made
+            self._done.add(wanted.key)
+            if isinstance(patch, Refusal):
+                self._refuse(outcome, wanted, patch.reason)
+                continue
+            proof = None if self._prove is None else self._prove(outcome.after.model, patch)
+            if proof is not None and not proof.equal:
+                self._refuse(outcome, wanted, f"the proof failed: {proof.words}")
+                continue
+            touched.update(patch.touched)
+            found.append(_Proposal(wanted, patch, proof))
+        return found
+
+    def _propose(self, wanted: _Wanted, model: Model) -> Patch | Refusal:
+        rewrite = wanted.rewrite
+        if rewrite.safety == "unsafe" and not self._unsafe:
+            return Refusal("it changes results by choice; --unsafe allows it")
+        if rewrite.name not in names():
+            return Refusal(f"there is no rewrite {rewrite.name!r}")
+        return proposer(rewrite.name)(wanted.fact, model)
+
+    def _refuse(self, outcome: Outcome, wanted: _Wanted, reason: str) -> None:
+        name = wanted.rewrite.name
+        outcome.refused.append(Refused(wanted.rule, wanted.severity, name, wanted.place, reason))
+
+    def _try(self, outcome: Outcome, proposals: Sequence[_Proposal]) -> str:
+        """Apply patches and keep them where that helps; else the reason why it does not."""
+        state = outcome.after
+        patches = tuple(each.patch for each in proposals)
+        try:
+            after = self._lint(apply(state.proto, state.model.graph, patches))
+        except (EditError, ModelError) as error:
+            return str(error)
+        if harm := _worse(state, after, [each.wanted for each in proposals]):
+            return harm
+        outcome.after = after
+        outcome.rounds.append((state, patches))
+        for each in proposals:
+            wanted = each.wanted
+            outcome.applied.append(
+                Applied(
+                    rule=wanted.rule,
+                    severity=wanted.severity,
+                    fix=wanted.rewrite.name,
+                    safety=wanted.rewrite.safety,
+                    place=wanted.place,
+                    title=each.patch.title,
+                    proof=each.proof,
+                )
+            )
+        return ""
+
+
+def _wanted(state: Linted) -> list[_Wanted]:
+    """The rewrites of all findings at all their places, the gravest first."""
+    found: dict[tuple[str, str, int], _Wanted] = {}
+    for report in state.reports:
+        for finding in report.findings:
+            for site in finding.sites if finding.fixes else ():
+                if site.route is None:
+                    continue
+                fact = state.facts.of(site.route.kind)[site.route.position]
+                for rewrite in finding.fixes:
+                    each = _Wanted(finding.rule, finding.severity, rewrite, fact, site.node)
+                    found.setdefault((finding.rule, rewrite.name, id(fact)), each)
+    return sorted(found.values(), key=lambda each: SEVERITIES.index(each.severity))
+
+
+def _places(reports: Iterable[ModelReport]) -> Iterator[tuple[Finding, str]]:
+    """Findings with each of their places."""
+    for report in reports:
+        for finding in report.findings:
+            for site in finding.sites:
+                yield finding, site.node
+
+
+def _worse(before: Linted, after: Linted, made: Sequence[_Wanted]) -> str:
+    """What is wrong with the state after rewrites, empty where nothing is: a finding stays, or is new."""
+    nodes = {node.path: node for node in after.model.graph.nodes}
+    there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in _places(after.reports)}
+    for wanted in made:
+        if (wanted.rule, wanted.key[1]) in there:
+            return f"taken back, as {wanted.rule} stays"
+    gravest = {wanted.severity for wanted in made}
+    mildest = max((SEVERITIES.index(severity) for severity in gravest), default=0)
+    old, new = _counts(before.reports, mildest), _counts(after.reports, mildest)
+    for (target, rule), count in new.items():
+        if count > old[target, rule]:
+            return f"taken back, as {rule} is new"
+    return ""
+
+
+def _counts(reports: Sequence[ModelReport], mildest: int) -> Counter[tuple[int, str]]:
+    """Places by target and rule, of findings that are at least so grave."""
+    return Counter(
+        (index, finding.rule)
+        for index, report in enumerate(reports)
+        for finding, _ in _places([report])
+        if SEVERITIES.index(finding.severity) <= mildest
+    )
+
+
+def _value_of(node: Node | None) -> str:
+    """The name of what a node computes first: it keeps its name when others get new ones."""
+    if node is None:
+        return ""
+    return f"{node.scope}:{next((value.name for value in node.outputs if value.name), node.path)}"

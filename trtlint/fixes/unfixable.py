@@ -1,0 +1,23 @@
+"""Why some findings have no rewrite: what was tried, and what it would take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trtlint.engine.finding import Finding
+
+_DATA_DEPENDENT = "how much it gives is known at run time only, and no other operator gives so much"
+_BY_OPERATOR: Mapping[str, str] = dict.fromkeys(
+    ("NonZero", "NonMaxSuppression", "Unique", "Compress"), _DATA_DEPENDENT
+)
+"""Operators for which every rewrite was refused that was tried with TensorRT-RTX 1.7.1."""
+_BROADCAST = "the operands do not fit each other: the export is wrong, and no other runtime takes it either"
+_NONE = "trtlint knows no rewrite for it"
+
+
+def reason(finding: Finding) -> str:
+    """Why a finding is left that names no rewrite."""
+    for site in finding.sites:
+        if site.op in _BY_OPERATOR:
+            return _BY_OPERATOR[site.op]
+    return _BROADCAST if "do not broadcast" in finding.message else _NONE

@@ -1,0 +1,64 @@
+"""Whether a model is valid, by ``onnx.checker`` with its full check, without its weights."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+
+from trtlint.model.infer import InferenceError, isolated
+from trtlint.model.protos import bodies
+
+
+def fault(proto: onnx.ModelProto) -> str:
+    """What the checker finds wrong with the structure of a model; empty where it is valid.
+
+    The values of tensors are not looked at.
+
+    Args:
+        proto: the structure; tensors that were left out are marked as external.
+    """
+    with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
+        folder = Path(name)
+        # The checker wants a file for external data, and reads nothing of it.
+        (folder / "weights").touch()
+        copy = onnx.ModelProto()
+        copy.CopyFrom(proto)
+        for tensor in _tensors(copy.graph):
+            for entry in tensor.external_data:
+                if entry.key == "location":
+                    entry.value = "weights"
+        path = folder / "model.onnx"
+        path.write_bytes(copy.SerializeToString())
+        try:
+            isolated(_check, str(path).encode())
+        except InferenceError as error:
+            return str(error)
+    return ""
+
+
+def _check(path: bytes) -> bytes:
+    try:
+        onnx.checker.check_model(path.decode(), full_check=True)
+    except Exception as error:  # the bindings raise RuntimeError, ValueError and their own
+        lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
+        raise InferenceError(lines[0] if lines else type(error).__name__, refused=True) from error
+    return b""
+
+
+def _tensors(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield sparse.values
+        yield sparse.indices
+    for node in graph.node:
+        for attribute in node.attribute:
+            yield attribute.t
+            yield from attribute.tensors
+            for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
+                yield sparse.values
+                yield sparse.indices
+            for body in bodies(attribute):
+                yield from _tensors(body)

@@ -1,0 +1,120 @@
+"""A changed model written, its large tensors streamed from the file that it was read from.
+
+What is changed is the structure that :func:`trtlint.model.reader.read` gives; each tensor that was
+left out there is copied from the source file byte for byte, so that the cost of writing is that of
+copying the file, whatever the weights take, and files beyond protobuf's limit of 2 GB can be written.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import onnx
+
+from trtlint.model.errors import ModelError
+from trtlint.model.protos import text
+from trtlint.model.reader import MODEL, PARTS, TENSOR
+from trtlint.model.tensors import LEFT
+from trtlint.model.wire import LENGTH, Buffer, fields, header, record
+
+_CHUNK = 1 << 20
+_NAME = 8
+"""``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
+_MARK = onnx.StringStringEntryProto(key="location", value=LEFT).SerializeToString(deterministic=True)
+
+_Piece = bytes | tuple[int, int]
+"""Bytes of the structure, or where in the source file bytes begin and end."""
+
+
+def write(proto: onnx.ModelProto, source: Path, out: Path) -> None:
+    """Write a model that was read with ``whole=True`` and changed.
+
+    The file appears whole or not at all.
+
+    Args:
+        proto: the structure; tensors that were left out are streamed from ``source``.
+        source: the file that it was read from.
+        out: the file to write; one that is there is replaced.
+
+    Raises:
+        ModelError: the source has changed and no longer holds what was read.
+        OSError: a file cannot be read or written.
+    """
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
+    try:
+        with (
+            source.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+            temporary.open("wb") as target,
+        ):
+            for piece in _pieces(proto.SerializeToString(), data):
+                if isinstance(piece, bytes):
+                    target.write(piece)
+                else:
+                    _copy(file, target, *piece)
+        temporary.replace(out)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _pieces(structure: bytes, source: Buffer) -> Iterator[_Piece]:
+    """The file to write, in order."""
+    pieces, _ = _message(MODEL, structure, 0, len(structure), source)
+    yield from pieces
+
+
+def _message(kind: int, data: bytes, start: int, end: int, source: Buffer) -> tuple[list[_Piece], int]:
+    """A message with the tensors put back that were left out, and how many bytes it takes."""
+    pieces: list[_Piece] = []
+    size, copied = 0, start
+    for number, wire, at, begin, stop in fields(data, start, end):
+        part = PARTS[kind].get(number)
+        if part is None or wire != LENGTH or data.find(_MARK, begin, stop) < 0:
+            continue
+        inner, length = (
+            _tensor(data[begin:stop], source) if part == TENSOR else _message(part, data, begin, stop, source)
+        )
+        before = data[copied:at] + header(number, length)
+        pieces += [before, *inner]
+        size += len(before) + length
+        copied = stop
+    pieces.append(data[copied:end])
+    return pieces, size + end - copied
+
+
+def _tensor(stub: bytes, source: Buffer) -> tuple[list[_Piece], int]:
+    """What stands in the source for a tensor that was left out, under the name that it has now."""
+    tensor = onnx.TensorProto.FromString(stub)
+    place = {text(entry.key): text(entry.value) for entry in tensor.external_data}
+    start = int(place["offset"])
+    end = start + int(place["length"])
+    if end > len(source):
+        raise ModelError("the file changed while it was read", offset=start)
+    names = [field for field in fields(source, start, end) if field[0] == _NAME]
+    if [bytes(source[begin:stop]) for _, _, _, begin, stop in names] == [_bytes(tensor.name)]:
+        return [(start, end)], end - start
+    pieces: list[_Piece] = []
+    copied = start
+    for _, _, at, _, stop in names:
+        pieces.append((copied, at))
+        copied = stop
+    pieces += [(copied, end), record(_NAME, _bytes(tensor.name))]
+    return pieces, sum(len(piece) if isinstance(piece, bytes) else piece[1] - piece[0] for piece in pieces)
+
+
+def _bytes(name: str | bytes) -> bytes:
+    return name if isinstance(name, bytes) else name.encode()
+
+
+def _copy(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
+    source.seek(start)
+    while start < stop:
+        chunk = source.read(min(_CHUNK, stop - start))
+        if not chunk:
+            raise ModelError("the file shrinks while it is copied", offset=start)
+        target.write(chunk)
+        start += len(chunk)

@@ -1,0 +1,200 @@
+"""The report on what ``trtlint fix`` did: text, JSON, and the difference in ONNX's own notation."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TextIO
+
+import onnx
+import onnx.numpy_helper
+import onnx.printer
+
+from trtlint.engine.finding import Finding
+from trtlint.files.problem import Problem
+from trtlint.fixes.fixing import Fixed
+from trtlint.fixes.session import Applied, Refused
+from trtlint.model.protos import DTYPES, text
+from trtlint.report.counts import by_severity, plural
+from trtlint.report.escape import clean
+from trtlint.report.json import finding_data, problem_data
+from trtlint.report.json import schema as report_schema
+from trtlint.report.names import collapse
+
+SCHEMA = "trtlint.fix/1"
+"""Name and version of the format; the number grows when a reader of the old one would break."""
+_PLACES = 3
+"""Patterns of places listed at most in one line."""
+_SHOWN = 8
+"""Elements of a tensor up to which a difference shows them."""
+_CONTEXT = 2
+"""Unchanged lines around a change in a difference."""
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of the JSON format, with what it shares with reports."""
+    name = SCHEMA.replace("/", "-") + ".json"
+    document = files("trtlint.report").joinpath("schema").joinpath(name).read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(document)
+    loaded["$defs"] = {**report_schema()["$defs"], **loaded["$defs"]}
+    return loaded
+
+
+class FixReport:
+    """Says of model after model what was done.
+
+    Args:
+        file: where to write.
+        as_json: one JSON document at the end instead of text.
+        diff: whether the difference is shown.
+    """
+
+    def __init__(self, file: TextIO, *, as_json: bool = False, diff: bool = False) -> None:
+        self._file = file
+        self._as_json = as_json
+        self._diff = diff
+        self._models: list[dict[str, Any]] = []
+        self._problems: list[Problem] = []
+
+    def problem(self, problem: Problem) -> None:
+        """Say that a file could not be read or written."""
+        self._problems.append(problem)
+        if not self._as_json:
+            self._print(f"error: {problem}")
+
+    def add(self, fixed: Fixed, written: Path | None) -> None:
+        """Say what was done to a model, and where it was written; None for nowhere."""
+        lines = list(difference(fixed)) if self._diff else []
+        if self._as_json:
+            self._models.append(_data(fixed, written, lines if self._diff else None))
+            return
+        for line in _text(fixed, written):
+            self._print(line)
+        for line in lines:
+            self._print(line)
+
+    def close(self) -> None:
+        """Write what is written at the end."""
+        if self._as_json:
+            problems = [problem_data(problem) for problem in self._problems]
+            document = {"schema": SCHEMA, "models": self._models, "errors": problems}
+            self._file.write(json.dumps(document, indent=2) + "\n")
+
+    def _print(self, line: str) -> None:
+        self._file.write(clean(line) + "\n")
+
+
+def _text(fixed: Fixed, written: Path | None) -> Iterator[str]:
+    outcome = fixed.outcome
+    yield f"{fixed.path}" + (f" -> {written}" if written is not None else "")
+    groups: dict[tuple[str, ...], list[Applied]] = defaultdict(list)
+    for applied in outcome.applied:
+        groups[applied.rule, applied.severity, applied.fix, applied.title].append(applied)
+    for (rule, severity, fix, title), members in groups.items():
+        yield f"  fixed    {severity}[{rule}] {fix}: {title}{_at(each.place for each in members)}"
+        proofs = list(dict.fromkeys(each.proof.words for each in members if each.proof is not None))
+        for words in proofs[:1]:
+            yield f"           proof: {words}" + (f" (+{len(proofs) - 1} more)" if len(proofs) > 1 else "")
+    refusals: dict[tuple[str, str, str | None, str], list[Refused]] = defaultdict(list)
+    for refused in outcome.refused:
+        refusals[refused.rule, refused.severity, refused.fix, refused.reason].append(refused)
+    for (rule, severity, tried, reason), refused_places in refusals.items():
+        name = f" {tried}" if tried is not None else ""
+        yield f"  refused  {severity}[{rule}]{name}: {reason}{_at(each.place for each in refused_places)}"
+    before, after = _findings(outcome.before.reports), _findings(outcome.after.reports)
+    told = {refused.rule for refused in outcome.refused}
+    for finding in after:
+        if finding.rule not in told:
+            places = _at(site.module or site.node for site in finding.sites)
+            yield f"  left     {finding.severity}[{finding.rule}] {finding.name}: {finding.message}{places}"
+    counts = (by_severity(Counter(finding.severity for finding in found)) for found in (before, after))
+    first, last = counts
+    done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
+    yield f"  {done}; {first} before, {last} after"
+
+
+def _findings(reports: Iterable[Any]) -> list[Finding]:
+    """The findings of all targets, each once."""
+    return list({finding.fingerprint: finding for report in reports for finding in report.findings}.values())
+
+
+def _at(places: Iterable[str]) -> str:
+    named = [place for place in dict.fromkeys(places) if place]
+    if not named:
+        return ""
+    patterns = collapse(named)
+    return f" at {', '.join(patterns[:_PLACES])}" + (", ..." if len(patterns) > _PLACES else "")
+
+
+def difference(fixed: Fixed) -> Iterator[str]:
+    """The unified difference of the model's text before and after, in ONNX's notation.
+
+    https://github.com/onnx/onnx/blob/main/docs/Syntax.md
+    """
+    if not fixed.changed:
+        return
+    before, after = (_lines(state.proto) for state in (fixed.outcome.before, fixed.outcome.after))
+    name = fixed.path.name
+    yield from difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="", n=_CONTEXT)
+
+
+def _lines(proto: onnx.ModelProto) -> Sequence[str]:
+    """The opsets, stored tensors and nodes of a model, a line each; small tensors with their values."""
+    lines = [f"opset {opset.domain or 'ai.onnx'} {opset.version}" for opset in proto.opset_import]
+    lines += [_tensor(tensor) for tensor in proto.graph.initializer]
+    for node in proto.graph.node:
+        bare = onnx.NodeProto()
+        bare.CopyFrom(node)
+        del bare.metadata_props[:]
+        bare.ClearField("name")
+        lines += [line.strip() for line in onnx.printer.to_text(bare).splitlines()]
+    return lines
+
+
+def _tensor(tensor: onnx.TensorProto) -> str:
+    kind = DTYPES.get(tensor.data_type, str(tensor.data_type))
+    head = f"{kind}[{','.join(map(str, tensor.dims))}] {text(tensor.name)}"
+    if tensor.data_location == onnx.TensorProto.EXTERNAL or math.prod(tensor.dims) > _SHOWN:
+        return head
+    return f"{head} = {onnx.numpy_helper.to_array(tensor).tolist()}"
+
+
+def _data(fixed: Fixed, written: Path | None, diff: Sequence[str] | None) -> dict[str, Any]:
+    outcome = fixed.outcome
+    return {
+        "path": str(fixed.path),
+        "output": None if written is None else str(written),
+        "source": f"sha256:{fixed.digest}",
+        "targets": [report.target for report in outcome.after.reports],
+        "applied": [
+            {
+                "rule": each.rule,
+                "severity": each.severity,
+                "fix": each.fix,
+                "safety": each.safety,
+                "place": each.place,
+                "does": each.title,
+                "proof": None
+                if each.proof is None
+                else {"equal": each.proof.equal, "says": each.proof.words, "figures": each.proof.figures},
+            }
+            for each in outcome.applied
+        ],
+        "refused": [
+            {
+                "rule": each.rule,
+                "severity": each.severity,
+                "fix": each.fix,
+                "place": each.place,
+                "reason": each.reason,
+            }
+            for each in outcome.refused
+        ],
+        "left": [finding_data(finding) for finding in _findings(outcome.after.reports)],
+        "diff": None if diff is None else list(diff),
+    }
