@@ -130,7 +130,7 @@ def rules() -> tuple[Rule, ...]:
 
 def lint(*files: Path, model: Path | None = None) -> ModelReport:
     build = read_build([str(file) for file in files])
-    facts = Facts(None if model is None else load(model), build=build)
+    facts = Facts(None if model is None else load(model), record=build)
     return evaluate(rules(), facts, complete(Target(), build).target)
 
 
