@@ -259,7 +259,7 @@ def pairs(shared: Path) -> list[tuple[Path, Path]]:
 class TestRealBuilds:
     def test_nodes_are_joined_to_layers(self, shared: Path) -> None:
         for log, model in pairs(shared):
-            facts = Facts(load(model), build=read_build([str(log)]))
+            facts = Facts(load(model), record=read_build([str(log)]))
             if facts.joined is None:
                 continue  # the build failed
             placed = [fact for fact in facts.of("placement") if isinstance(fact, Placement)]
@@ -267,7 +267,7 @@ class TestRealBuilds:
 
     def test_attention_is_fused_where_there_is_a_kernel(self, shared: Path) -> None:
         for log, model in pairs(shared):
-            facts = Facts(load(model), build=read_build([str(log)]))
+            facts = Facts(load(model), record=read_build([str(log)]))
             if facts.joined is None:
                 continue
             layers = [fact for fact in facts.of("layer") if isinstance(fact, LayerFact)]

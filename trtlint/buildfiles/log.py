@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import BinaryIO, cast
 
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.keeper import MESSAGE, Keeper
 from trtlint.buildfiles.oneline import DumpReader
 from trtlint.buildfiles.patterns import KEY, groups, table
 from trtlint.buildfiles.prefix import Prefix, embedded, parse_prefix, without_tail
@@ -21,13 +22,13 @@ from trtlint.buildfiles.records import LayerDump, Log, Record, Severity
 from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
 from trtlint.buildfiles.stream import Source, decoded, opened
+from trtlint.buildfiles.wrapped import telling, unquoted, unwrap
 
-MESSAGE = 4000
-"""Characters of a message that a record keeps."""
-
-_ROOM = 8_000_000  # characters in all records; the list of nodes of one island can be a few hundred thousand
 _CONTINUED = 60  # lines after the first that belong to a message
-_OTHERS = 400  # records of warnings and errors that no pattern knows
+_QUOTES = (" In function ", "--- Begin node ---")
+"""What begins a message of the parser; it quotes others' messages on the lines after it."""
+_TRACEBACK = b"Traceback (most recent call last)"
+_BARE = Prefix("", "", 0, None)
 _DUMPS, _LAYERS, _TABLES, _ROWS = 16, 50_000, 16, 50_000
 _OPTIONS = 1000  # option lines
 _HEADINGS = (b"Layers:", b"Engine Layer Information:")
@@ -69,8 +70,7 @@ class LogReader:
         literals = [literal for found in self._table.quiet.values() for literal, _, _ in found]
         self._scanner = Scanner(self._source, (*literals, *_HEADINGS), vectorised=vectorised)
         self._collector = Collector()
-        self._records: dict[str, list[Record]] = {}
-        self._counts: Counter[str] = Counter()
+        self._kept = Keeper(self._collector)
         self._severities: Counter[str] = Counter()
         self._options: dict[str, dict[str, str]] = {}
         self._option_lines = 0
@@ -91,8 +91,7 @@ class LogReader:
         self._open_last = 0
         self._open_prefix: Prefix | None = None
         self._open_context: str | None = None
-        self._ready: list[Record] = []
-        self._room = _ROOM
+        self._trace = False  # inside of a traceback
 
     def __iter__(self) -> Iterator[Record]:
         try:
@@ -102,28 +101,41 @@ class LogReader:
                         self._quiet(number, line, offset)
                     else:
                         self._line(number, line)
-                if self._ready:
-                    yield from self._ready
-                    self._ready.clear()
+                if self._kept.ready:
+                    yield from self._kept.ready
+                    self._kept.ready.clear()
         except OSError as error:
             raise BuildFileError(f"cannot read the log: {error}", line=self._scanner.lines + 1) from error
         self._close()
         self._end_dump()
         self._end_table()
-        yield from self._ready
-        self._ready.clear()
+        self._ending()
+        yield from self._kept.ready
+        self._kept.ready.clear()
+
+    def _ending(self) -> None:
+        """Keep the last line, if it is one that a build that has ended does not leave last."""
+        number, line = self._scanner.last_line()
+        prefix = parse_prefix(line)
+        if prefix is None:
+            return
+        message = _text(line[prefix.start :])
+        for pattern in self._table.endings:
+            if found := pattern.compiled.search(message):
+                severity = cast("Severity", prefix.severity)
+                self._kept.keep(pattern, number, severity, message, groups(found))
 
     def log(self) -> Log:
         """Everything read so far."""
         note = getattr(self._source, "note", None)
-        counts = Counter(self._counts)
+        counts = Counter(self._kept.counts)
         for literal, count in self._scanner.counts().items():
             counts[self._enough[literal]] += count
         return Log(
             self._scanner.lines,
             self._scanner.size,
             self._collector.settings(self._scanner.shapes),
-            MappingProxyType({name: tuple(found) for name, found in self._records.items()}),
+            MappingProxyType({name: tuple(found) for name, found in self._kept.records.items()}),
             MappingProxyType(dict(counts)),
             MappingProxyType(dict(self._severities)),
             MappingProxyType({name: MappingProxyType(dict(found)) for name, found in self._options.items()}),
@@ -136,6 +148,8 @@ class LogReader:
 
     def _line(self, number: int, line: bytes) -> None:
         if line[:1] not in _BEGINNINGS and not self._dump_line and not self._open and b"] [" not in line:
+            if telling(line):
+                self._foreign(number, line)
             return  # program output
         if line.startswith(_TOOL_SPEAKS, 20) and line[:1] == b"[" and not line.startswith(b"[TRT] ", 26):
             self._scanner.shapes.add("logger")
@@ -147,9 +161,11 @@ class LogReader:
             if prefix is None:
                 second = embedded(line, 1)
                 if second < 0:
-                    self._unprefixed(number, line)
+                    self._foreign(number, line)
                     return
             else:
+                if line[prefix.start : prefix.start + 1] == b'"':
+                    line, _ = unquoted(line, prefix)
                 self._scanner.shapes.add(prefix.tool)
                 if prefix.severity in ("V", "I"):
                     if prefix.severity == "V" or prefix.library:
@@ -182,6 +198,29 @@ class LogReader:
         ):
             self._information(number, _text(line[start:]))
 
+    def _foreign(self, number: int, line: bytes) -> None:
+        """A line without one of the usual prefixes: wrapped by another program, or the program's own."""
+        if self._trace and line[:1] in b" \t":
+            return  # code that a traceback quotes
+        self._trace = False
+        quoted = (
+            bool(self._open) and number <= self._open_last + 1 and self._open[0].find(" In function ") >= 0
+        )
+        if self._dump_line or quoted or not telling(line):
+            self._unprefixed(number, line)
+            return
+        rest, prefix = unwrap(line)
+        if _TRACEBACK in rest:
+            self._close()
+            self._trace = True
+        elif prefix is None or not prefix.severity:
+            self._unprefixed(number, rest if prefix is None else rest[prefix.start :])
+        elif prefix.severity in ("V", "I"):
+            self._close()
+            self._quiet(number, rest, prefix.start, prefix.severity)
+        else:
+            self._begin(number, rest, prefix)
+
     def _unprefixed(self, number: int, line: bytes) -> None:
         if line.startswith((b"&&&& ", b"CompilationSettings(")):
             self._close()
@@ -191,9 +230,27 @@ class LogReader:
         elif line.startswith(b"Layers:"):
             self._close()
             self._begin_dump(number)
+        elif self._speaks_of_itself(line):
+            self._close()
+            self._open = [_text(line)[:MESSAGE]]
+            self._open_line = self._open_last = number
+            self._open_prefix, self._open_context = _BARE, None
         elif self._open and number <= self._open_last + 1 and len(self._open) <= _CONTINUED:
+            if self._open_prefix is _BARE and not self._open[-1].rstrip().endswith(":"):
+                self._close()  # a sentence of its own has no continuation
+                return
             self._open.append(_text(line)[:MESSAGE])
             self._open_last = number
+
+    def _speaks_of_itself(self, line: bytes) -> bool:
+        """Whether a line without prefix says something that is known, and does not go on what is open."""
+        if not telling(line):
+            return False
+        continued = bool(self._open) and any(quote in self._open[0] for quote in _QUOTES)
+        if self._open_prefix is _BARE and self._open and self._open[-1].rstrip().endswith(":"):
+            return False
+        found = self._table.bare(_text(line)[:MESSAGE])
+        return any(not continued or pattern.says == "died" for pattern, _ in found)
 
     def _dumped(self, line: bytes) -> bool:
         """Give a line to the dump that is open; False if the dump ended before it."""
@@ -209,7 +266,7 @@ class LogReader:
 
     def _quiet(self, number: int, line: bytes, offset: int, letter: str = "V") -> None:
         """A message of which only the beginning decides; it has no continuation that matters."""
-        counts = self._counts
+        counts = self._kept.counts
         for literal, pattern, alone in self._quiet_table.get(line[offset : offset + KEY], ()):
             if not line.startswith(literal, offset):
                 continue
@@ -227,7 +284,7 @@ class LogReader:
                 if offset == _DATED:
                     letter = chr(line[23] if line[22:25] in (b"[V]", b"[I]") else line[29])
                 severity = cast("Severity | None", letter or None)
-                self._keep(pattern.name, pattern.keep, number, severity, text, groups(found))
+                self._kept.keep(pattern, number, severity, text, groups(found))
                 return
         if line.startswith(_HEADINGS, offset):
             self._close()
@@ -256,16 +313,18 @@ class LogReader:
         if not self._open or self._open_prefix is None:
             return
         lines, self._open = self._open, []
-        severity = cast("Severity", self._open_prefix.severity)
+        severity = cast("Severity | None", self._open_prefix.severity or None)
+        common = self._open_prefix.common
         message = lines[0] if len(lines) == 1 else "\n".join(lines).rstrip()
         if severity == "I":
             self._collector.configuration(message, self._open_line)
             return
-        known = self._table.loud(message)
+        known = self._table.loud(message, severity) if severity else tuple(self._table.bare(message))
+        context = self._open_context if severity in ("W", "E", "F") else None
         for pattern, found in known:
-            self._keep(pattern.name, pattern.keep, self._open_line, severity, message, found)
-        if not known:
-            self._keep("other", _OTHERS, self._open_line, severity, message, {})
+            self._kept.keep(pattern, self._open_line, severity, message, found, context, common)
+        if not known and severity:
+            self._kept.keep(None, self._open_line, severity, message, {}, context, common)
 
     def _information(self, number: int, first: str) -> None:
         """One line of what a tool says of itself."""
@@ -282,12 +341,12 @@ class LogReader:
         for literal, pattern, alone in self._quiet_table.get(first[:KEY].encode(errors="replace")[:KEY], ()):
             if not first.startswith(literal.decode()):
                 continue
-            if alone and self._counts[pattern.name] >= pattern.keep:
-                self._counts[pattern.name] += 1
+            if alone and self._kept.counts[pattern.name] >= pattern.keep:
+                self._kept.counts[pattern.name] += 1
                 return
             found = pattern.compiled.search(first)
             if found:
-                self._keep(pattern.name, pattern.keep, number, "I", first, groups(found))
+                self._kept.keep(pattern, number, "I", first, groups(found))
                 return
         key, colon, value = first.partition(":")
         if self._section and colon and self._option_lines < _OPTIONS:
@@ -297,21 +356,6 @@ class LogReader:
             self._collector.option(self._section, key, value, number)
         elif first and not first.isspace():
             self._section = None
-
-    def _keep(
-        self, name: str, keep: int, line: int, severity: Severity | None, message: str, found: dict[str, str]
-    ) -> None:
-        self._counts[name] += 1
-        self._collector.record(name, found, line, message)
-        if self._counts[name] > keep:
-            return
-        self._room -= min(len(message), MESSAGE) + sum(map(len, found.values()))
-        if self._room < 0:
-            return
-        context = self._open_context if severity in ("W", "E", "F") else None
-        record = Record(name, line, severity, message[:MESSAGE], MappingProxyType(found), context)
-        self._records.setdefault(name, []).append(record)
-        self._ready.append(record)
 
     # Dumps and tables
 

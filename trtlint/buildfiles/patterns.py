@@ -6,14 +6,18 @@ The entries themselves are data, in ``patterns.yaml`` beside this module.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 KEY = 6
 """Bytes of a message that choose the entries to try; every ``starts`` literal is at least this long."""
+
+
+Outcome = Literal["", "cause", "refused", "skipped", "failed", "died", "passed", "harmless"]
+"""What a line tells of the outcome of a build, a load or a run: see :mod:`trtlint.buildfiles.diagnosis`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class Pattern:
     groups become the record's. ``meaning`` is for people, ``source`` a public address that shows or prints
     the line. Records beyond ``keep`` are counted, not kept; from then on, where ``decisive``, by how the line
     begins. Lines of a pattern with ``context`` tell what later warnings are about.
+
+    The other fields are explained where they are used, at the head of the table.
     """
 
     name: str
@@ -39,6 +45,19 @@ class Pattern:
     keep: int = 100
     decisive: bool = True
     context: bool = False
+    bare: bool = False
+    last: bool = False
+    says: Outcome = ""
+    names: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    announced: str = ""
+    near: Mapping[str, int] = field(default_factory=dict, compare=False)
+    caused: bool = False
+    causes: bool = False
+    island: bool = False
+    everywhere: bool = False
+    settles: str = ""
+    duration: str = ""
     compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
     literals: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
 
@@ -75,9 +94,35 @@ class Table:
         }
         self._known: dict[str, tuple[tuple[Pattern, dict[str, str]], ...]] = {}
         self._inside = tuple((text, pattern) for pattern in patterns for text in pattern.contains)
+        self._bare = tuple(
+            (text, pattern)
+            for pattern in patterns
+            if pattern.bare
+            for text in (*pattern.starts, *pattern.contains)
+        )
+        self.by_name = {pattern.name: pattern for pattern in patterns}
 
-    def loud(self, message: str) -> tuple[tuple[Pattern, dict[str, str]], ...]:
-        """Every entry that a whole message of severity W or above matches, with its groups, best first."""
+    @property
+    def endings(self) -> Iterator[Pattern]:
+        """The entries that are looked for in the last line of a log only."""
+        return (pattern for pattern in self.patterns if pattern.last)
+
+    def named(self, name: str) -> Pattern | None:
+        """The entry of that name; None for ``other``."""
+        return self.by_name.get(name)
+
+    def bare(self, line: str) -> Iterator[tuple[Pattern, dict[str, str]]]:
+        """Every entry that a line without prefix matches, with its groups, best first."""
+        seen: set[str] = set()
+        for text, pattern in self._bare:
+            if text in line:
+                yield from _match(pattern, line, seen)
+
+    def loud(self, message: str, severity: str = "") -> tuple[tuple[Pattern, dict[str, str]], ...]:
+        """Every entry that a whole message of severity W or above matches, with its groups, best first.
+
+        An entry that says something of the outcome counts with its own severities only.
+        """
         # Builders repeat their warnings word for word, some of them thousands of times.
         found = self._known.get(message)
         if found is None:
@@ -86,7 +131,11 @@ class Table:
                 if len(self._known) >= 500:
                     self._known.clear()
                 self._known[message] = found
-        return found
+        return tuple(
+            (pattern, named)
+            for pattern, named in found
+            if not severity or not pattern.says or pattern.says == "skipped" or severity in pattern.severity
+        )
 
     def _loud(self, message: str) -> Iterator[tuple[Pattern, dict[str, str]]]:
         seen: set[str] = set()
@@ -134,6 +183,8 @@ def table() -> Table:
                     **entry,
                     "starts": tuple(entry.get("starts", ())),
                     "contains": tuple(entry.get("contains", ())),
+                    "names": tuple(entry.get("names", ())),
+                    "lists": tuple(entry.get("lists", ())),
                 }
             )
             for entry in entries

@@ -7,15 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from trtlint.buildfiles.layers import EngineTensor, Layer
+from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.settings import BuildSettings
-
-_DURATIONS = (
-    ("parse", "parse_time"),
-    ("graph", "graph_time"),
-    ("engine", "engine_time"),
-    ("build", "build_time"),
-)
 
 Severity = Literal["V", "I", "W", "E", "F"]
 
@@ -28,7 +22,7 @@ class Record:
     ``severity`` the letter as printed (None for a line without prefix), ``message`` the text without prefix
     and with its continuation lines, cut at 4,000 characters; ``groups`` what the entry takes from it.
     ``context`` is the node or layer that the build had last announced to parse or to time, for warnings and
-    errors, which may name none.
+    errors, which may name none. ``common`` is whether its prefix is one that any program may print.
     Warnings and errors that no entry knows have the pattern ``other``.
     """
 
@@ -38,6 +32,7 @@ class Record:
     message: str
     groups: Mapping[str, str] = field(default_factory=dict)
     context: str | None = None
+    common: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +80,10 @@ class Log:
         A log of several builds gives the sum of each.
         """
         total: dict[str, float] = {}
-        for name, pattern in _DURATIONS:
-            texts = [record.groups.get("seconds", "") for record in self.records.get(pattern, ())]
+        for pattern in table().patterns:
+            if not (name := pattern.duration):
+                continue
+            texts = [record.groups.get("seconds", "") for record in self.records.get(pattern.name, ())]
             values = [value for text in texts if (value := _number(text)) is not None]
             if values:
                 total[name] = sum(values)

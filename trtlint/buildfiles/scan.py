@@ -33,6 +33,7 @@ Batch = tuple[Iterable[int], Sequence[bytes], Iterable[int]]
 line begins, or 0 for a line of any other shape."""
 
 _BATCH = 1 << 14
+_TAIL = 1 << 12  # bytes at the end that are kept for the last line
 
 
 class Scanner:
@@ -51,6 +52,12 @@ class Scanner:
         self.shapes: set[str] = set()
         self.lines = 0
         self.size = 0
+        self._tail = b""
+
+    def last_line(self) -> tuple[int, bytes]:
+        """The last line that is not empty, and its number, once all lines were given; a long one is cut."""
+        ending = self._tail.rstrip()
+        return self.lines - self._tail[len(ending) :].strip(b"\n").count(b"\n"), ending.rpartition(b"\n")[2]
 
     def enough(self, literal: bytes, *, context: bool) -> None:
         """Lines that begin so need only be counted from now on; of those with ``context`` the last before any
@@ -70,6 +77,7 @@ class Scanner:
         dropping = False
         while chunk := self._source.read(BLOCK):
             self.size += len(chunk)
+            self._tail = chunk[-_TAIL:] if len(chunk) >= _TAIL else (self._tail + chunk)[-_TAIL:]
             first = chunk.find(b"\n") + 1
             if not first:
                 if not dropping:

@@ -108,13 +108,9 @@ class Collector:
         if line is not None:
             self._found[name] = line
 
-    def record(self, pattern: str, groups: Mapping[str, str], line: int, message: str) -> None:
-        """Take what a record settles."""
-        handler = _HANDLERS.get(pattern)
-        if handler:
-            handler(self, groups, line)
-        elif pattern == "weak_typing":
-            self.set("strongly_typed", False, line)
+    def record(self, settles: str, groups: Mapping[str, str], line: int) -> None:
+        """Take what a record settles, in the way that its entry of the pattern table names."""
+        _HANDLERS[settles](self, groups, line)
 
     def option(self, section: str, key: str, value: str, line: int) -> None:
         """Take one ``key: value`` line of trtexec's option blocks."""
@@ -248,6 +244,9 @@ class Collector:
     def _rtx(self, groups: Mapping[str, str], line: int) -> None:
         self.set("product", "tensorrt-rtx", line)
 
+    def _weak_typing(self, groups: Mapping[str, str], line: int) -> None:
+        self.set("strongly_typed", False, line)
+
     def _no_tf32(self, groups: Mapping[str, str], line: int) -> None:
         self._values["tf32"] = False
         self._found["tf32"] = line
@@ -275,21 +274,21 @@ class Collector:
             self.set("tf32", settings["disable_tf32"] == "False", line)
 
 
-_HANDLERS: dict[str, Callable[[Collector, Mapping[str, str], int], None]] = {
+_HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
     "banner": Collector._banner,
     "command": Collector._command,
-    "version": Collector._version,
-    "resource": Collector._resource,
+    "header": Collector._header,
     "module": Collector._module,
-    "onnx_header": Collector._header,
-    "tf32": Collector._tf32,
     "no_tf32": Collector._no_tf32,
+    "resource": Collector._resource,
     "rtx": Collector._rtx,
-    "rtx_message": Collector._rtx,
     "shape": Collector._shape,
-    "polygraphy_shape": Collector._shape,
-    "torch_settings": Collector._torch,
+    "tf32": Collector._tf32,
+    "torch": Collector._torch,
+    "version": Collector._version,
+    "weak_typing": Collector._weak_typing,
 }
+"""What the ``settles`` of an entry can be."""
 
 
 def settings_from_metadata(root: Mapping[str, Any]) -> BuildSettings:

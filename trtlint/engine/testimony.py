@@ -162,6 +162,8 @@ def _citation(subject: Subject) -> Iterator[str]:
     """Where a build says what a fact of it states: file, line and message."""
     if isinstance(subject.fact, LogMessage):
         yield _quoted(subject.fact)
+        if subject.fact.cause_at is not None:
+            yield f"{subject.fact.cause_at}: {shortened(subject.fact.cause or '')}"
 
 
 def _bounded(words: Iterable[str]) -> tuple[str, ...]:

@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 
 from trtlint.buildfiles.names import layer_names
+from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log, Record
 
 _LAYERS = ("node", "layer")
-_ANNOUNCED: Mapping[str, str] = {
-    "norm_fp16": "norm_node",
-    "norm_overflow": "norm_node",
-    "attention_done": "attention_node",
-    "norm_done": "norm_node",
-}
-"""Messages that name nothing, and those that the same pass of the builder prints before them with names."""
-_NEAR: Mapping[str, tuple[str, int]] = {
-    "parser_error": ("failed_node", -40),
-    "plugin_not_found": ("failed_node", -40),
-    "api_error": ("no_implementation", 0),
-    "weights_count": ("weights_names", 60),
-    "weights_overflow": ("weights_one", -12),
-}
-"""Messages that name nothing, those that name it for them, and how many lines away they may be: below
-them where positive, above them where negative, 0 for the same line."""
-_FAILURES = ("no_implementation", "api_error", "run_failed")
-_CAUSES = ("island_exception", "tactic_exception", "tactic_memory", "attention_kernel")
-_IN_ISLANDS = ("no_implementation", "island_exception", "attention_kernel", "api_error")
+"""The groups that hold names as the optimiser joins them, where an entry does not say which do."""
 _ISLAND = re.compile(r"\{ForeignNode\[.*\]\}")
+_CODE = re.compile(
+    r"(?:(?:Error\[\d+\]|\d{1,2}): )?(?:\[[^\]\s]{1,200}::\d+\] )?"
+    r"(?:\w[\w:~]{0,80}: (?=Error Code))?(?:Error Code:? \d+: )?"
+)
+_KIND = re.compile(r"[A-Z][A-Za-z ]{1,40} \((.*?)\)?", re.DOTALL)
+_TAIL = re.compile(r"[. ]*\bIn [\w:~]{1,80} at (?:/_src/|/)\S{1,200}\)?$|\s+\w{1,40}\.(?:cpp|cc|h|py):\d+$")
 _FAR = 2000
 """Lines above an error in which its cause is looked for: a verbose build prints its search between them."""
 
@@ -38,18 +27,19 @@ def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
     own = _own(record)
     if own:
         return True, own
-    if record.pattern in _NEAR:
-        pattern, far = _NEAR[record.pattern]
+    entry = table().named(record.pattern)
+    for pattern, far in entry.near.items() if entry else ():
         near = [other for other in log.records.get(pattern, ()) if _within(record, other, far)]
         return False, _own(near[0] if far > 0 else near[-1]) if near else ()
-    announced = log.records.get(_ANNOUNCED.get(record.pattern, ""), ())
+    announced = log.records.get(entry.announced if entry else "", ())
     found = (name for other in announced if other.line <= record.line for name in _own(other))
     return False, tuple(dict.fromkeys(found))
 
 
 def island_of(record: Record) -> str | None:
     """The island of Myelin that a failure is about: the one it names, else the one that was being timed."""
-    if record.pattern not in _IN_ISLANDS:
+    entry = table().named(record.pattern)
+    if entry is None or not entry.island:
         return None
     found = _ISLAND.search(record.groups.get("node") or record.context or "")
     return found[0] if found else None
@@ -66,9 +56,10 @@ def output_of(record: Record, log: Log) -> str | None:
 
 
 def _of_failure(record: Record, log: Log, group: str) -> str | None:
-    if record.pattern not in _NEAR or _NEAR[record.pattern][1] >= 0:
+    entry = table().named(record.pattern)
+    far = min(entry.near.values(), default=0) if entry else 0
+    if far >= 0:
         return None
-    far = _NEAR[record.pattern][1]
     near = [other for other in log.records.get("parsing_failed", ()) if _within(record, other, far)]
     return near[-1].groups.get(group) or None if near else None
 
@@ -78,29 +69,48 @@ def _within(record: Record, other: Record, far: int) -> bool:
     return low <= other.line <= high
 
 
-def cause_of(record: Record, log: Log) -> str | None:
+def cause_of(record: Record, log: Log) -> Record | None:
     """What the builder had said last that explains its failure, None where it said nothing."""
-    if record.pattern not in _FAILURES:
+    entry = table().named(record.pattern)
+    if entry is None or not entry.caused:
         return None
     above = (
         other
-        for pattern in _CAUSES
-        for other in log.records.get(pattern, ())
+        for pattern in table().patterns
+        if pattern.causes
+        for other in log.records.get(pattern.name, ())
         if record.line - _FAR <= other.line <= record.line
         and other.message != record.message
-        and other.context == record.context
+        and other.context in (record.context, None)
     )
-    last = max(above, key=lambda other: other.line, default=None)
-    if last is None:
-        return None
-    groups = last.groups
-    return groups.get("why") or groups.get("what") or last.message.split("\n", 1)[0]
+    return max(above, key=lambda other: other.line, default=None)
+
+
+def said(record: Record) -> str:
+    """What a record says, without code, place in the library's source and the call that it ended."""
+    groups = record.groups
+    if record.pattern != "other" and (own := groups.get("why") or groups.get("what")):
+        return own.strip()
+    return reason(record.message)
+
+
+def reason(message: str) -> str:
+    """The sentence in a message, without code, place in the library's source and the call that it ended."""
+    lines = [line for line in message.split("\n") if line.strip()]
+    text = lines[0] if lines else ""
+    if len(lines) > 1 and text.rstrip().endswith(":"):
+        text = f"{text} {lines[1].strip()}"
+    text = _TAIL.sub("", _CODE.sub("", text, count=1)).strip()
+    inside = _KIND.fullmatch(text)
+    return (inside[1] if inside else text).strip()
 
 
 def _own(record: Record) -> tuple[str, ...]:
-    reader = _READERS.get(record.pattern)
-    if reader is not None:
-        return reader(record.groups)
+    entry = table().named(record.pattern)
+    if entry is not None and (entry.names or entry.lists):
+        listed = (part for key in entry.lists for part in _parts(record.groups.get(key, "")))
+        single = (record.groups[key].strip() for key in entry.names if record.groups.get(key))
+        return tuple(dict.fromkeys((*single, *listed)))
     names: dict[str, None] = {}
     for key in _LAYERS:
         text = record.groups.get(key)
@@ -111,32 +121,8 @@ def _own(record: Record) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _listed(key: str) -> Callable[[Mapping[str, str]], tuple[str, ...]]:
-    """Reads names that are joined with commas; the list may end with a full stop."""
-
-    def read(groups: Mapping[str, str]) -> tuple[str, ...]:
-        parts = groups.get(key, "").strip().removesuffix(".").split(", ")
-        return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
-
-    return read
-
-
-def _single(*keys: str) -> Callable[[Mapping[str, str]], tuple[str, ...]]:
-    def read(groups: Mapping[str, str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(groups[key] for key in keys if groups.get(key)))
-
-    return read
-
-
-_READERS: Mapping[str, Callable[[Mapping[str, str]], tuple[str, ...]]] = {
-    "norm_fp16": _listed("nodes"),
-    "weights_names": _listed("names"),
-    "weights_one": _single("name"),
-    "type_mix": _single("first", "second"),
-    "failed_node": _single("name"),
-    "int64_binding": _single("name"),
-    "network_input": _single("name"),
-    "mark_output": _single("name"),
-    "unused_input": _single("tensor", "input"),
-    "no_scale": _single("tensor"),
-}
+def _parts(text: str) -> Iterator[str]:
+    """Names that are joined with commas; the list may end with a full stop."""
+    for part in text.strip().removesuffix(".").split(", "):
+        if part.strip():
+            yield part.strip()

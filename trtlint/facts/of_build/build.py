@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.facts.base import Fact
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
+    from trtlint.buildfiles.records import Log
     from trtlint.facts.facts import Facts
 
 
@@ -39,7 +41,7 @@ class BuildFact(Fact):
         producer: the tool that had written that model.
         optimization_level: the builder's optimisation level.
         command: the command line.
-        status: ``passed`` or ``failed``.
+        status: ``passed`` or ``failed``; failed also where the log shows it and the tool does not say so.
         torch: settings of Torch-TensorRT as printed, by name.
         options: the option lines of trtexec, by name.
         counts: how many lines the log has, by the name of what they say (see ``log_message``).
@@ -132,7 +134,7 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         producer=settings.producer,
         optimization_level=settings.optimization_level,
         command=settings.command,
-        status="passed" if settings.status == "passed" else "failed" if settings.status == "failed" else None,
+        status=_status(settings.status, log),
         torch=settings.torch,
         options={key: text for block in _options(record) for key, text in block.items()},
         counts={} if log is None else log.counts,
@@ -145,6 +147,12 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         dynamic_inputs=tuple(groups["name"] for groups in inputs if "-1" in groups["dims"]),
         shapes_given=tuple(dict.fromkeys(shape.name for shape in settings.shapes)),
     )
+
+
+def _status(stated: str | None, log: Log | None) -> Literal["passed", "failed"] | None:
+    if stated == "passed":
+        return "passed"
+    return "failed" if stated == "failed" or (log is not None and diagnose(log).failed) else None
 
 
 def _options(record: BuildRecord) -> Iterator[Mapping[str, str]]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.buildfiles.join import island_members, island_nodes
 from trtlint.buildfiles.names import layer_names
+from trtlint.buildfiles.patterns import table
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.lognames import cause_of, island_of, named_in, op_of, output_of
+from trtlint.facts.blocks.lognames import cause_of, island_of, named_in, op_of, output_of, reason, said
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
@@ -24,12 +27,12 @@ _SEVERITIES: Mapping[str, Severity] = {
     "V": "verbose", "I": "info", "W": "warning", "E": "error", "F": "fatal",
 }  # fmt: skip
 _SHORT = 300
+_LONG = 700
+_ALIKE = 40
 _IN_FP16 = ("norm_fp16", "norm_overflow")
 """Messages about norms in FP16.  The norms that the builder lists before them are those of every type; where
 types are those of the file, the file tells them apart."""
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
-_EVERYTHING = frozenset({"parse_node", "register_layer", "costs", "layer_memory", "fused", "swap"})
-"""What a build says of every node or layer and no rule can be about; ``record.counts`` counts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class LogMessage(Fact):
         at: file and line, such as ``record.log:1842``.
         named: the nodes, layers or tensors that it names, as printed; where it names none, those that
             messages before it announced it for.
+        alike: what all messages of this name name, without repeats, at most 40.
         modules: ``named`` without the last part of each path, without repeats: the modules that the
             nodes are in, where exporters name nodes by path.
         nodes: those of them that the model has.
@@ -56,7 +60,12 @@ class LogMessage(Fact):
         names_nodes: whether it names anything itself.
         context: the node or layer that the build had last said it was working on, for warnings and
             errors; the message need not be about it.
+        reason: the sentence in it, without error code, place in the library's source and call; cut at 700
+            characters.
         cause: for an error of the builder, the exception of a tactic or of Myelin above it.
+        cause_at: file and line of that.
+        stops: whether it is what says best why the build, load or run failed, where no message does whose
+            name says it.
         alone: whether the line says nothing else that is known: an error of the library often has a
             second name, such as ``no_profile``.
         first: whether it is the first message of this name.
@@ -75,13 +84,17 @@ class LogMessage(Fact):
     line: int
     at: str
     named: tuple[str, ...]
+    alike: tuple[str, ...]
     modules: tuple[str, ...]
     nodes: tuple[Node, ...]
     ops: tuple[str, ...]
     op: str | None
     names_nodes: bool
     context: str | None
+    reason: str
     cause: str | None
+    cause_at: str | None
+    stops: bool
     alone: bool
     first: bool
     count: int
@@ -97,7 +110,11 @@ def find(facts: Facts) -> Iterator[LogMessage]:
     if facts.record is None or facts.record.log is None:
         return
     log = facts.record.log
-    kept = [record for name, found in log.records.items() if name not in _EVERYTHING for record in found]
+    # What a build says of every node or layer no rule can be about; ``record.counts`` counts it.
+    everywhere = {entry.name for entry in table().patterns if entry.everywhere}
+    kept = [record for name, found in log.records.items() if name not in everywhere for record in found]
+    diagnosis = diagnose(log)
+    alike = {name: _alike(found, log) for name, found in log.records.items()}
     meanings = Counter(record.line for record in kept)
     seen: set[str] = set()
     members = island_members(log)
@@ -106,6 +123,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
         if not own and record.pattern in _IN_FP16 and facts.record.settings.strongly_typed:
             named = tuple(name for name in named if not _is_fp32(facts.names.find(name)))
         nodes = _nodes(record, named, facts, log, members)
+        cause = cause_of(record, log)
         yield LogMessage(
             node=nodes[0] if nodes else None,
             chain=tuple(Step(node, "named", label="named by the build") for node in nodes),
@@ -118,18 +136,28 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             line=record.line,
             at=f"{facts.record.log_name}:{record.line}",
             named=named,
+            alike=alike[record.pattern],
             modules=tuple(dict.fromkeys(_module(name) for name in named)),
             nodes=nodes,
             ops=tuple(dict.fromkeys(node.op for node in nodes)),
             op=op_of(record, log),
             names_nodes=own,
             context=record.context,
-            cause=cause_of(record, log),
+            reason=reason(record.message)[:_LONG],
+            cause=None if cause is None else said(cause)[:_SHORT],
+            cause_at=None if cause is None else f"{facts.record.log_name}:{cause.line}",
+            stops=record is diagnosis.line,
             alone=meanings[record.line] == 1,
             first=record.pattern not in seen,
             count=log.counts.get(record.pattern, 1),
         )
         seen.add(record.pattern)
+
+
+def _alike(records: Sequence[Record], log: Log) -> tuple[str, ...]:
+    """What records name, without repeats, up to a bound."""
+    found = (name for record in records for name in named_in(record, log)[1])
+    return tuple(islice(dict.fromkeys(found), _ALIKE))
 
 
 def _is_fp32(node: Node | None) -> bool:

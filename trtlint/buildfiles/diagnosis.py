@@ -1,0 +1,96 @@
+"""How a build, a load or a run ended, and the line of its log that says why.
+
+What a line says of the outcome is a property of its entry in the pattern table:
+
+- ``cause``: why something failed;
+- ``skipped``: that something was passed over, which is why only if nothing was left;
+- ``refused``: that something asked for was not given, which is why unless something is skipped after it;
+- ``failed``: that there is no engine, and not why;
+- ``died``: that the process ended;
+- ``passed``: that there is an engine;
+- ``harmless``: nothing, though builds that go on print it as an error.
+
+An error of the library that no entry knows is taken for a cause: builds that go on print warnings.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trtlint.buildfiles.patterns import Outcome, table
+from trtlint.buildfiles.records import Log, Record
+
+_GENERAL = frozenset({"other", "api_error"})
+"""Entries under which errors are kept that nothing more is known of."""
+_ORDER: tuple[Outcome, ...] = ("cause", "refused", "skipped", "died", "failed")
+_NEXT = _ORDER[1:]
+"""What is taken for the reason where nothing states it, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """How a log ends.
+
+    Attributes:
+        failed: whether it shows that something failed, and no success after that.
+        line: the record that says best why; None where nothing failed, and where an entry of its own says
+            why before any line does that nothing is known of.
+    """
+
+    failed: bool = False
+    line: Record | None = None
+
+
+def diagnose(log: Log) -> Diagnosis:
+    """Look for the failure that a log ends with."""
+    says = {name: entry.says for name, entry in table().by_name.items() if entry.says}
+    passed = _last_success(log, says)
+    lines: dict[int, list[Record]] = defaultdict(list)
+    for kept in log.records.values():
+        for record in kept:
+            if record.line > passed:
+                lines[record.line].append(record)
+    none: Outcome = ""
+    first: dict[Outcome, Record] = {}
+    for _, records in sorted(lines.items()):
+        outcomes = {says.get(record.pattern, none): record for record in records}
+        if "harmless" in outcomes:
+            continue
+        # An error with a name that says nothing of the outcome is known, and no reason by itself.
+        if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):
+            continue
+        if "skipped" in outcomes:
+            first.pop("refused", None)
+        best = next((each for each in _ORDER if each in outcomes), none)
+        if best in outcomes:
+            first.setdefault(best, outcomes[best])
+    if not ({"cause", "refused", "", "died", "failed"} & set(first) or log.settings.status == "failed"):
+        return Diagnosis()
+    cause, unknown = first.get("cause"), first.get("")
+    if cause is not None and (unknown is None or cause.line < unknown.line):
+        return Diagnosis(failed=True)
+    found = (first[outcome] for outcome in ("", *_NEXT) if outcome in first)
+    return Diagnosis(failed=True, line=next(found, _verdict(log)))
+
+
+def _last_success(log: Log, says: Mapping[str, Outcome]) -> int:
+    """The last line that shows an engine; 0 without one."""
+    names = (name for name, outcome in says.items() if outcome == "passed")
+    done = [record.line for name in names for record in log.records.get(name, ())]
+    done += (record.line for record in log.records.get("banner", ()) if record.groups["state"] == "PASSED")
+    return max(done, default=0)
+
+
+def _is_unknown_error(record: Record) -> bool:
+    return record.pattern in _GENERAL and (
+        record.severity == "F"
+        or (record.severity == "E" and (record.pattern == "api_error" or not record.common))
+    )
+
+
+def _verdict(log: Log) -> Record | None:
+    """The banner with which a tool says that it failed."""
+    banners = log.records.get("banner", ())
+    return next((record for record in banners if record.groups["state"] == "FAILED"), None)

@@ -1,0 +1,134 @@
+"""Lines of TensorRT as other programs hand them on: wrapped, renamed, or without any prefix.
+
+A program with a logger of its own prints what the library says behind a name and a severity of its
+choice, and whoever runs it in a container, a launcher or a CI puts something in front once more.  The shapes
+are those of public threads: DeepStream (https://github.com/marcoslucianops/DeepStream-Yolo/issues/210),
+mmdeploy (https://github.com/open-mmlab/mmdeploy/issues/1876), Isaac
+(https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_common/issues/17), ROS launch
+(https://github.com/autowarefoundation/autoware_universe/pull/6454), docker compose
+(https://github.com/NVIDIA/TensorRT-LLM/issues/1838), ``NVINFER LOG``
+(https://github.com/NVIDIA-AI-IOT/Lidar_AI_Solution/issues/271).
+"""
+
+from __future__ import annotations
+
+import re
+
+from trtlint.buildfiles.prefix import Prefix, letter, parse_prefix
+
+_HEAD = 200
+"""Bytes of a line in which its severity and the name of the library are looked for."""
+_LAYERS = 4
+"""Wrappers around a line that are taken off."""
+_WRAPPER = re.compile(
+    rb"[\w./-]{1,80} {0,40}\| {1,2}"  # docker compose
+    rb"|\[[\w./ -]{1,100}-\d{1,6}\] "  # ROS launch
+    rb"|\[(?:rank)?\d{1,4}(?:,\d{1,4})?\](?:<std(?:err|out)>)?: ?"  # torchrun, mpirun
+    rb"|\([\w .-]{0,40}\bpid=\d+[^)\n]{0,40}\) "  # Ray
+    rb"|#\d{1,4} \d{1,6}\.\d{1,4} "  # docker build
+    rb"|\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)\]? "  # CI
+    rb"(?:std(?:out|err) [FP] )?"  # Kubernetes
+    rb"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [\w.@/-]{1,80}(?:\[\d+\])?: "  # journals
+    rb"|\[\d\d:\d\d:\d\d(?:\.\d{1,9})?\] "
+    rb"|(?:> ?|[*-] |\$ |[`]{1,3}|\*\*)"  # quoted in a thread
+    rb"|[ \t]{1,40}"
+)
+_WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|ERR|WARNING|WARN|INFO|VERBOSE|DEBUG|TRACE)"
+_NAME = rb"(?:\[?(?:NVINFER LOG|nvinfer1?|TRT(?:Net|Logger|Engine)?|TensorRT|trt_infer|trt|tensorrt)\]?)"
+_GAP = rb"[\]\[)(>< \t:|,=-]{0,24}"
+_SEVERITY_FIRST = re.compile(
+    rb"(?:^|[\s\[(<:|])(?P<word>" + _WORD + rb"|(?<=\[)[EWIVF](?=\]))" + _GAP
+    + rb"(?:\[[\w./:@ -]{1,80}\] ?)?" + _NAME + rb"(?:\]|:|(?=\s))[\]: \t-]{0,4}",
+    re.IGNORECASE,
+)  # fmt: skip
+_NAME_FIRST = re.compile(
+    rb"(?:^|[\s\[(<:|])" + _NAME + _GAP + rb"(?P<word>" + _WORD + rb"|(?<=\[)[EWIVF](?=\]))[\]): \t>-]{1,4}",
+    re.IGNORECASE,
+)
+_NAME_ONLY = re.compile(
+    rb"(?:\[?[\d/:., T-]{8,32}\]? ?)?"
+    rb"(?:\[(?:NVINFER LOG|TRT|TensorRT|trt)\]:?|(?:TRT(?:Net|Logger)?|trt_infer|TensorRT): )[ \t]*"
+)
+_SEVERITY_ONLY = re.compile(
+    rb"(?:\[?[\d/:., T-]{8,32}\]?[ \t]*)?(?:\[(?P<word>"
+    + _WORD
+    + rb")\][ \t]*:?[ \t]*|(?P<bare>"
+    + _WORD
+    + rb")(?:[ \t]*:[ \t]*|[ \t]+-[ \t]+))"
+    rb"(?:root: ?|__main__: ?)?"
+)
+_CODE = re.compile(
+    rb"(?:\d{1,2}: )?\[[\w.]+\.\w{1,3}::[^\]]{1,200}::\d+\] Error Code|\w[\w:]{0,80}: Error Code \d"
+)
+_HOLDS = (
+    b"TRT",
+    b"rt",
+    b"RT",
+    b"NVINFER",
+    b"nvinfer",
+    b"rror",
+    b"RROR",
+    b"WARN",
+    b"FATAL",
+    b"[E]",
+    b"[W]",
+    b"[F]",
+    b"[I]",
+    b"[V]",
+)
+
+
+_TELLING = (
+    b"rror", b"RROR", b"ail", b"FAIL", b"TRT", b"ensorR", b"xception", b"illed", b"bort", b"dumped",
+    b"ould not", b"annot", b"ation fault", b"llegal", b"nsupported", b"violation", b"ot supported",
+    b"WARN", b"NVINFER", b"SIG", b"signal", b"[E]", b"[W]", b"[F]", b"xit code", b"parsing node",
+    b"In function", b"ERR", b"DCHECK", b"memory", b"what():", b"terminate", b"\xe6", b"\xe5",
+    b"Traceback", b"TF-TRT", b"trt", b"] ERR", b"bad_alloc",
+)  # fmt: skip
+"""What a line that tells anything holds one of; a quick look at lines that nobody's logger has marked."""
+
+
+def telling(line: bytes) -> bool:
+    """Whether a line without one of the usual prefixes may say something of a build."""
+    head = line[:4000]
+    return any(mark in head for mark in _TELLING)
+
+
+def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
+    """A line without what others put around it, and its prefix; None where it has none."""
+    rest = line
+    for _ in range(_LAYERS):
+        wrapper = _WRAPPER.match(rest)
+        if not wrapper:
+            break
+        rest = rest[wrapper.end() :]
+        if (prefix := parse_prefix(rest)) is not None:
+            return unquoted(rest, prefix)
+    return unquoted(rest, _own(rest))
+
+
+def unquoted(line: bytes, prefix: Prefix | None) -> tuple[bytes, Prefix | None]:
+    """A line whose message a logger has put in quotation marks, without them."""
+    if prefix is not None and line[prefix.start : prefix.start + 1] == b'"' and line.endswith(b'"'):
+        return line[: prefix.start] + line[prefix.start + 1 : -1], prefix
+    return line, prefix
+
+
+def _own(line: bytes) -> Prefix | None:
+    """The prefix of a program's own logger."""
+    head = line[:_HEAD]
+    if not any(mark in head for mark in _HOLDS):
+        return None
+    for shape in (_SEVERITY_FIRST, _NAME_FIRST):
+        found = shape.search(head)
+        if found and found.start() <= 120:
+            return Prefix(letter(found["word"]), "logger", found.end(), True)
+    named = _NAME_ONLY.match(head)
+    if named:
+        return Prefix("E" if _CODE.match(line, named.end()) else "", "logger", named.end(), True)
+    if _CODE.match(head):
+        return Prefix("E", "logger", 0, True)
+    plain = _SEVERITY_ONLY.match(head)
+    if plain:
+        return Prefix(letter(plain["word"] or plain["bare"]), "logger", plain.end(), None, common=True)
+    return None
