@@ -192,7 +192,7 @@ class TestMistakes:
         self, folder: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         Path("failed.log").write_bytes(ERROR)
-        out, _ = output(capsys, "build.log", "failed.log", "--format", "json")
+        out, _ = output(capsys, "build.log", "failed.log", "--format", "json", code=Exit.FINDINGS)
         assert [model["path"] for model in json.loads(out)["models"]] == ["build.log", "failed.log"]
 
     def test_two_files_cannot_be_standard_input(

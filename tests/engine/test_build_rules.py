@@ -49,9 +49,9 @@ LOGS = {
     "cookbook-trt10.16.2-normalization-pyapi.log": "",
     "cookbook-trt10.16.2-onnxparser-pyapi.log": "LOG103 LOG103",
     "cookbook-trt10.16.2-pytorch-workflow.log": "LOG118",
-    "cookbook-trt10.16.2-stronglytyped-pyapi.log": "LOG122 LOG122",
+    "cookbook-trt10.16.2-stronglytyped-pyapi.log": "LOG124",
     "cookbook-trtrtx1.4-rtxcompare-rtx-verbose.log": "",
-    "lix19937-trt8.4.10-script-best-orin-verbose-truncated.log": "LOG117",
+    "lix19937-trt8.4.10-script-best-orin-verbose-truncated.log": "LOG106 LOG117",
     "lix19937-trt8.5.10-identity-plugin-verbose.log": "",
     "lix19937-trt8.5.10-mnist-best-verbose.log.gz": "ENG103 LOG117",
     "lix19937-trt8.5.10-resnet18-qat-verbose.log.gz": "LOG117",
@@ -99,7 +99,7 @@ WITH_MODEL = {
     "rtx-1.7.1-attn-fp32-d64-unfused.log": "PERF104",
     "rtx-1.7.1-conv-fp16-clip-pm1.log": "",
     "rtx-1.7.1-conv-fp16-qdq-full.log": "",
-    "rtx-1.7.1-conv-fp16-qdq-runtime-scale-crash.log": "",
+    "rtx-1.7.1-conv-fp16-qdq-runtime-scale-crash.log": "LOG125",
     "rtx-1.7.1-conv-fp16-runtime-weight.log": "PERF101",
     "rtx-1.7.1-ln-fp16-decomposed-warning.log": "ACC101",
     "rtx-1.7.1-ln-fp16-op17.log": "",
@@ -202,7 +202,8 @@ def test_a_log_cut_at_any_byte_gives_findings_or_none() -> None:
     found = [_of_log(data[:end]) for end in range(0, len(data) + 1, 3)]
     assert found[0] == set()
     assert _of_log(data) == {"LOG103", "LOG104", "LOG108"}
-    assert all(ids <= {"LOG102", "LOG103", "LOG104", "LOG108"} for ids in found)
+    # Of a line that is cut only that something failed is known.
+    assert all(ids <= {"LOG102", "LOG103", "LOG104", "LOG108", "LOG124"} for ids in found)
 
 
 def _of_log(data: bytes) -> set[str]:

@@ -4,6 +4,7 @@ What a line says of the outcome is a property of its entry in the pattern table:
 
 - ``cause``: why something failed;
 - ``skipped``: that something was passed over, which is why only if nothing was left;
+- ``unusable``: that there is no GPU to use, which is why unless an engine was built before it: that needs none;
 - ``refused``: that something asked for was not given, which is why unless something is skipped after it;
 - ``failed``: that there is no engine, and not why;
 - ``died``: that the process ended;
@@ -24,8 +25,8 @@ from trtlint.buildfiles.records import Log, Record
 
 _GENERAL = frozenset({"other", "api_error"})
 """Entries under which errors are kept that nothing more is known of."""
-_ORDER: tuple[Outcome, ...] = ("cause", "refused", "skipped", "died", "failed")
-_NEXT = _ORDER[1:]
+_ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
+_NEXT = _ORDER[2:]
 """What is taken for the reason where nothing states it, best first."""
 
 
@@ -35,11 +36,13 @@ class Diagnosis:
 
     Attributes:
         failed: whether it shows that something failed, and no success after that.
+        cause: the first record that an entry of its own says why by.
         line: the record that says best why; None where nothing failed, and where an entry of its own says
             why before any line does that nothing is known of.
     """
 
     failed: bool = False
+    cause: Record | None = None
     line: Record | None = None
 
 
@@ -56,7 +59,7 @@ def diagnose(log: Log) -> Diagnosis:
     first: dict[Outcome, Record] = {}
     for _, records in sorted(lines.items()):
         outcomes = {says.get(record.pattern, none): record for record in records}
-        if "harmless" in outcomes:
+        if "harmless" in outcomes or (passed and "unusable" in outcomes):
             continue
         # An error with a name that says nothing of the outcome is known, and no reason by itself.
         if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):
@@ -66,13 +69,15 @@ def diagnose(log: Log) -> Diagnosis:
         best = next((each for each in _ORDER if each in outcomes), none)
         if best in outcomes:
             first.setdefault(best, outcomes[best])
-    if not ({"cause", "refused", "", "died", "failed"} & set(first) or log.settings.status == "failed"):
+    if not (set(first) - {"skipped", "passed"} or log.settings.status == "failed"):
         return Diagnosis()
-    cause, unknown = first.get("cause"), first.get("")
+    stated = [first[outcome] for outcome in _ORDER[:2] if outcome in first]
+    cause = min(stated, key=lambda record: record.line, default=None)
+    unknown = first.get("")
     if cause is not None and (unknown is None or cause.line < unknown.line):
-        return Diagnosis(failed=True)
+        return Diagnosis(failed=True, cause=cause)
     found = (first[outcome] for outcome in ("", *_NEXT) if outcome in first)
-    return Diagnosis(failed=True, line=next(found, _verdict(log)))
+    return Diagnosis(failed=True, cause=cause, line=next(found, _verdict(log)))
 
 
 def _last_success(log: Log, says: Mapping[str, Outcome]) -> int:
@@ -84,10 +89,11 @@ def _last_success(log: Log, says: Mapping[str, Outcome]) -> int:
 
 
 def _is_unknown_error(record: Record) -> bool:
-    return record.pattern in _GENERAL and (
-        record.severity == "F"
-        or (record.severity == "E" and (record.pattern == "api_error" or not record.common))
-    )
+    if record.severity != "F" and (record.severity != "E" or (record.pattern == "other" and record.common)):
+        return False
+    # What a program asks in vain builds nothing and breaks nothing.
+    asked = record.groups.get("code") == "3" and "::get" in record.groups.get("call", "")
+    return record.pattern in _GENERAL and not asked
 
 
 def _verdict(log: Log) -> Record | None:

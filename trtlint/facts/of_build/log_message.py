@@ -66,6 +66,7 @@ class LogMessage(Fact):
         cause_at: file and line of that.
         stops: whether it is what says best why the build, load or run failed, where no message does whose
             name says it.
+        leads: whether it is the first message whose name says why.
         alone: whether the line says nothing else that is known: an error of the library often has a
             second name, such as ``no_profile``.
         first: whether it is the first message of this name.
@@ -95,6 +96,7 @@ class LogMessage(Fact):
     cause: str | None
     cause_at: str | None
     stops: bool
+    leads: bool
     alone: bool
     first: bool
     count: int
@@ -147,6 +149,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             cause=None if cause is None else said(cause)[:_SHORT],
             cause_at=None if cause is None else f"{facts.record.log_name}:{cause.line}",
             stops=record is diagnosis.line,
+            leads=record is diagnosis.cause,
             alone=meanings[record.line] == 1,
             first=record.pattern not in seen,
             count=log.counts.get(record.pattern, 1),
