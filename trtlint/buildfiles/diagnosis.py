@@ -4,7 +4,7 @@ What a line says of the outcome is a property of its entry in the pattern table:
 
 - ``cause``: why something failed;
 - ``skipped``: that something was passed over, which is why only if nothing was left;
-- ``unusable``: that there is no GPU to use, which is why unless an engine was built before it: that needs none;
+- ``unusable``: that there is no GPU to use, which is why unless an engine was built before it;
 - ``refused``: that something asked for was not given, which is why unless something is skipped after it;
 - ``failed``: that there is no engine, and not why;
 - ``died``: that the process ended;
