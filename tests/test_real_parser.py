@@ -17,7 +17,11 @@ import pytest
 
 from benchmarks.parser_verdicts import answer
 from trtlint.api import lint_file
+from trtlint.engine.conditionexamples import read_example, texts_of
+from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.facts.blocks.conditions import Entry, entries
+from trtlint.knowledge.parsers import lines_of
 from trtlint.target.target import Target
 
 PYTHON = os.environ.get("TRTLINT_RTX_PYTHON", sys.executable)
@@ -30,14 +34,25 @@ if len(sys.argv) == 1:
     sys.exit()
 logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
 builder = trt.Builder(logger)
-network = builder.create_network(0)
-parsed, built = trt.OnnxParser(network, logger).parse_from_file(sys.argv[1]), None
-if parsed:
-    config = builder.create_builder_config()
-    config.num_compute_capabilities = 1
-    config.set_compute_capability(trt.ComputeCapability.SM89, 0)
-    built = builder.build_serialized_network(network, config) is not None
-print(json.dumps([parsed, built]))
+for path in sys.argv[1:]:
+    network = builder.create_network(0)
+    parsed, built = trt.OnnxParser(network, logger).parse_from_file(path), None
+    if parsed:
+        config = builder.create_builder_config()
+        config.num_compute_capabilities = 1
+        config.set_compute_capability(trt.ComputeCapability.SM89, 0)
+        profile = builder.create_optimization_profile()
+        for i in range(network.num_inputs):
+            tensor = network.get_input(i)
+            sizes = [4 if size == -1 else size for size in tensor.shape]
+            if tensor.is_shape_tensor:
+                count = [1] * (sizes[0] if sizes else 1)
+                profile.set_shape_input(tensor.name, count, [2 * n for n in count], [3 * n for n in count])
+            elif -1 in tuple(tensor.shape):
+                profile.set_shape(tensor.name, sizes, sizes, sizes)
+        config.add_optimization_profile(profile)
+        built = builder.build_serialized_network(network, config) is not None
+    print(json.dumps([parsed, built]), flush=True)
 """
 
 ATTENTION = """({0}[1,4,16,{1}] q, {0}[1,4,16,{1}] k, {0}[1,4,16,{1}] v) => ({0}[1,4,16,{1}] y)
@@ -96,3 +111,29 @@ def test_the_answer_is_the_parsers(name: str, release: str, tmp_path: Path) -> N
     assert answer(report, "parse") == ("accepted" if parsed else "refused")
     if parsed:
         assert answer(report, "build") == ("accepted" if built else "refused")
+
+
+def test_the_examples_of_conditions_are_what_the_parser_says(release: str, tmp_path: Path) -> None:
+    line = ".".join(release.split(".")[:2])
+    expected: dict[Path, tuple[Entry, str]] = {}
+    for entry in entries():
+        refuses = line in lines_of("tensorrt-rtx", entry.condition.applies.get("tensorrt-rtx", "none"))
+        if entry.condition.min_sm is not None or not refuses:
+            continue
+        for word, written in (("refused", entry.refused), ("accepted", entry.accepted)):
+            for number, text in enumerate(texts_of(written)):
+                if "--" in str(text):  # for a release of its own
+                    continue
+                path = tmp_path / f"{entry.line}-{word}-{number}.onnx"
+                example = read_example(entry, text)
+                model_of_text(example.text, path, checked=example.checked)
+                expected[path] = (entry, word)
+    command = [PYTHON, "-c", CHILD, *map(str, expected)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    wrong = [
+        f"{entry.line}: {entry.ops}: {word}, but the parser and the builder say {answer}"
+        for (entry, word), answer in zip(expected.values(), answers, strict=True)
+        if (answer == [True, True]) != (word == "accepted")
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -13,6 +13,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -22,12 +23,30 @@ from trtlint.facts.blocks.conditions import PATH, Entry, entries
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.rejection import rejections
 from trtlint.knowledge.parsers import lines_of
+from trtlint.knowledge.releases import Product
 
 _MODEL = re.compile(r"[(<]")
 _HEADER = '< ir_version: 10, opset_import: ["" : {}] >\ng '
 _OPSET = "17"
 
 Expected = Literal["refused", "accepted"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionExample:
+    """An example of an entry.
+
+    Attributes:
+        product: what it is for, and
+        line: the release line, ``10.8``.
+        text: the model.
+        checked: whether the ONNX checker must accept it.
+    """
+
+    product: Product
+    line: str
+    text: str
+    checked: bool
 
 
 def run_condition_examples() -> Iterator[Result]:
@@ -46,35 +65,26 @@ def run_condition_examples() -> Iterator[Result]:
 
 
 def _run(entry: Entry, expected: Expected, written: object, folder: Path) -> Iterator[Result]:
-    texts = written if isinstance(written, list) else [] if written is None else [written]
-    for text in texts:
+    for text in texts_of(written):
         got, detail = _outcome(entry, expected, text, folder)
         yield Result(entry.ops, PATH, entry.line, expected, got, detail)
 
 
+def texts_of(written: object) -> list[object]:
+    """The examples of an entry, of which there may be none, one, or a list."""
+    return written if isinstance(written, list) else [] if written is None else [written]
+
+
 def _outcome(entry: Entry, expected: Expected, text: object, folder: Path) -> tuple[Outcome, str]:
-    begin = _MODEL.search(text) if isinstance(text, str) else None
-    if begin is None or not isinstance(text, str):
-        return "unreadable", "an example is a model, or a list of models"
-    model = text[begin.start() :]
-    applies = entry.condition.applies
     try:
-        words = shlex.split(text[: begin.start()])
-        opset = _opset(words)
-        checked = "unchecked" not in words
-        target, _ = target_of(applies, [word for word in words if word != "unchecked"])
-        release = target.version or newest(applies, target.product)
-        if not model.startswith("<"):
-            model = _HEADER.format(opset) + model
-        found = model_of_text(model, folder / f"{entry.line}.onnx", checked=checked)
-    except (ModelTextError, ValueError) as error:  # of shlex and, as TargetError, of the target
+        example = read_example(entry, text)
+        model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)
+    except (ModelTextError, ValueError) as error:
         return "unreadable", str(error)
-    line = ".".join(release.split(".")[:2])
     reasons = [
         (condition, rejection.says)
-        for condition, rejection in rejections(Facts(found))
-        if target.product in rejection.versions
-        and line in lines_of(target.product, rejection.versions[target.product])
+        for condition, rejection in rejections(Facts(model))
+        if example.line in lines_of(example.product, rejection.versions.get(example.product, "none"))
     ]
     if any(condition is entry.condition for condition, _ in reasons):
         return "refused", ""
@@ -83,6 +93,27 @@ def _outcome(entry: Entry, expected: Expected, text: object, folder: Path) -> tu
     if others and expected == "accepted":
         return "refused", others[0]
     return "accepted", f"refused for another reason: {others[0]}" if others else ""
+
+
+def read_example(entry: Entry, text: object) -> ConditionExample:
+    """An example of an entry as it is written.
+
+    Raises:
+        ValueError: it is no example, or names an option, a release or a GPU that does not exist.
+    """
+    begin = _MODEL.search(text) if isinstance(text, str) else None
+    if begin is None or not isinstance(text, str):
+        raise ValueError("an example is a model, or a list of models")
+    words, model = shlex.split(text[: begin.start()]), text[begin.start() :]
+    opset = _opset(words)
+    target, _ = target_of(entry.condition.applies, [word for word in words if word != "unchecked"])
+    release = target.version or newest(entry.condition.applies, target.product)
+    return ConditionExample(
+        product=target.product,
+        line=".".join(release.split(".")[:2]),
+        text=model if model.startswith("<") else _HEADER.format(opset) + model,
+        checked="unchecked" not in words,
+    )
 
 
 def _opset(words: list[str]) -> str:
