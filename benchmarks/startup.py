@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 from benchmarks.measure import PYTHON, TRTLINT, costs, report
@@ -17,6 +18,10 @@ def main() -> bool:
         [[*PYTHON, "-c", "import onnx, networkx"], [*TRTLINT, str(MODEL), "--trt", "10.7", "--no-cache"]],
         runs=20,
     )
+    with tempfile.TemporaryDirectory() as folder:
+        kept = [*TRTLINT, str(MODEL), "--trt", "10.7", "--cache-dir", folder]
+        costs([kept], runs=1)
+        cold, warm = costs([[*TRTLINT, str(MODEL), "--trt", "10.7", "--no-cache"], kept], runs=20)
     return all(
         [
             report("trtlint --version / python -c pass", version.seconds / nothing.seconds, 4),
@@ -25,6 +30,7 @@ def main() -> bool:
                 lint.seconds / imports.seconds,
                 1.6,
             ),
+            report("results all in the cache / linted anew", warm.seconds / cold.seconds, 0.5),
         ]
     )
 

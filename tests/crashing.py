@@ -10,10 +10,10 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from trtlint.runs import worker
+from trtlint.runs import linting
 from trtlint.runs.pools import Pool
 
-_lint_file = worker.lint_file
+_lint_file = linting.lint_file
 
 
 def lint_file(path: Path, *rest: object) -> object:
@@ -32,7 +32,7 @@ def lint_file(path: Path, *rest: object) -> object:
 
 def begin() -> None:
     """What each process does first."""
-    worker.lint_file = lint_file  # type: ignore[assignment]
+    linting.lint_file = lint_file  # type: ignore[assignment]
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from trtlint import Report, Target
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import load_builtin, rules_on
+from trtlint.engine.rulebook import load_builtin, looking_at
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import kinds
 from trtlint.model.errors import ModelError
@@ -47,7 +47,7 @@ TARGETS = [Target(version="8.6"), Target(version="10.7", gpu="L4", asked=frozens
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    return rules_on({"model"}, load_builtin().entries)
+    return tuple(entry.read() for entry in looking_at({"model"}, load_builtin().entries))
 
 
 def survive(folder: Path, data: bytes) -> None:

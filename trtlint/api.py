@@ -12,12 +12,13 @@ from trtlint.buildcommand import commands_for, read_commands
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import Entry, Rulebook, load_builtin, rules_on
+from trtlint.engine.rulebook import Entry, Rulebook, load_builtin, looking_at
 from trtlint.facts.kinds import Ground, grounds_for
 from trtlint.files.expand import expand
 from trtlint.model.sources import Sources
-from trtlint.policy.review import Policy, Review, applicable, names
-from trtlint.runs.linting import built_with, lint_file
+from trtlint.policy.review import Policy, Ran, Review, names
+from trtlint.runs.linting import lint_file
+from trtlint.target.completion import built_with
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ def lint(
 
     @cache
     def rules_for(found: frozenset[Ground]) -> tuple[tuple[Rule, ...], Policy]:
-        chosen = rules_on(found, book)
-        return chosen, Policy(ran=applicable(chosen, targets), known=names(book))
+        entries = looking_at(found, book)
+        policy = Policy(ran=Ran(entries, targets), known=names(book))
+        return tuple(entry.read() for entry in entries), policy
 
     def reports(file: Path, given: Gathered | None) -> Iterator[ModelReport]:
         built = next(iter(commands_for(file, commands)), None)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.rules import make_rule, rule_text, write_rule
 from trtlint.engine.rule import RuleError
-from trtlint.engine.rulebook import builtin_rules, load_builtin, load_rules, rule_files, rules_on
+from trtlint.engine.rulebook import builtin_rules, load_builtin, load_rules, looking_at, rule_files
 from trtlint.engine.rulefile import load_rule, parse_rule
 
 
@@ -227,13 +227,13 @@ def test_only_rules_that_look_at_what_is_there_are_read(
     monkeypatch.setattr("trtlint.engine.rulebook.builtin_rules", lambda: tmp_path)
     read = []
     monkeypatch.setattr(
-        "trtlint.engine.rulebook.parse_rule",
+        "trtlint.engine.rulefile.parse_rule",
         lambda path, text, *, checked: (read.append(path.name[:6]), parse_rule(path, text, checked=checked))[
             1
         ],
     )
     entries = load_builtin().entries
     assert [entry.find for entry in entries] == ["node", "flag", "log_message", "model"]
-    assert [rule.id for rule in rules_on(["model"], entries)] == ["TST000", "TST003"]
+    assert [entry.read().id for entry in looking_at(["model"], entries)] == ["TST000", "TST003"]
     assert read == ["TST000", "TST003"]
-    assert [rule.id for rule in rules_on(["build", "command"], entries)] == ["TST001", "TST002"]
+    assert [entry.read().id for entry in looking_at(["build", "command"], entries)] == ["TST001", "TST002"]

@@ -17,9 +17,17 @@ from trtlint.engine.finding import SUPPRESS_KEY, Finding, ModelReport, Site
 from trtlint.files.globs import covers_name, covers_path
 from trtlint.model.metadata import copy_with
 from trtlint.policy import suppression
-from trtlint.policy.review import Policy, Review
+from trtlint.policy.review import Policy, Ran, Review
+from trtlint.policy.suppression import RuleName
 
 TODAY = date(2026, 6, 15)
+
+
+def having_run(rules: tuple[RuleName, ...]) -> Ran:
+    """What stands for rules that ran, where there are none to read."""
+    ran = Ran()
+    ran.names = rules
+    return ran
 
 
 def finding(rule: str, *sites: tuple[str, str | None]) -> Finding:
@@ -95,7 +103,7 @@ def test_sites_that_different_entries_cover_are_told_apart() -> None:
 def notes(*entries: suppression.Entry, ran: tuple[tuple[str, str], ...] = RAN) -> tuple[str, ...]:
     review = Review(TODAY)
     report = ModelReport("m.onnx", "t", findings=(FOUND,))
-    review.apply(Path("m.onnx"), [report], Policy(suppress=entries, ran=ran, known=RAN))
+    review.apply(Path("m.onnx"), [report], Policy(suppress=entries, ran=having_run(ran), known=RAN))
     return review.notes()
 
 
@@ -117,14 +125,14 @@ def test_what_was_not_run_is_not_unused() -> None:
     assert notes(entry(rule="ACC103"), ran=RAN[:1]) == ()
     review = Review(TODAY)
     problem = ModelReport("m.onnx", "t")
-    policy = Policy(suppress=(entry(path="m.onnx"),), ran=RAN, known=RAN)
+    policy = Policy(suppress=(entry(path="m.onnx"),), ran=having_run(RAN), known=RAN)
     review.apply(Path("m.onnx"), [problem], policy)
     assert len(review.notes()) == 1
 
 
 def test_one_that_any_model_needs_is_used() -> None:
     review = Review(TODAY)
-    policy = Policy(suppress=(entry(),), ran=RAN, known=RAN)
+    policy = Policy(suppress=(entry(),), ran=having_run(RAN), known=RAN)
     review.apply(Path("a.onnx"), [ModelReport("a.onnx", "t")], policy)
     review.apply(Path("b.onnx"), [ModelReport("b.onnx", "t", findings=(FOUND,))], policy)
     assert review.notes() == ()
@@ -147,7 +155,7 @@ def test_one_that_any_model_needs_is_used() -> None:
 )
 def test_what_cannot_be_read_suppresses_nothing_and_says_so(value: str, said: str) -> None:
     report = ModelReport("m.onnx", "t", findings=(FOUND,), suppress=value)
-    (reviewed,) = Review(TODAY).apply(Path("m.onnx"), [report], Policy(ran=RAN, known=RAN))
+    (reviewed,) = Review(TODAY).apply(Path("m.onnx"), [report], Policy(ran=having_run(RAN), known=RAN))
     assert reviewed.findings == (FOUND,)
     (note,) = reviewed.notes
     assert note.startswith(f"the metadata {SUPPRESS_KEY} is ignored: ")
@@ -157,7 +165,7 @@ def test_what_cannot_be_read_suppresses_nothing_and_says_so(value: str, said: st
 def test_a_model_names_a_rule_that_does_not_exist() -> None:
     own = '[{"rule": "ACC999", "reason": "r"}]'
     report = ModelReport("m.onnx", "t", findings=(FOUND,), suppress=own)
-    (reviewed,) = Review(TODAY).apply(Path("m.onnx"), [report], Policy(ran=RAN, known=RAN))
+    (reviewed,) = Review(TODAY).apply(Path("m.onnx"), [report], Policy(ran=having_run(RAN), known=RAN))
     assert reviewed.notes == ("the suppression of ACC999 is unused",)
 
 

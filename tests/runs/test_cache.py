@@ -15,7 +15,7 @@ import onnx
 import pytest
 
 from tests.workspace import Workspace
-from trtlint.runs import cache, worker
+from trtlint.runs import cache, linting
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -24,13 +24,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that are really linted, as they are."""
     names: list[str] = []
-    lint_file = worker.lint_file
+    lint_file = linting.lint_file
 
     def spy(path: Path, *rest: object) -> object:
         names.append(path.name)
         return lint_file(path, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(worker, "lint_file", spy)
+    monkeypatch.setattr(linting, "lint_file", spy)
     return names
 
 
@@ -44,6 +44,21 @@ def test_a_second_run_lints_nothing_and_says_the_same(work: Workspace, linted: l
     assert work.report("models") == first
     assert linted == ["a.onnx", "b.onnx"]
     assert [finding["rule"] for finding in first["models"][0]["findings"]] == ["XYZ901", "XYZ902"]
+
+
+def test_what_is_known_needs_neither_onnx_nor_numpy(work: Workspace) -> None:
+    command = (
+        "import sys; from trtlint.cli import run; code = run(['models/a.onnx', '--cache-dir', 'kept']); "
+        "print(code, sorted({'onnx', 'numpy', 'yaml', 'networkx'} & set(sys.modules)), file=sys.stderr)"
+    )
+    seen = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", command], cwd=work.path, capture_output=True, text=True, check=True
+        )
+        seen.append(done.stderr.strip())
+    assert seen[1] == f"{seen[0].split()[0]} []"
+    assert "onnx" in seen[0]
 
 
 def test_a_copy_is_known_by_its_content_and_reported_under_its_own_name(
@@ -167,14 +182,14 @@ def test_large_files_are_not_read_but_known_by_their_status(
 def test_a_model_that_changes_meanwhile_is_not_kept(
     work: Workspace, monkeypatch: pytest.MonkeyPatch, cache_folder: Path
 ) -> None:
-    lint_file = worker.lint_file
+    lint_file = linting.lint_file
 
     def late(path: Path, *rest: object) -> object:
         reports = lint_file(path, *rest)  # type: ignore[arg-type]
         change_model(work)
         return reports
 
-    monkeypatch.setattr(worker, "lint_file", late)
+    monkeypatch.setattr(linting, "lint_file", late)
     work.run("models/a.onnx")
     assert entries(cache_folder) == []
 

@@ -44,9 +44,9 @@ def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Itera
     rules: dict[tuple[tuple[str, ...], tuple[str, ...]], RuleSet] = {}
     for plan in plans:
         folders = (*map(str, plan.configuration.rules), *options.rules)
-        key = folders, tuple(rule.id for rule in plan.rules)
+        key = folders, tuple(entry.id for entry in plan.entries)
         if key not in rules:
-            rules[key] = describe_rules(folders, plan.rules)
+            rules[key] = describe_rules(folders, plan.entries)
         job = Job(
             path=plan.file,
             name=str(plan.file),

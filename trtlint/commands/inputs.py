@@ -13,7 +13,7 @@ from trtlint.buildfiles.recognise import is_build_file
 from trtlint.commands.plan import Plan, Planner
 from trtlint.files.expand import expand
 from trtlint.policy.options import BuildFiles, LintOptions
-from trtlint.policy.review import applicable
+from trtlint.policy.review import Ran
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.gathered import Gathered
@@ -84,4 +84,4 @@ def _settled(plan: Plan, gathered: Gathered) -> Plan:
 
     targets = tuple(dict.fromkeys(each.target for each in complete_all(plan.targets, gathered.record)))
     settled = replace(plan, gathered=gathered, targets=targets)
-    return replace(settled, policy=replace(plan.policy, ran=applicable(settled.rules, targets)))
+    return replace(settled, policy=replace(plan.policy, ran=Ran(settled.entries, targets)))

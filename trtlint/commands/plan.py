@@ -15,16 +15,14 @@ from trtlint.buildfiles.gathered import Gathered
 from trtlint.commands.setup import build_command, build_commands, rulebook
 from trtlint.commands.setup import targets as expanded
 from trtlint.engine.finding import Confidence
-from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import Entry, Rulebook, rules_on
+from trtlint.engine.rulebook import Entry, Rulebook, looking_at
 from trtlint.facts.kinds import grounds_for
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay
 from trtlint.policy.options import BuildFiles, FailOn, LintOptions, TargetOptions
-from trtlint.policy.review import Policy, applicable, names
+from trtlint.policy.review import Policy, Ran, names
 from trtlint.policy.selection import Layer, SelectionError, choose_by_layers, require, split
-from trtlint.policy.suppression import RuleName
-from trtlint.runs.linting import built_with
+from trtlint.target.completion import built_with
 from trtlint.target.target import Target
 
 _Value = TypeVar("_Value")
@@ -62,9 +60,9 @@ class Plan:
     gathered: Gathered | None = None
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def entries(self) -> tuple[Entry, ...]:
         """The rules to run: the chosen ones that look at what is there."""
-        return rules_on(grounds_for(self.gathered, self.command), self.chosen)
+        return tuple(looking_at(grounds_for(self.gathered, self.command), self.chosen))
 
 
 class Planner:
@@ -84,7 +82,7 @@ class Planner:
         self._books: dict[tuple[str, ...], Rulebook] = {}
         self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...]], tuple[Entry, ...]] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
-        self._ran: dict[tuple[int, bool, tuple[Target, ...]], tuple[RuleName, ...]] = {}
+        self._ran: dict[tuple[int, bool, tuple[Target, ...]], Ran] = {}
         self._commands = build_commands(options.build)
         self._fixed: Configuration | None = None
         if options.isolated:
@@ -180,11 +178,11 @@ class Planner:
                 self._chosen[key] = tuple(choose_by_layers(book.entries, layers))
         return self._chosen[key]
 
-    def _ran_for(self, plan: Plan) -> tuple[RuleName, ...]:
+    def _ran_for(self, plan: Plan) -> Ran:
         # Equal choices are one object; comparing their rules would cost more than it saves.
         key = id(plan.chosen), plan.command is None, plan.targets
         if key not in self._ran:
-            self._ran[key] = applicable(plan.rules, plan.targets)
+            self._ran[key] = Ran(plan.entries, plan.targets)
         return self._ran[key]
 
     def _expanded(self, build: TargetOptions) -> tuple[Target, ...]:

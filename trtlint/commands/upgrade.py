@@ -75,16 +75,14 @@ def _results(plans: list[Plan], product: Product, first: str, last: str) -> Iter
         path = str(plan.file)
         try:
             facts = Facts(load(plan.file), command=plan.command)
-        except ModelError as error:
+        except (ModelError, OSError) as error:
             yield Problem.of(path, error)
             continue
-        except OSError as error:
-            yield Problem.of(path, error)
-            continue
+        rules = tuple(entry.read() for entry in plan.entries)
         for base in _bases(plan, product):
             builds = targets(base, first, last)
-            found = review.apply(plan.file, reports(facts, builds, plan.rules), plan.policy)
-            yield upgrade(facts, builds, found, plan.rules)
+            found = review.apply(plan.file, reports(facts, builds, rules), plan.policy)
+            yield upgrade(facts, builds, found, rules)
 
 
 def _bases(plan: Plan, product: Product) -> list[Target]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from trtlint.engine.finding import Severity
-from trtlint.engine.witness import Witnesses
 from trtlint.knowledge.releases import Product
-from trtlint.language.expression import Expression
-from trtlint.language.pattern import Pattern
-from trtlint.language.template import Template
+
+if TYPE_CHECKING:
+    from trtlint.engine.witness import Witnesses
+    from trtlint.language.expression import Expression
+    from trtlint.language.pattern import Pattern
+    from trtlint.language.template import Template
 
 PATTERN = "pattern"
 """The kind of fact that a rule describes itself, with ``match``."""

@@ -9,9 +9,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from trtlint.engine.frontmatter import nearest
 from trtlint.engine.rule import Rule, RuleError
-from trtlint.engine.rulefile import load_rule, parse_rule, read_rule
+from trtlint.engine.ruletext import read_rule
 from trtlint.facts.kinds import Ground, ground_of
 
 _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
@@ -60,6 +59,8 @@ class Rulebook:
         for entry in self.entries:
             if key.lower() in (entry.id.lower(), entry.name):
                 return entry.read()
+        from trtlint.engine.frontmatter import nearest
+
         known = [word for entry in self.entries for word in (entry.id, entry.name)]
         raise LookupError(f"no rule {key!r}{nearest(key, known)}")
 
@@ -76,11 +77,6 @@ def looking_at(grounds: Iterable[Ground], rules: Iterable[_Finder]) -> list[_Fin
     """Those of the rules that look at what is there; others could find nothing."""
     there = frozenset(grounds)
     return [rule for rule in rules if ground_of(rule.find) in there]
-
-
-def rules_on(grounds: Iterable[Ground], entries: Iterable[Entry]) -> tuple[Rule, ...]:
-    """The rules of entries that look at what is there; no other is read."""
-    return tuple(entry.read() for entry in looking_at(grounds, entries))
 
 
 def builtin_rules() -> Path:
@@ -137,7 +133,7 @@ def with_builtin(paths: Iterable[Path]) -> Rulebook:
 
 def _checked(paths: Iterable[Path]) -> Iterator[Entry]:
     for file in dict.fromkeys(file for path in paths for file in rule_files(path)):
-        yield Entry.of(load_rule(file))
+        yield Entry.of(_loaded(file))
 
 
 def _unread(path: Path) -> Entry:
@@ -146,8 +142,23 @@ def _unread(path: Path) -> Entry:
     id_, _, name = path.stem.partition("-")
     found = _FIND.search(text)
     if found is None:
-        return Entry.of(parse_rule(path, text, checked=False))
-    return Entry(id_, name, found[1], path, cache(partial(parse_rule, path, text, checked=False)))
+        return Entry.of(_parsed(path, text))
+    return Entry(id_, name, found[1], path, cache(partial(_parsed, path, text)))
+
+
+# Imported here: a run whose results are all known reads no rule, and needs neither onnx nor numpy.
+
+
+def _loaded(path: Path) -> Rule:
+    from trtlint.engine.rulefile import load_rule
+
+    return load_rule(path)
+
+
+def _parsed(path: Path, text: str) -> Rule:
+    from trtlint.engine.rulefile import parse_rule
+
+    return parse_rule(path, text, checked=False)
 
 
 def _joined(entries: Iterable[Entry]) -> Rulebook:

@@ -19,6 +19,7 @@ from trtlint.buildfiles.patterns import pattern_names
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, split
 from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError, Safety
+from trtlint.engine.ruletext import read_rule
 from trtlint.engine.scope import scope_of_kind, scope_of_pattern
 from trtlint.engine.witness import read_witnesses
 from trtlint.facts import kinds as facts
@@ -27,7 +28,6 @@ from trtlint.language.expression import Expression, ExpressionError, Scope, comp
 from trtlint.language.pattern import Pattern, PatternError
 from trtlint.language.template import Template, template
 
-_MAX_BYTES = 256 * 1024
 _ID = re.compile(r"[A-Z]{2,5}[0-9]{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RELEASE = re.compile(r"[0-9]+(\.[0-9]+){1,2}")
@@ -48,25 +48,6 @@ def load_rule(path: Path) -> Rule:
         RuleError: the file cannot be read or is wrong.
     """
     return parse_rule(path, read_rule(path), checked=True)
-
-
-def read_rule(path: Path) -> str:
-    """The text of a rule file.
-
-    Raises:
-        RuleError: it cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise RuleError(path, 1, f"longer than {_MAX_BYTES} bytes")
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except OSError as error:
-        raise RuleError(path, 1, error.strerror or str(error)) from None
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise RuleError(path, line, f"not UTF-8 at byte {error.start}") from None
 
 
 def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:

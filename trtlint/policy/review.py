@@ -9,18 +9,43 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 
-from trtlint.engine.evaluate import version_truth
 from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, ModelReport, Severity
-from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import Entry as RuleEntry
 from trtlint.policy import suppression
 from trtlint.policy.baseline import Baseline
 from trtlint.policy.selection import Selectable, most_specific
 from trtlint.policy.suppression import Entry, RuleName
 from trtlint.target.target import Target
+
+
+class Ran:
+    """The rules that ran and are about the version of one of the targets, or may be.
+
+    To tell, they have to be read, which is left until something is suppressed or in a baseline.
+
+    Args:
+        entries: the rules that ran.
+        targets: what they ran for.
+    """
+
+    def __init__(self, entries: Sequence[RuleEntry] = (), targets: Sequence[Target] = ()) -> None:
+        self._entries = entries
+        self._targets = targets
+
+    @cached_property
+    def names(self) -> tuple[RuleName, ...]:
+        """Id and name of each of them."""
+        from trtlint.engine.evaluate import version_truth
+
+        rules = [entry.read() for entry in self._entries]
+        return names(
+            rule for rule in rules if any(version_truth(rule, t) is not False for t in self._targets)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +57,7 @@ class Policy:
         min_confidence: less sure findings are counted only.
         suppress: the suppressions of the configuration that are about the model.
         baseline: the findings that are known, None for none.
-        ran: the rules that ran and are about one of the targets; what is said of others stands.
+        ran: the rules that ran; what is said of others stands.
         known: all rules.
     """
 
@@ -40,20 +65,13 @@ class Policy:
     min_confidence: Confidence = "low"
     suppress: tuple[Entry, ...] = ()
     baseline: Baseline | None = None
-    ran: tuple[RuleName, ...] = ()
+    ran: Ran = field(default_factory=Ran)
     known: tuple[RuleName, ...] = ()
 
 
 def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
     """Id and name of each rule."""
     return tuple((rule.id, rule.name) for rule in rules)
-
-
-def applicable(rules: Iterable[Rule], targets: Sequence[Target]) -> tuple[RuleName, ...]:
-    """The rules that are about the version of one of the targets, or may be."""
-    return names(
-        rule for rule in rules if any(version_truth(rule, target) is not False for target in targets)
-    )
 
 
 class Review:
@@ -79,7 +97,7 @@ class Review:
             if self._recording:
                 reviewed = policy.baseline.record(model, reviewed)
             else:
-                ran = frozenset(id_ for id_, _ in policy.ran)
+                ran = frozenset(id_ for id_, _ in policy.ran.names)
                 known = frozenset(id_ for id_, _ in policy.known)
                 reviewed = policy.baseline.apply(model, reviewed, ran, known)
         return tuple(_withheld(report, policy.min_confidence) for report in reviewed)
@@ -105,8 +123,9 @@ class Review:
             self._known.update(dict.fromkeys(policy.known))
             for entry in policy.suppress:
                 self._used[entry] += used[entry]
-                self._ran.setdefault(entry, {}).update(dict.fromkeys(policy.ran))
-            notes += suppression.notes(own, used, policy.ran, policy.known, self._today)
+                self._ran.setdefault(entry, {}).update(dict.fromkeys(policy.ran.names))
+            if own:
+                notes += suppression.notes(own, used, policy.ran.names, policy.known, self._today)
         return tuple(replace(report, notes=report.notes + tuple(notes)) for report in reviewed)
 
 

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.engine.finding import ModelReport
-from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import Entry as RuleEntry
 from trtlint.runs import serialize as plain
 from trtlint.runs.job import Job, Store
 
@@ -156,7 +156,7 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
         return
 
 
-def digest_of_rules(rules: Iterable[Rule]) -> str:
+def digest_of_rules(rules: Iterable[RuleEntry]) -> str:
     """A digest of rules, which changes with their files."""
     return _digest(json.dumps([[rule.id, _digest(rule.path.read_bytes())] for rule in rules]).encode())
 

@@ -15,19 +15,10 @@ from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.facts.facts import Facts
 from trtlint.files.problem import Problem
-from trtlint.knowledge.releases import Product
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.target.completion import complete_all
 from trtlint.target.target import Target
-
-
-def built_with(targets: Iterable[Target], command: BuildCommand | None) -> list[Target]:
-    """Targets with what they leave open taken from a build command."""
-    if command is None:
-        return list(targets)
-    product: Product | None = "tensorrt-rtx" if command.tool == "tensorrt_rtx" else None
-    return [target.completed(command.switches, product) for target in targets]
 
 
 def lint_file(
@@ -83,9 +74,7 @@ def _lint_file(
     settled = complete_all(targets, record)
     try:
         model = None if gathered is not None and gathered.alone else load(path)
-    except ModelError as error:
-        problems = (Problem.of(path, error), *problems)
-    except OSError as error:
+    except (ModelError, OSError) as error:
         problems = (Problem.of(path, error), *problems)
     else:
         if model is not None or record is not None:

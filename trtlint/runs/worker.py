@@ -8,26 +8,25 @@ from pathlib import Path
 
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import with_builtin
+from trtlint.engine.rulebook import Entry, with_builtin
 from trtlint.files import lfs
 from trtlint.files.problem import Problem
 from trtlint.runs import cache
 from trtlint.runs.bugs import describe
 from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome, RuleSet
-from trtlint.runs.linting import lint_file
 
-_CHECKED: dict[RuleSet, tuple[Rule, ...]] = {}
+_CHECKED: dict[RuleSet, tuple[Entry, ...]] = {}
 
 
 class OtherRulesError(Exception):
     """The rule files that a process finds are not those that the run began with."""
 
 
-def describe_rules(folders: tuple[str, ...], rules: Iterable[Rule]) -> RuleSet:
-    """Name loaded rules for other processes; this one keeps them as they are."""
-    chosen = tuple(rules)
-    ruleset = RuleSet(folders, tuple(rule.id for rule in chosen), cache.digest_of_rules(chosen))
+def describe_rules(folders: tuple[str, ...], entries: Iterable[Entry]) -> RuleSet:
+    """Name rules for other processes; this one keeps them as they are."""
+    chosen = tuple(entries)
+    ruleset = RuleSet(folders, tuple(entry.id for entry in chosen), cache.digest_of_rules(chosen))
     _CHECKED[ruleset] = chosen
     return ruleset
 
@@ -63,6 +62,9 @@ def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
 
 
 def _lint(job: Job) -> Outcome:
+    # Imported here: a run whose results are all known lints nothing, and needs neither onnx nor numpy.
+    from trtlint.runs.linting import lint_file
+
     reports = lint_file(job.path, job.targets, _rules(job.rules), job.command, job.gathered)
     if job.store is not None:
         cache.keep(job.store, job.path, reports)
@@ -83,11 +85,11 @@ def _rules(wanted: RuleSet) -> tuple[Rule, ...]:
     if wanted not in _CHECKED:
         book = with_builtin(map(Path, wanted.folders))
         ids = frozenset(wanted.ids)
-        chosen = tuple(entry.read() for entry in book.entries if entry.id in ids)
+        chosen = tuple(entry for entry in book.entries if entry.id in ids)
         if cache.digest_of_rules(chosen) != wanted.digest:
             raise OtherRulesError("the rule files changed, or are others where the linting is done")
         _CHECKED[wanted] = chosen
-    return _CHECKED[wanted]
+    return tuple(entry.read() for entry in _CHECKED[wanted])
 
 
 def _named(report: ModelReport, name: str) -> ModelReport:

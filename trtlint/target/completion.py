@@ -1,8 +1,8 @@
-"""What the files of a build settle about its target, and where the command line says otherwise."""
+"""What the command and the files of a build settle about its target, and where users say otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from trtlint.target.parsing import TargetError, check_version, parse_gpu, sm_wor
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
+    from trtlint.buildcommand import BuildCommand
     from trtlint.buildfiles.record import BuildRecord
 
 _PRECISIONS: tuple[Flag, ...] = ("fp16", "bf16", "int8", "fp8")
@@ -44,6 +45,14 @@ def complete_all(targets: Sequence[Target], record: BuildRecord | None) -> tuple
     if record is None:
         return tuple(Completed(target, ()) for target in targets)
     return tuple(complete(target, record) for target in targets)
+
+
+def built_with(targets: Iterable[Target], command: BuildCommand | None) -> list[Target]:
+    """Targets with what they leave open taken from a build command."""
+    if command is None:
+        return list(targets)
+    product: Product | None = "tensorrt-rtx" if command.tool == "tensorrt_rtx" else None
+    return [target.completed(command.switches, product) for target in targets]
 
 
 class _Completion:
