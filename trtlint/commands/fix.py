@@ -82,11 +82,12 @@ def _out(model: Path, given: str | None) -> Path:
 def _judge(plan: Plan) -> Judge:
     """Lints as ``trtlint lint`` does, without what a build of the unfixed model left behind."""
     review = Review()
+    rules = tuple(entry.read() for entry in plan.entries)
 
     def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
         facts = Facts(model, command=plan.command)
         evaluation = Evaluation(facts)
-        reports = [evaluation.report(plan.rules, target) for target in plan.targets]
+        reports = [evaluation.report(rules, target) for target in plan.targets]
         return facts, review.apply(plan.file, reports, plan.policy)
 
     return judge
