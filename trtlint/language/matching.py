@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from trtlint.language.patternlines import Argument, Line
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import PASSING
+from trtlint.model.walks import upstream
 
 _LONGEST_CHAIN = 32
 _WIDEST = 256
@@ -279,14 +281,7 @@ def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None
 
 def _chain(value: Value) -> list[Value]:
     """A value and what it comes from through layout operators, nearest first."""
-    chain = [value]
-    while len(chain) <= _LONGEST_CHAIN:
-        node = chain[-1].producer
-        before = node.input(0) if node is not None and _is_layout(node) else None
-        if before is None:
-            break
-        chain.append(before)
-    return chain
+    return list(islice(upstream(value, PASSING), _LONGEST_CHAIN + 1))
 
 
 def _is_layout(node: Node) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import MOVING, QUANTIZE
 from trtlint.model.values import Constants
+from trtlint.model.walks import downstream
 
 _SMOOTH: Mapping[str, tuple[float | None, float | None]] = {
     "Celu": (None, None),
@@ -66,22 +66,15 @@ class Activation:
 
 def activation_of(value: Value, constants: Constants, distances: Mapping[Node, int]) -> Activation | None:
     """The nearest activation that a value reaches, None where there is none within a few nodes."""
-    queue = deque([(value, 0)])
-    seen = {value}
-    while queue:
-        current, depth = queue.popleft()
-        readers = [(node, port) for node, port in current.uses if not node.domain]
-        for node, port in readers:
-            found = _activation(node, port, current, constants, distances)
-            if found is not None:
-                return found
-        if depth == _MAX_BETWEEN:
-            continue
-        for node, port in readers:
-            if node.op in _BETWEEN and port in _data_ports(node) and node.output not in seen:
-                seen.add(node.output)
-                queue.append((node.output, depth + 1))
-    return None
+
+    def through(node: Node, port: int) -> bool:
+        return node.op in _BETWEEN and port in _data_ports(node)
+
+    found = (
+        _activation(node, port, read, constants, distances)
+        for node, port, read in downstream(value, through, _MAX_BETWEEN)
+    )
+    return next((activation for activation in found if activation is not None), None)
 
 
 def _data_ports(node: Node) -> range:

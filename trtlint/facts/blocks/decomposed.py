@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.facts.base import Step
-from trtlint.facts.blocks.walk import MAX_STEPS, scaling
+from trtlint.facts.blocks.walk import scaling
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.values import Constants
+from trtlint.model.walks import MAX_STEPS, behind
 
 _MEANS = ("ReduceMean", "GlobalAveragePool")
 
@@ -85,7 +86,7 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
         mean, centre, tensor = _centre(source)
         if centre is None and tail.numerator is source:
             # torch.nn.LayerNorm in FP16, TorchScript before opset 17: x - mean, and a cast of it.
-            mean, centre, x = _centre(_before_casts(source))
+            mean, centre, x = _centre(behind(source, CAST))
             tensor = tensor if centre is None else x
         centred = centre is not None
         if not centred:
@@ -107,7 +108,7 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
 
 def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
     """The node that squares, and what it squares: ``Pow(x, 2)``, ``Mul(x, x)``."""
-    node = _before_casts(value).producer
+    node = behind(value, CAST).producer
     if node is None or node.domain or len(node.inputs) != 2:
         return None
     first, second = node.inputs
@@ -118,16 +119,6 @@ def _square(value: Value, constants: Constants) -> tuple[Node, Value] | None:
     if node.op == "Mul" and (first is second or _same_difference(first, second)):
         return node, first
     return None
-
-
-def _before_casts(value: Value) -> Value:
-    """What a value is a cast of, itself where it is none."""
-    for _ in range(4):
-        node = value.producer
-        if node is None or node.domain or node.op not in CAST or node.inputs[0] is None:
-            break
-        value = node.inputs[0]
-    return value
 
 
 def _same_difference(first: Value, second: Value) -> bool:
@@ -144,11 +135,7 @@ def _centre(value: Value) -> tuple[Node | None, Node | None, Value]:
     tensor, mean = node.inputs[0], node.inputs[1]
     assert tensor is not None
     assert mean is not None
-    producer = mean.producer
-    for _ in range(MAX_STEPS):
-        if producer is None or producer.op not in MOVING | CAST or producer.inputs[0] is None:
-            break
-        producer = producer.inputs[0].producer
+    producer = behind(mean, MOVING | CAST).producer
     if producer is None or producer.op not in _MEANS:
         return None, None, value
     return producer, node, tensor

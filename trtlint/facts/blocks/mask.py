@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trtlint.facts.blocks.walk import MAX_STEPS
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.values import Constants
+from trtlint.model.walks import search
 
 MaskKind = Literal["none", "additive", "where", "attribute"]
 
@@ -38,17 +38,16 @@ def fill_of(value: Value | None, constants: Constants) -> float | None:
     ``ConstantOfShape``, ``Trilu``), or a stored triangle.
     """
     lowest: float | None = None
-    pending, seen = [value], set[Value]()
-    while pending and len(seen) < MAX_STEPS:
-        current = pending.pop()
-        if current is None or current in seen:
-            continue
-        seen.add(current)
+    known: set[Node | None] = set()
+
+    def before(node: Node) -> list[Value | None]:
+        return [] if node in known else _parents(node)
+
+    for current, _ in () if value is None else search(value, before):
         number = _lowest(current, constants)
         if number is not None:
+            known.add(current.producer)
             lowest = number if lowest is None else min(lowest, number)
-        elif current.producer is not None:
-            pending += _parents(current.producer)
     return lowest if lowest is not None and lowest < 0 else None
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from trtlint.facts.blocks.walk import MAX_STEPS, Scaled, scaling
+from trtlint.facts.blocks.walk import Scaled, scaling
 from trtlint.model.graph import Value
 from trtlint.model.operators import CAST, MOVING, QUANTIZE
 from trtlint.model.values import Constants
+from trtlint.model.walks import MAX_STEPS
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.facts.blocks.operand import Axis
-from trtlint.facts.blocks.walk import MAX_STEPS, Scaled, is_parameter, scaling
+from trtlint.facts.blocks.walk import Scaled, is_parameter, scaling
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, TRANSPARENT
 from trtlint.model.protos import Dimension
 from trtlint.model.values import Constants
+from trtlint.model.walks import downstream, search
 
 _BETWEEN_SCORES_AND_SOFTMAX = TRANSPARENT | {
     "Add",
@@ -95,22 +95,20 @@ def score_path(softmax: Node, constants: Constants) -> ScorePath | None:
     start = softmax.input(0)
     if start is None or softmax.domain or not _over_last_axis(softmax, start):
         return None
-    downstream: dict[Value, Node] = {start: softmax}
-    pending = deque([start])
-    while pending and len(downstream) < MAX_STEPS:
-        current = pending.popleft()
+
+    def before(node: Node) -> Iterator[Value | None]:
+        if node.domain or node.op not in _BETWEEN_SCORES_AND_SOFTMAX:
+            return
+        inputs = node.inputs[:1] if node.op in TRANSPARENT else node.inputs
+        yield from (value for value in inputs if value is not None and not constants.data_free(value))
+
+    readers: dict[Value, Node] = {}
+    for current, reader in search(start, before):
+        readers[current] = reader or softmax
         node = current.producer
-        if node is None or node.domain:
-            continue
-        product = _score_product(node, constants)
+        product = None if node is None or node.domain else _score_product(node, constants)
         if product is not None:
-            return _path(product, current, downstream, softmax, constants)
-        if node.op not in _BETWEEN_SCORES_AND_SOFTMAX:
-            continue
-        for value in node.inputs[:1] if node.op in TRANSPARENT else node.inputs:
-            if value is not None and value not in downstream and not constants.data_free(value):
-                downstream[value] = node
-                pending.append(value)
+            return _path(product, current, readers, softmax, constants)
     return None
 
 
@@ -120,15 +118,15 @@ def _over_last_axis(softmax: Node, value: Value) -> bool:
 
 
 def _path(
-    product: Product, scores: Value, downstream: dict[Value, Node], softmax: Node, constants: Constants
+    product: Product, scores: Value, readers: dict[Value, Node], softmax: Node, constants: Constants
 ) -> ScorePath:
     nodes: list[Node] = []
     values = [scores]
-    node = downstream[scores]
+    node = readers[scores]
     while node is not softmax:
         nodes.append(node)
         values.append(node.output)
-        node = downstream[node.output]
+        node = readers[node.output]
     scales = [scale for node in nodes if (scale := scaling(node, constants)) and scale.factor != 1.0]
     return ScorePath(product, tuple(nodes), tuple(scales), _shared(values, [*nodes, softmax]))
 
@@ -212,24 +210,18 @@ def _letter_size(value: Value, term: str, letter: str) -> Dimension:
 
 def weighting(softmax: Node) -> Weighting | None:
     """The nearest product downstream of a softmax that its probabilities enter."""
-    reached: dict[Value, Node | None] = {softmax.output: None}
-    pending = deque([softmax.output])
+    reached = {softmax.output: None}
     guard: Node | None = None
     block: list[Node] = []
     found: tuple[Node, int] | None = None
-    while pending and len(reached) < MAX_STEPS:
-        value = pending.popleft()
-        for node, port in value.uses:
-            if node.domain:
-                continue
-            if node.op in ("MatMul", "Einsum") and len(node.inputs) == 2:
-                found = found or (node, port)
-                block.append(node)
-            elif node.op in _BETWEEN_SOFTMAX_AND_PRODUCT and node.output not in reached:
-                guard = node if node.op == "Where" and any(n.op == "IsNaN" for n in block) else guard
-                reached[node.output] = node
-                block.append(node)
-                pending.append(node.output)
+    for node, port, _ in downstream(softmax.output, lambda node, _: node.op in _BETWEEN_SOFTMAX_AND_PRODUCT):
+        if node.op in ("MatMul", "Einsum") and len(node.inputs) == 2:
+            found = found or (node, port)
+            block.append(node)
+        elif node.op in _BETWEEN_SOFTMAX_AND_PRODUCT and node.output not in reached:
+            guard = node if node.op == "Where" and any(n.op == "IsNaN" for n in block) else guard
+            reached[node.output] = None
+            block.append(node)
     if found is None:
         return None
     product, port = found

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
 
-MAX_STEPS = 64
-"""No real block is deeper; a bound keeps every walk, and so the whole search, linear."""
-
 
 @dataclass(frozen=True, slots=True)
 class Scaled:

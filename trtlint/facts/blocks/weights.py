@@ -14,6 +14,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.protos import Dimension
 from trtlint.model.values import Constants
+from trtlint.model.walks import behind
 
 Source = Literal["initializer", "foldable", "quantized", "runtime"]
 
@@ -72,23 +73,12 @@ def source_of(value: Value, constants: Constants) -> Source:
     """Where a weight comes from."""
     if constants.stored(value) is not None:
         return "quantized" if value.dtype in _INTEGERS else "initializer"
-    dequantized = _through(value, MOVING | CAST)
-    producer = dequantized.producer
+    producer = behind(value, MOVING | CAST).producer
     if producer is not None and producer.op in _DEQUANTIZE:
         # Q/DQ on a tensor that is computed from the model's input quantizes an activation.
         base = producer.input(0)
         return "quantized" if constants.foldable(base) else "runtime"
     return "foldable" if constants.foldable(value) else "runtime"
-
-
-def _through(value: Value, operators: frozenset[str]) -> Value:
-    """The value before all the given one-input operators."""
-    while (node := value.producer) is not None and node.op in operators and not node.domain:
-        before = node.input(0)
-        if before is None:
-            break
-        value = before
-    return value
 
 
 def _computation(value: Value, constants: Constants) -> tuple[tuple[Node, ...], Value]:

@@ -10,6 +10,7 @@ from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.values import Constants
+from trtlint.model.walks import behind
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -193,15 +194,12 @@ def _through_where(node: Node, walk: _Walk, constants: Constants) -> Value | Non
 
 def _never_negative(value: Value | None, constants: Constants) -> bool:
     """Whether a value is an even power or a magnitude, zero where its operand is."""
-    while value is not None and (node := value.producer) is not None and not node.domain:
-        if node.op == "Abs":
-            return True
-        if node.op == "Pow":
-            exponent = constants.scalar(node.input(1))
-            return exponent is not None and exponent > 0 and exponent % 2 == 0
-        if node.op == "Mul" and len(node.inputs) == 2:
-            return node.inputs[0] is node.inputs[1]
-        if node.op not in MOVING and node.op not in CAST:
-            return False
-        value = node.input(0)
-    return False
+    node = None if value is None else behind(value, MOVING | CAST).producer
+    if node is None or node.domain:
+        return False
+    if node.op == "Pow":
+        exponent = constants.scalar(node.input(1))
+        return exponent is not None and exponent > 0 and exponent % 2 == 0
+    if node.op == "Mul" and len(node.inputs) == 2:
+        return node.inputs[0] is node.inputs[1]
+    return node.op == "Abs"

@@ -1,0 +1,69 @@
+"""Walks up and down a graph."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.graphs import model_of
+from trtlint.model.graph import Graph, Value
+from trtlint.model.operators import CAST, MOVING
+from trtlint.model.walks import MAX_STEPS, behind, downstream, search, upstream
+
+MODEL = """
+< ir_version: 8, opset_import: ["" : 17, "own" : 1] >
+g (float[2,3] x, float[2,3] y) => (float[2,3] out, float[2,3] other) {
+    a = Add (x, y)
+    b = Identity (a)
+    c = Cast <to = 10> (b)
+    d = Cast <to = 1> (c)
+    e = Relu (d)
+    f = own.Thing (d)
+    out = Mul (d, e)
+    other = Identity (f)
+}
+"""
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return model_of(MODEL).graph
+
+
+def value(graph: Graph, name: str) -> Value:
+    return next(value for node in graph.nodes for value in node.outputs if value.name == name)
+
+
+def test_upstream_passes_what_only_moves_or_casts(graph: Graph) -> None:
+    d = value(graph, "d")
+    assert [step.name for step in upstream(d, CAST)] == ["d", "c", "b"]
+    assert behind(d, MOVING | CAST).name == "a"
+    assert behind(value(graph, "other"), MOVING).name == "f"
+
+
+def test_a_search_meets_each_value_once_and_says_from_where(graph: Graph) -> None:
+    found = [
+        (met.name, None if reader is None else reader.op)
+        for met, reader in search(value(graph, "out"), lambda node: node.inputs)
+    ]
+    assert found[:3] == [("out", None), ("d", "Mul"), ("e", "Mul")]
+    assert sorted(name for name, _ in found) == ["a", "b", "c", "d", "e", "out", "x", "y"]
+
+
+def test_a_search_is_bounded(graph: Graph) -> None:
+    assert len(list(search(value(graph, "out"), lambda node: node.inputs, most=3))) == 3
+
+
+def test_downstream_stays_in_the_default_domain_and_within_its_depth(graph: Graph) -> None:
+    a = value(graph, "a")
+    everything = [(node.op, port) for node, port, _ in downstream(a, lambda node, port: True)]
+    assert everything == [("Identity", 0), ("Cast", 0), ("Cast", 0), ("Relu", 0), ("Mul", 0), ("Mul", 1)]
+    near = [node.op for node, _, _ in downstream(a, lambda node, port: True, depth=1)]
+    assert near == ["Identity", "Cast"]
+    assert [node.op for node, _, _ in downstream(a, lambda node, port: False)] == ["Identity"]
+
+
+def test_a_long_chain_ends_the_walk() -> None:
+    chain = "".join(f"v{i + 1} = Identity (v{i})\n" for i in range(2 * MAX_STEPS))
+    ends = f"g (float[1] v0) => (float[1] v{2 * MAX_STEPS})"
+    graph = model_of(f'< ir_version: 8, opset_import: ["" : 17] > {ends} {{ {chain} }}').graph
+    assert len(list(upstream(graph.nodes[-1].output, MOVING))) == MAX_STEPS + 1
