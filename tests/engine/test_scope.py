@@ -10,7 +10,7 @@ from tests.engine.rules import make_rule
 from tests.graphs import facts_of
 from trtlint.engine.scope import operands, required, scope_of_kind
 from trtlint.engine.subjects import Subjects
-from trtlint.language.expression import compile_expression
+from trtlint.language.expression import ExpressionError, compile_expression
 
 GRAPH = (
     '< ir_version: 8, opset_import: ["" : 17] > '
@@ -59,3 +59,25 @@ def test_operands() -> None:
         "len(inputs) == 1",
     ]
     assert operands(compile_expression('op == "a" or op == "b"', scope)) == ['op == "a" or op == "b"']
+
+
+@pytest.mark.parametrize(
+    ("kind", "where", "problem"),
+    [
+        ("node", 'inputs[0].dtype == "fp16"', "did you mean 'f16'?"),
+        ("node", 'outputs[0].dtype in ("f16", "float")', "'float' is none of"),
+        ("attention", 'dtype == "fp16"', "did you mean 'f16'?"),
+        ("normalization", 'statistics_dtype != "fp16"', "did you mean 'f16'?"),
+        ("layer", '"fp16" in input_types', "did you mean 'f16'?"),
+        ("layer", 'precision == "fp32"', "did you mean 'f32'?"),
+        ("layer", 'asked == "fp32"', "did you mean 'f32'?"),
+        ("engine", 'precision_layers["fp32"] > 2', "did you mean 'f32'?"),
+        ("log_message", 'name == "norm_f16"', "did you mean 'norm_fp16'?"),
+        ("build", '"engine_times" in counts', "did you mean 'engine_time'?"),
+        ("build", 'counts["engine_times"] > 1', "did you mean 'engine_time'?"),
+    ],
+)
+def test_a_word_that_a_field_never_holds_is_an_error(kind: str, where: str, problem: str) -> None:
+    with pytest.raises(ExpressionError) as error:
+        compile_expression(where, scope_of_kind(kind), condition=True)
+    assert problem in error.value.message

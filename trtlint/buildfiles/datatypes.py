@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Literal
 
-_TYPES = {
+DataType = Literal[
+    "float32", "tf32", "float16", "bfloat16", "int8", "uint8", "int32", "int64", "int4", "bool", "float8",
+    "float4", "float8e8m0",
+]  # fmt: skip
+
+_TYPES: Mapping[str, DataType] = {
     "float": "float32",
     "fp32": "float32",
     "float32": "float32",
@@ -27,7 +34,7 @@ _TYPES = {
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
-def data_type(phrase: str | None) -> str | None:
+def data_type(phrase: str | None) -> DataType | None:
     """The type in a word (``Half``) or in a layout phrase (``Channel major FP16 format where ...``).
 
     None for a phrase that names no type that is known.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trtlint.buildfiles.datatypes import data_type
+from trtlint.buildfiles.datatypes import DataType, data_type
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.names import without_profile
 
@@ -32,7 +32,7 @@ class LayerTensor:
 
     name: str
     dims: tuple[int, ...] | None = None
-    dtype: str | None = None
+    dtype: DataType | None = None
     format: str | None = None
     location: str | None = None
 
@@ -59,16 +59,16 @@ class Layer:
     stream: int | None = None
     parameters: str | None = None
     origin: str | None = None
-    weights: str | None = None
+    weights: DataType | None = None
     weights_count: int | None = None
-    bias: str | None = None
+    bias: DataType | None = None
     activation: str | None = None
     dynamic_filter: bool | None = None
     dynamic_bias: bool | None = None
     profile: int = 0
 
     @property
-    def precision(self) -> str | None:
+    def precision(self) -> DataType | None:
         """The type that the layer works in: of its weights where it has any, else of its first input or
         output that is a number format and not an index; None where the file does not tell."""
         if self.weights:
@@ -89,7 +89,7 @@ class EngineTensor:
 
     name: str
     is_input: bool | None = None
-    dtype: str | None = None
+    dtype: DataType | None = None
     dims: tuple[int, ...] | None = None
     ranges: tuple[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]], ...] = ()
 

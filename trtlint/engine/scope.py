@@ -29,7 +29,7 @@ def field_names(kind: str) -> tuple[str, ...]:
 @cache
 def scope_of_kind(kind: str) -> Mapping[str, Any]:
     """The names that expressions about a kind of fact can use, each with its annotation."""
-    hints = get_type_hints(fact_class(kind))
+    hints = get_type_hints(fact_class(kind), include_extras=True)
     return {**{name: hints[name] for name in field_names(kind)}, **_common()}
 
 

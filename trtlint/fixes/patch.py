@@ -171,7 +171,7 @@ def numpy_type(dtype: str | None) -> np.dtype[Any]:
     Raises:
         KeyError: no such type.
     """
-    numbers = {short: number for number, short in DTYPES.items()}
+    numbers: dict[str, int] = {short: number for number, short in DTYPES.items()}
     return np.dtype(helper.tensor_dtype_to_np_dtype(numbers[dtype or ""]))
 
 

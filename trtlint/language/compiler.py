@@ -139,6 +139,9 @@ class Compiler:
         if kinds and not fitting:
             message = f"{self.shown(node.value)} is {_words(kinds)} and has no element [{index!r}]"
             raise self.error(message, node)
+        keys = tuple(key for kind in fitting if kind.name == "mapping" for key in kind.keys)
+        if keys and len(fitting) == 1:
+            self._may_equal((node.value, keys), (node.slice, constant(index)))
         items = [item for kind in fitting for item in (ANYTHING if kind.name == "anything" else kind.items)]
         return tuple(dict.fromkeys(items)), lambda names: element(many(names), index)
 
@@ -221,8 +224,10 @@ class Compiler:
                         f"only a text can be part of a text, but this is {_words(left[1])}", left[0]
                     )
             elif not _has(kinds, "text"):
-                items = tuple(item for kind in kinds for item in kind.items)
-                if items and not any(kind.name in ("anything", "mapping") for kind in kinds):
+                items = tuple(
+                    item for kind in kinds for item in (kind.keys if kind.name == "mapping" else kind.items)
+                )
+                if items and not any(kind.name == "anything" for kind in kinds):
                     self._may_equal(left, (node, items))
 
     def _may_equal(self, left: tuple[ast.expr, Kinds], right: tuple[ast.expr, Kinds]) -> None:

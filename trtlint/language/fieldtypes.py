@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
@@ -27,17 +27,30 @@ class Kind:
         choices: the only values it can have, None where it is open.
         cls: the class of a record.
         items: the types of a tuple's elements or a mapping's values.
+        keys: the types of a mapping's keys.
     """
 
     name: KindName
     choices: frozenset[bool | int | float | str] | None = None
     cls: type | None = None
     items: tuple[Kind, ...] = ()
+    keys: tuple[Kind, ...] = ()
 
     def __str__(self) -> str:
         if self.name == "record" and self.cls is not None:
             return f"a {self.cls.__name__}"
         return {"truth": "true or false", "anything": "of no declared type"}.get(self.name, f"a {self.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """In ``Annotated[str, OneOf(names)]``: the texts that a field can hold, which a table lists.
+
+    Attributes:
+        words: gives them; asked when an expression is checked, and not before.
+    """
+
+    words: Callable[[], Iterable[str]]
 
 
 Kinds = tuple[Kind, ...]
@@ -93,6 +106,8 @@ def _kinds(annotation: Any) -> Iterator[Kind]:
     elif origin in (Union, types.UnionType):
         for argument in arguments:
             yield from _kinds(argument)
+    elif origin is Annotated and isinstance(arguments[1], OneOf):
+        yield Kind("text", frozenset(arguments[1].words()))
     elif origin in (Annotated, ClassVar):
         yield from _kinds(arguments[0])
     elif origin is Literal:
@@ -101,7 +116,7 @@ def _kinds(annotation: Any) -> Iterator[Kind]:
             if choices:
                 yield Kind(kind.name, choices)
     elif isinstance(origin, type) and issubclass(origin, Mapping):
-        yield Kind("mapping", items=kinds_of(arguments[-1]))
+        yield Kind("mapping", items=kinds_of(arguments[-1]), keys=kinds_of(arguments[0]))
     elif isinstance(origin, type) and issubclass(origin, Collection | Iterable):
         items = (kind for argument in arguments if argument is not Ellipsis for kind in _kinds(argument))
         yield Kind("tuple", items=tuple(dict.fromkeys(items)))
@@ -125,7 +140,7 @@ def members(cls: type) -> Mapping[str, Kinds]:
     found: dict[str, Kinds] = dict(_ATTRIBUTES.get(cls, {}))
     if is_dataclass(cls):
         try:
-            hints = get_type_hints(cls)
+            hints = get_type_hints(cls, include_extras=True)
         except NameError as error:
             raise TypeError(f"an annotation of {cls.__qualname__} cannot be resolved: {error}") from error
         found |= {field.name: kinds_of(hints[field.name]) for field in fields(cls)}
@@ -133,7 +148,7 @@ def members(cls: type) -> Mapping[str, Kinds]:
         member = inspect.getattr_static(cls, name)
         if isinstance(member, property) and member.fget is not None:
             try:
-                hints = get_type_hints(member.fget)
+                hints = get_type_hints(member.fget, include_extras=True)
             except NameError:  # a property for Python code only, its types imported for checking
                 continue
             found[name] = kinds_of(hints.get("return", Any))

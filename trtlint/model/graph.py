@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import onnx
 
 from trtlint.model.errors import ModelError
-from trtlint.model.protos import DTYPES, Dimension, bodies, dimension, text
+from trtlint.model.protos import DTYPES, Dimension, ElementType, bodies, dimension, text
 from trtlint.model.schemas import attribute_type, required_inputs
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Value:
         self.is_input = False
         self.is_output = False
         self._type: onnx.TypeProto | None = None
-        self._dtype: str | None = None
+        self._dtype: ElementType | None = None
         self._shape: tuple[Dimension, ...] | None = None
 
     def __repr__(self) -> str:
@@ -81,7 +81,7 @@ class Value:
         self._type = None
 
     @property
-    def dtype(self) -> str | None:
+    def dtype(self) -> ElementType | None:
         """The element type (``f32``, ``i64``, ...), None where unknown or not a tensor."""
         if self._dtype is None and self._shape is None:
             self._read_type()

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import onnx
 
-DTYPES: Mapping[int, str] = {
+ElementType = Literal[
+    "f32", "u8", "i8", "u16", "i16", "i32", "i64", "str", "bool", "f16", "f64", "u32", "u64", "c64", "c128",
+    "bf16", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4", "i4", "f4e2m1",
+]  # fmt: skip
+"""Short names of the ONNX element types, as reports print them and rules compare them."""
+
+DTYPES: Mapping[int, ElementType] = {
     onnx.TensorProto.FLOAT: "f32",
     onnx.TensorProto.UINT8: "u8",
     onnx.TensorProto.INT8: "i8",
@@ -31,7 +38,7 @@ DTYPES: Mapping[int, str] = {
     onnx.TensorProto.INT4: "i4",
     onnx.TensorProto.FLOAT4E2M1: "f4e2m1",
 }
-"""Short names of the ONNX element types, as reports print them."""
+"""The names by the numbers that files have for them."""
 
 FLOAT_DTYPES = frozenset({"f16", "bf16", "f32", "f64"})
 

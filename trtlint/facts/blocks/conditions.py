@@ -16,8 +16,10 @@ from trtlint.facts.blocks.reasons import Reason, Stage
 from trtlint.knowledge import parsed, path_of, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
-from trtlint.language.expression import Expression
+from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
+from trtlint.model.graph import Value
+from trtlint.model.protos import ElementType
 
 PATH = path_of("conditions")
 """The table."""
@@ -34,6 +36,16 @@ KEYS = frozenset(
     )
 )
 """The keys of an entry besides those of its examples."""
+
+SCOPE: Mapping[str, Any] = {
+    "op": str,
+    "domain": str,
+    "opset": int,
+    "inputs": tuple[Value, ...],
+    "outputs": tuple[Value, ...],
+    "attributes": Mapping[str, Any],
+}
+"""The names that conditions can use.  What they read is checked with the examples, not in every run."""
 
 INPUT, INITIALIZER, NODE = "(input)", "(initializer)", "(any)"
 """In the place of an operator: an input of the model, a stored tensor, every operator."""
@@ -174,7 +186,18 @@ def _entry(line: int, block: str) -> Entry:
     if parsed(own) != [entry]:
         raise ValueError(f"{entry['op']}: the examples must be the last keys")
     ops = block.partition("\n")[0].strip(" []")
-    return Entry(line, ops, _condition(own), refused, accepted)
+    condition = _condition(own)
+    for type_ in condition.types:
+        if type_ not in get_args(ElementType):
+            raise ValueError(f"{ops}: there is no element type {type_!r}")
+    try:
+        compile_expression(condition.where.text, SCOPE, condition=True)
+        for piece in (*condition.says.pieces, *condition.way.pieces):
+            if isinstance(piece, Expression):
+                compile_expression(piece.text, SCOPE)
+    except ExpressionError as error:
+        raise ValueError(f"{ops}: {error}") from None
+    return Entry(line, ops, condition, refused, accepted)
 
 
 def _without_examples(block: str) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Literal
+
+AskedType = Literal["f32", "f16", "bf16", "i8", "i32"]
 
 _OPTION = re.compile(r"""--layerPrecisions[= ](?P<quote>["']?)(?P<specs>.+?)(?P=quote)(?= --|$|["'])""")
 _SPEC = re.compile(r"(?P<name>.+):(?P<type>fp32|fp16|bf16|int8|int32)$")
-_SHORT = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "int8": "i8", "int32": "i32"}
+_SHORT: Mapping[str, AskedType] = {"fp32": "f32", "fp16": "f16", "bf16": "bf16", "int8": "i8", "int32": "i32"}
 
-Asked = Callable[[Iterable[str]], str | None]
+Asked = Callable[[Iterable[str]], AskedType | None]
 """Gives the type that the first of some names was constrained to, None where none of them was."""
 
 
@@ -33,7 +36,7 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(re.escape(before) + (".*" if star else "") + re.escape(after), re.DOTALL)
 
 
-def _asked(wanted: Sequence[tuple[re.Pattern[str], str]], names: Iterable[str]) -> str | None:
+def _asked(wanted: Sequence[tuple[re.Pattern[str], AskedType]], names: Iterable[str]) -> AskedType | None:
     if not wanted:
         return None
     for name in names:

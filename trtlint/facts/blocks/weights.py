@@ -12,7 +12,7 @@ from typing import Literal
 
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
-from trtlint.model.protos import Dimension
+from trtlint.model.protos import Dimension, ElementType
 from trtlint.model.values import Constants
 from trtlint.model.walks import behind
 
@@ -46,7 +46,7 @@ class Weight:
     """
 
     source: Source
-    dtype: str | None
+    dtype: ElementType | None
     shape: tuple[Dimension, ...] | None
     port: int
     operators: tuple[str, ...]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.facts.base import Fact
+from trtlint.facts.of_build.log_message import LogName
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
@@ -83,7 +84,7 @@ class BuildFact(Fact):
     status: Literal["passed", "failed"] | None
     torch: Mapping[str, str] | None
     options: Mapping[str, str]
-    counts: Mapping[str, int]
+    counts: Mapping[LogName, int]
     seconds: Mapping[str, float]
     memory: Mapping[str, float]
     workspace_wanted: int | None

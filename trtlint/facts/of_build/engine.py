@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
-from trtlint.facts.of_build.layer import LayerFact
+from trtlint.facts.of_build.layer import EngineType, LayerFact
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
@@ -57,8 +57,8 @@ class EngineFact(Fact):
     reformat_layers: int
     attentions: int
     dynamic_filters: int
-    precisions: frozenset[str]
-    precision_layers: Mapping[str, int]
+    precisions: frozenset[EngineType]
+    precision_layers: Mapping[EngineType, int]
     profiles: int
     ms: float | None
     reformat_ms: float | None

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from trtlint.buildfiles.datatypes import DataType
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.constraints import layer_types
+from trtlint.facts.blocks.constraints import AskedType, layer_types
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
@@ -45,9 +46,15 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (
     ("kgen", "generated"),
     ("noop", "none"),
 )
-_SHORT: Mapping[str, str] = {
-    "float32": "f32", "float16": "f16", "bfloat16": "bf16", "float8": "f8", "float4": "f4",
-    "int8": "i8", "uint8": "u8", "int32": "i32", "int64": "i64", "int4": "i4",
+EngineType = Literal[
+    "f32", "tf32", "f16", "bf16", "f8", "f4", "i8", "u8", "i32", "i64", "i4", "bool", "float8e8m0",
+]  # fmt: skip
+"""The types of layers and their tensors, named as those of the graph where it has them."""
+
+_SHORT: Mapping[DataType, EngineType] = {
+    "float32": "f32", "tf32": "tf32", "float16": "f16", "bfloat16": "bf16", "float8": "f8", "float4": "f4",
+    "int8": "i8", "uint8": "u8", "int32": "i32", "int64": "i64", "int4": "i4", "bool": "bool",
+    "float8e8m0": "float8e8m0",
 }  # fmt: skip
 # The name of a kernel that Myelin generates spells its steps: __myl_MoveMeanSubMulMeanAddSqrtDiv_myl0_0.
 _GENERATED = re.compile(r"^__myl_(?P<steps>[A-Za-z0-9]+?)_myl\d+_\d+")
@@ -102,11 +109,11 @@ class LayerFact(Fact):
     origin: str | None
     shape: bool
     attention: bool | None
-    precision: str | None
-    asked: str | None
-    weights: str | None
-    input_types: tuple[str | None, ...]
-    output_types: tuple[str | None, ...]
+    precision: EngineType | None
+    asked: AskedType | None
+    weights: EngineType | None
+    input_types: tuple[EngineType | None, ...]
+    output_types: tuple[EngineType | None, ...]
     input_formats: tuple[str | None, ...]
     output_formats: tuple[str | None, ...]
     tactic: str | None
@@ -207,9 +214,9 @@ def layer_times(facts: Facts) -> dict[int, LayerTime]:
     return {layer.index: found.pop() for layer in record.layers.layers if (found := waiting.get(layer.name))}
 
 
-def short_type(dtype: str | None) -> str | None:
+def short_type(dtype: DataType | None) -> EngineType | None:
     """A type name as facts of the graph write it."""
-    return None if dtype is None else _SHORT.get(dtype, dtype)
+    return None if dtype is None else _SHORT[dtype]
 
 
 def _family(layer: Layer) -> Family | None:

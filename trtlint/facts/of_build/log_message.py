@@ -7,19 +7,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.buildfiles.join import island_members, island_nodes
 from trtlint.buildfiles.names import layer_names
-from trtlint.buildfiles.patterns import table
+from trtlint.buildfiles.patterns import pattern_names, table
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.lognames import cause_of, island_of, named_in, op_of, output_of, reason, said
+from trtlint.language.fieldtypes import OneOf
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.records import Log, Record
     from trtlint.facts.facts import Facts
+
+LogName = Annotated[str, OneOf(pattern_names)]
+"""What a message says, by the names of trtlint/buildfiles/patterns.yaml, or ``other``."""
 
 Severity = Literal["verbose", "info", "warning", "error", "fatal"]
 
@@ -76,7 +80,7 @@ class LogMessage(Fact):
     kind: ClassVar[str] = "log_message"
     roles: ClassVar[Mapping[str, str]] = {"named": "a node that the message names"}
 
-    name: str
+    name: LogName
     severity: Severity | None
     text: str
     message: str

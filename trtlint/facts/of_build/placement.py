@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.of_build.layer import layer_times, short_type
+from trtlint.facts.of_build.layer import EngineType, layer_times, short_type
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -34,7 +34,7 @@ class Placement(Fact):
 
     layers: tuple[str, ...]
     absorbed: bool
-    precision: str | None
+    precision: EngineType | None
     format: str | None
     others: int
     ms: float | None

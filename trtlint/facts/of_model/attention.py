@@ -13,7 +13,7 @@ from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weight
 from trtlint.facts.blocks.walk import product_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST
-from trtlint.model.protos import DTYPES, Dimension
+from trtlint.model.protos import DTYPES, Dimension, ElementType
 from trtlint.model.values import Constants
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ class Attention(Fact):
     form: Form = "matmul"
     scale: Scale = field(default_factory=lambda: Scale("none"))
     mask: Mask = field(default_factory=Mask)
-    dtype: str | None = None
-    softmax_dtype: str | None = None
+    dtype: ElementType | None = None
+    softmax_dtype: ElementType | None = None
     cast_before_softmax: bool = False
     heads: int | None = None
     head_size: int | None = None

@@ -13,7 +13,7 @@ import onnx
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.softmax import MaskPath, mask_paths
 from trtlint.model.graph import Node, Value
-from trtlint.model.protos import DTYPES
+from trtlint.model.protos import DTYPES, ElementType
 from trtlint.model.values import Constants
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class Constant(Fact):
     }
 
     name: str
-    dtype: str | None
+    dtype: ElementType | None
     shape: tuple[int, ...]
     size: int
     readers: tuple[str, ...]

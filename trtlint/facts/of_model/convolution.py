@@ -14,6 +14,7 @@ from trtlint.facts.blocks.weights import Weight, weight_of
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
+from trtlint.model.protos import ElementType
 
 _WEIGHT_PORT: Mapping[str, int] = {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1, "QLinearConv": 3}
 
@@ -42,7 +43,7 @@ class Convolution(Fact):
     }
 
     op: str
-    dtype: str | None
+    dtype: ElementType | None
     spatial: int | None
     groups: int
     weight: Weight

@@ -14,6 +14,7 @@ from trtlint.model.walks import behind
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
+from trtlint.model.protos import ElementType
 
 _NORMS = frozenset({"ReduceL1", "ReduceL2", "ReduceSumSquare"})
 """Reductions that are zero for a zero tensor, and never negative."""
@@ -56,7 +57,7 @@ class Division(Fact):
     spelling: str
     epsilon: Literal["added", "clipped", "zero", "absent", "runtime"]
     value: float | None
-    dtype: str | None
+    dtype: ElementType | None
 
 
 @dataclass(slots=True)

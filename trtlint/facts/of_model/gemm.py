@@ -16,6 +16,7 @@ from trtlint.model.values import Constants
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
+from trtlint.model.protos import ElementType
 
 _OPERANDS: Mapping[str, tuple[int, int]] = {
     "MatMul": (0, 1),
@@ -48,7 +49,7 @@ class Gemm(Fact):
     }
 
     op: str
-    dtype: str | None
+    dtype: ElementType | None
     weight: Weight
     activation: Activation | None
     to_output: int | None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import Value
-from trtlint.model.protos import Dimension
+from trtlint.model.protos import Dimension, ElementType
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -35,7 +35,7 @@ class GraphIO(Fact):
 
     name: str
     direction: Literal["input", "output"]
-    dtype: str | None
+    dtype: ElementType | None
     shape: tuple[Dimension, ...] | None
     dynamic: tuple[int, ...]
     readers: int

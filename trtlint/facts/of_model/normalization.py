@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.decomposed import Decomposed, decomposed_norms
 from trtlint.model.graph import Graph, Node, Value
-from trtlint.model.protos import DTYPES
+from trtlint.model.protos import DTYPES, ElementType
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -62,9 +62,9 @@ class Normalization(Fact):
     axes: tuple[int, ...] | None = None
     last_axis: bool | None = None
     epsilon: float | None = None
-    dtype: str | None = None
-    statistics_dtype: str | None = None
-    squares_dtype: str | None = None
+    dtype: ElementType | None = None
+    statistics_dtype: ElementType | None = None
+    squares_dtype: ElementType | None = None
     upcast: bool = False
     follows_attention: bool = False
     attention_distance: int | None = None
