@@ -62,13 +62,19 @@ def load(path: Path) -> Model:
     Raises:
         ModelError: the file is not a model that can be linted.
     """
-    raw = read(path)
-    data = raw.data
-    if raw.has_functions:
-        proto = decode(data)
-        raw.notes.extend(inline(proto))
-        data = proto.SerializeToString()
-    return interpret(path, data, raw.tensors)
+    data, tensors = _inlined(path)
+    return interpret(path, data, tensors)
+
+
+def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
+    """Read a model as :func:`load` does, without the view of its graph.
+
+    Raises:
+        ModelError: the file is not a model that can be linted.
+    """
+    data, tensors = _inlined(path)
+    inferred, _ = _infer(data, tensors)
+    return decode(inferred), tensors
 
 
 def interpret(path: Path, data: bytes, tensors: TensorStore) -> Model:
@@ -101,6 +107,17 @@ def interpret(path: Path, data: bytes, tensors: TensorStore) -> Model:
         tensors=tensors,
         declared=declared or _output_types(proto),
     )
+
+
+def _inlined(path: Path) -> tuple[bytes, TensorStore]:
+    """The file without its weights, its functions inlined."""
+    raw = read(path)
+    data = raw.data
+    if raw.has_functions:
+        proto = decode(data)
+        raw.notes.extend(inline(proto))
+        data = proto.SerializeToString()
+    return data, raw.tensors
 
 
 def _infer(data: bytes, tensors: TensorStore) -> tuple[bytes, Mapping[str, str]]:

@@ -93,6 +93,33 @@ class TensorStore:
             return None
         return self._left(tensor, *place[1:]) if place[0] == LEFT else self._external(tensor, *place)
 
+    def place(self, tensor: onnx.TensorProto) -> tuple[Path, int, int] | None:
+        """Where the elements of a tensor lie as raw little-endian bytes: real path, offset and length.
+
+        None where they lie inline, are written otherwise, or cannot be had.
+        """
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            return None
+        stored = place_of(tensor)
+        if stored is None:
+            return None
+        location, offset, length = stored
+        try:
+            if location == LEFT:
+                return self._raw_place(tensor, offset, length or 0)
+            path = self._resolve(tensor, location, offset, length)
+        except (ValueError, OSError, ModelError):
+            return None
+        return None if path is None else (path, offset, stored_size(tensor))
+
+    def _raw_place(self, tensor: onnx.TensorProto, offset: int, length: int) -> tuple[Path, int, int] | None:
+        payload = _payload(self._message(offset, length))
+        if len(payload) != 1:
+            return None
+        number, begin, end = payload[0]
+        whole = end - begin == stored_size(tensor) and _direct(tensor, number) is not None
+        return (Path(os.path.realpath(self.path)), offset + begin, end - begin) if whole else None
+
     def check(self, tensor: onnx.TensorProto) -> None:
         """Note what will keep :meth:`array` from reading a tensor's external data."""
         if tensor.data_location == onnx.TensorProto.EXTERNAL and not _is_left(tensor):
@@ -102,18 +129,22 @@ class TensorStore:
             else:
                 self._resolve(tensor, *place)
 
-    def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
-        """Values of a TensorProto message that the reader left in the model file."""
+    def _message(self, offset: int, length: int) -> memoryview:
+        """A TensorProto message that the reader left in the model file, as it is stored.
+
+        Raises:
+            OSError, ValueError: the file changed, or cannot be mapped.
+        """
         status = self.path.stat()
         if (status.st_size, status.st_mtime_ns) != self._stamp:
             self.note("the file changed while it was linted: values of its large tensors are unknown")
-            return None
-        data = _mapped(self.path, offset, length or 0)
-        payload = [
-            (number, begin, end)
-            for number, kind, _, begin, end in fields(data, 0, len(data))
-            if number in PAYLOAD_FIELDS and kind == LENGTH
-        ]
+            raise ValueError("the file changed")
+        return _mapped(self.path, offset, length)
+
+    def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
+        """Values of a TensorProto message that the reader left in the model file."""
+        data = self._message(offset, length or 0)
+        payload = _payload(data)
         if len(payload) == 1:
             number, begin, end = payload[0]
             direct = _direct(tensor, number)
@@ -178,6 +209,15 @@ class TensorStore:
             self.note(f"external data {location!r} are not a file: values in them are unknown")
             return None
         return path, status.st_size
+
+
+def _payload(data: memoryview) -> list[tuple[int, int, int]]:
+    """The fields of a TensorProto message that hold its elements: number, begin and end."""
+    return [
+        (number, begin, end)
+        for number, kind, _, begin, end in fields(data, 0, len(data))
+        if number in PAYLOAD_FIELDS and kind == LENGTH
+    ]
 
 
 def _is_left(tensor: onnx.TensorProto) -> bool:
