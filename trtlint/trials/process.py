@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,6 +84,7 @@ def run(
     log: Path | None = None,
     paths: tuple[str, ...] = (),
     environment: Mapping[str, str] | None = None,
+    listen: Callable[[Any], None] | None = None,
 ) -> Ended:
     """Call ``work(request, say)`` of a module in a process of its own, and wait for its end.
 
@@ -94,6 +95,7 @@ def run(
         log: the file that gets what it prints, None for nowhere.
         paths: folders that it imports from before those that are installed.
         environment: variables that it gets besides those of this process.
+        listen: is told each answer as it comes.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         order, answers = Path(folder, "order.json"), Path(folder, "answers.jsonl")
@@ -118,23 +120,29 @@ def run(
                 stderr=subprocess.STDOUT,
             )
             try:
-                return _watched(process, limits, answers)
+                return _watched(process, limits, answers, listen)
             finally:
                 if process.returncode is None:
                     process.kill()
                     process.wait()
 
 
-def _watched(process: subprocess.Popen[bytes], limits: Limits, answers: Path) -> Ended:
+def _watched(
+    process: subprocess.Popen[bytes], limits: Limits, answers: Path, listen: Callable[[Any], None] | None
+) -> Ended:
     """Wait for the end of a process, or end it at a limit."""
     began = time.monotonic()
     stopped: Literal["time", "memory"] | None = None
-    pause, peak = _SHORTEST, None
+    pause, peak, heard, size = _SHORTEST, None, 0, 0
     while True:
         ended, peak = _poll(process)
         seconds = time.monotonic() - began
         if ended:
             break
+        if listen is not None and size != (size := _size(answers)):
+            for answer in (told := _read(answers))[heard:]:
+                listen(answer)
+            heard = len(told)
         if stopped is None and seconds > limits.seconds:
             stopped = "time"
         elif stopped is None and _own_memory(process.pid) > limits.memory:
@@ -159,6 +167,12 @@ def _poll(process: subprocess.Popen[bytes]) -> tuple[bool, int | None]:
     process.returncode = os.waitstatus_to_exitcode(status)
     # https://man7.org/linux/man-pages/man2/getrusage.2.html: kilobytes; macOS counts bytes
     return True, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _size(file: Path) -> int:
+    with suppress(OSError):
+        return file.stat().st_size
+    return 0
 
 
 def _own_memory(pid: int) -> int:
