@@ -208,6 +208,49 @@ def upgrade(**options: Any) -> int:
     return run_upgrade(UpgradeOptions(target=target, as_json=as_json, **{key: options[key] for key in kept}))
 
 
+@cli.command(context_settings=_HELP, short_help="Tell what FP16 does to a model, on a CPU.")
+@click.argument("model", metavar="MODEL")
+@click.option("--inputs", multiple=True, metavar="FILE.npz", help="One batch of real inputs; repeatable.")
+@click.option(
+    "--load-inputs", multiple=True, metavar="FILE.json", help="Inputs as Polygraphy saves them; repeatable."
+)
+@click.option(
+    "--data-loader-script",
+    metavar="FILE.py[:FUNCTION]",
+    help="Python code that yields inputs, as Polygraphy takes it. It is run.",
+)
+@click.option("--type", type=click.Choice(["fp16", "bf16"]), default="fp16", help="The narrow type.")
+@click.option(
+    "--rehearse/--no-rehearse", default=True, help="Whether to compute the outputs in the narrow type."
+)
+@click.option("--batches", type=click.IntRange(min=1), metavar="N", help="Use so many batches at most.")
+@click.option(
+    "--bound",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.01,
+    show_default=True,
+    help="Error of an output, relative to its greatest magnitude, that is still good.",
+)
+@target
+@click.option("-o", "--output", metavar="FILE", help="Also write the measurement to this file, as JSON.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+def measure(**options: Any) -> int:
+    """Tell what FP16 does to a model: ranges of its tensors, the error at its outputs, what to keep in FP32.
+
+    The model is run on the CPU with ONNX Runtime (pip install 'trtlint[measure]'), no GPU is needed.
+
+    \b
+    trtlint measure model.onnx --inputs batch.npz -o ranges.json
+
+    Exit code: 0 the outputs are good, 1 they are not, 2 wrong usage or inputs, 3 the model cannot be
+    read or run, 4 a bug in trtlint.
+    """
+    from trtlint.commands.measure import MeasureOptions, run_measure
+
+    as_json = options.pop("format_") == "json"
+    return run_measure(MeasureOptions(target=target_options(options), as_json=as_json, **options))
+
+
 @cli.command(context_settings=_HELP, short_help="Show what trtlint sees in a model.")
 @click.argument("paths", metavar="PATH...", nargs=-1)
 @build_file_options

@@ -1,0 +1,115 @@
+"""``trtlint measure`` from outside."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import onnx
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from tests.trials.test_measuring import NORM
+from trtlint.cli import run
+from trtlint.report.measurejson import schema
+
+pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A norm, with inputs that overflow and inputs that do not."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(onnx.parser.parse_model(NORM), "norm.onnx")
+    numbers = np.random.default_rng(0).standard_normal((2, 16, 64)).astype(np.float32)
+    np.savez("large.npz", x=numbers * 300)
+    np.savez("small.npz", x=numbers)
+    return tmp_path
+
+
+def measured(*arguments: str) -> dict[str, Any]:
+    """The JSON of a measurement."""
+    command = [sys.executable, "-m", "trtlint", "measure", *arguments, "--format", "json"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode in (0, 1), found.stderr
+    data: dict[str, Any] = json.loads(found.stdout)
+    jsonschema.validate(data, schema())
+    return data
+
+
+def test_the_json_says_where_it_begins_what_it_does_and_what_to_keep(folder: Path) -> None:
+    data = measured("norm.onnx", "--inputs", "large.npz")
+    (origin,) = [site for site in data["sites"] if site["origin"]]
+    assert (origin["node"], origin["op"], origin["fp16"]) == ("Pow_2", "Pow", "overflow")
+    assert data["outputs"] == [{"name": "y", "error_fp16": 1.0, "error_unclamped": None, "finite_fp32": True}]
+    assert data["keep_fp32"] == ["Pow_2", "ReduceMean_3", "Add_4", "Sqrt_5"]
+    assert data["kept"]["verified"]
+    assert data["inputs"]["files"] == ["large.npz"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--inputs", "large.npz"], 1),
+        (["--inputs", "small.npz"], 0),
+        (["--inputs", "large.npz", "--type", "bf16", "--bound", "0.1"], 0),
+        (["--inputs", "large.npz", "--no-rehearse"], 1),
+        (["--inputs", "small.npz", "--no-rehearse"], 0),
+        (["--inputs", "nowhere.npz"], 2),
+        (["--inputs", "norm.onnx"], 2),
+        (["--data-loader-script", "nowhere.py"], 2),
+        (["--trt", "99"], 2),
+    ],
+)
+def test_exit_codes(
+    arguments: list[str], code: int, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["measure", "norm.onnx", *arguments]) == code
+    said = capsys.readouterr()
+    assert (code < 2) == (said.err == "")
+    assert said.err.count("\n") <= 1
+
+
+def test_a_model_that_cannot_be_run_is_unreadable(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = NORM.replace("Sqrt (shifted)", "com.example.Sqrt (shifted)").replace(
+        '["" : 18]', '["" : 18, "com.example" : 1]'
+    )
+    onnx.save(onnx.parser.parse_model(text), "custom.onnx")
+    assert run(["measure", "custom.onnx"]) == 3
+    assert "custom.onnx: ONNX Runtime refuses it: " in capsys.readouterr().err
+    assert run(["measure", "small.npz"]) == 3
+
+
+def test_the_text(folder: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion) -> None:
+    assert run(["measure", "norm.onnx", "--inputs", "large.npz", "--output", "ranges.json"]) == 1
+    assert capsys.readouterr().out == snapshot
+    assert json.loads(Path("ranges.json").read_text(encoding="ascii"))["schema"] == "trtlint.measure/1"
+
+
+def test_advice_is_for_the_version(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["measure", "norm.onnx", "--inputs", "large.npz", "--trt", "10.7"])
+    old = capsys.readouterr().out
+    assert "--precisionConstraints=obey --layerPrecisions=node_of_square:fp32,node_of_variance:fp32" in old
+    assert "autocast" not in old
+    run(["measure", "norm.onnx", "--inputs", "large.npz", "--trt", "11.0"])
+    new = capsys.readouterr().out
+    assert "--layerPrecisions" not in new
+    assert "--nodes_to_exclude" in new
+
+
+def test_made_up_inputs_are_warned_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["measure", "norm.onnx"]) == 0
+    assert "warning: the inputs were made up and prove little" in capsys.readouterr().out
+
+
+def test_without_onnx_runtime_it_says_how_to_get_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trtlint.trials.measure.find_spec", lambda _: None)
+    assert run(["measure", "norm.onnx"]) == 2
+    assert "pip install 'trtlint[measure]'" in capsys.readouterr().err

@@ -1,0 +1,131 @@
+"""``trtlint measure``: what FP16 does to a model, on a CPU and with the user's own inputs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from trtlint.commands.setup import targets
+from trtlint.files.problem import Problem, UnreadableError
+from trtlint.files.replace import replace_text
+from trtlint.model.load import Model, load
+from trtlint.model.origin import origin
+from trtlint.model.sources import Sources
+from trtlint.policy.options import TargetOptions
+from trtlint.report.escape import clean
+from trtlint.report.measureadvice import advice
+from trtlint.runs.exits import Exit
+from trtlint.trials.measure import InputsError, MeasureError, MissingRuntimeError, Request, measure
+from trtlint.trials.measurement import Measurement, to_data
+
+_DOING = {
+    "ranges": "measuring ranges in FP32",
+    "rehearsal": "rehearsing the narrow type",
+    "search": "looking for what to keep in FP32",
+    "closer": "looking closer at what leaves the range",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureOptions:
+    """What ``trtlint measure`` was asked for."""
+
+    model: str
+    inputs: tuple[str, ...]
+    load_inputs: tuple[str, ...]
+    data_loader_script: str | None
+    type: str
+    rehearse: bool
+    batches: int | None
+    bound: float
+    target: TargetOptions
+    output: str | None = None
+    as_json: bool = False
+
+
+def run_measure(options: MeasureOptions) -> int:
+    """Write what was measured to standard output and return the exit code."""
+    wanted = targets(options.target)
+    request = Request(
+        model=options.model,
+        name=options.model,
+        files=options.inputs,
+        lists=options.load_inputs,
+        script=options.data_loader_script,
+        type=options.type,
+        rehearse=options.rehearse,
+        batches=options.batches,
+        bound=options.bound,
+    )
+    try:
+        model = load(Path(options.model))
+        with _progress() as listen:
+            found = measure(request, listen=listen)
+    except (MissingRuntimeError, InputsError) as error:
+        raise click.UsageError(str(error)) from error
+    except MeasureError as error:
+        return _unreadable(Problem(options.model, str(error)))
+    except (UnreadableError, OSError) as error:
+        return _unreadable(Problem.of(options.model, error))
+    text = json.dumps(to_data(found), indent=1)
+    if options.output is not None:
+        replace_text(Path(options.output), text + "\n", [Path(options.model)])
+    if options.as_json:
+        print(text)
+    else:
+        from trtlint.report.measure import MeasureReport, worst_sites
+
+        lines = _sources(model, {site.node for site in worst_sites(found)})
+        MeasureReport(sys.stdout).write(found, lines, advice(found, wanted, _layers(model)), options.output)
+    return Exit.FINDINGS if _broken(found) else Exit.CLEAN
+
+
+def _broken(found: Measurement) -> bool:
+    """Whether the narrow type spoils an output; where that was not rehearsed, whether it may."""
+    if not found.rehearsed:
+        return any(site.origin for site in found.sites)
+    return not found.good
+
+
+def _layers(model: Model) -> dict[str, str]:
+    """The layers that the parser makes of nodes without a name.
+
+    https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.cpp (``getNodeName``)
+    """
+    nameless = (node for node in model.graph.nodes if not node.proto.name)
+    return {node.path: f"node_of_{node.output.name}" for node in nameless}
+
+
+def _unreadable(problem: Problem) -> int:
+    print(clean(f"error: {problem}"), file=sys.stderr)
+    return Exit.UNREADABLE
+
+
+def _sources(model: Model, nodes: set[str]) -> dict[str, str]:
+    """The lines of code that nodes came from, as far as the exporter noted them."""
+    sources = Sources()
+    found = {}
+    for node in model.graph.nodes:
+        if node.path in nodes:
+            source = origin(model, node).source
+            if source is not None:
+                found[node.path] = str(sources.find(source))
+    return found
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None] | None]:
+    """What is being done, on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("reading the model") as status:
+        yield lambda doing: status.update(_DOING.get(doing, doing))

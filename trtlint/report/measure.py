@@ -1,0 +1,224 @@
+"""The report on a measurement in a terminal: the error, the worst tensors, what to keep in FP32, and how."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from trtlint.report.counts import plural
+from trtlint.report.escape import clean
+from trtlint.report.layout import hang, shorten
+from trtlint.report.measureadvice import Advice
+from trtlint.report.terminal import console
+from trtlint.trials.formats import FORMATS, Format
+from trtlint.trials.measurement import Measurement, Output, Site
+
+WORST = 5
+"""Tensors that are shown."""
+_BAR = 16
+"""Cells of a bar; each is one power of two."""
+_NAME = 48
+"""Cells of a node's name."""
+_KEPT = 12
+"""Nodes to keep that are listed."""
+
+
+class MeasureReport:
+    """Writes the report of a measurement.
+
+    Args:
+        file: where to write.
+        width: cells of a line; the terminal's if not given, endless lines where there is none.
+    """
+
+    def __init__(self, file: TextIO, *, width: int | None = None) -> None:
+        self._console: Console = console(file, width)
+        self._width = self._console.width if width is not None or file.isatty() else None
+
+    def write(
+        self, found: Measurement, sources: Mapping[str, str], advice: Sequence[Advice], written: str | None
+    ) -> None:
+        """Write it.
+
+        Args:
+            found: the measurement.
+            sources: by node, the line of code that it came from.
+            advice: what to do about it.
+            written: the file that holds the measurement as JSON, None for none.
+        """
+        for lines in (
+            self._head(found),
+            self._outputs(found),
+            self._sites(found, sources),
+            self._kept(found),
+            self._advice(advice, written),
+            self._limits(found),
+        ):
+            self._lines(lines)
+
+    def _lines(self, lines: Iterator[Text]) -> None:
+        for line in lines:
+            self._console.print(line, soft_wrap=self._width is None)
+
+    def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
+        yield from hang(Text(mark, style="bold"), Text(clean(text), style=style), self._width)
+
+    def _head(self, found: Measurement) -> Iterator[Text]:
+        label = _format(found).label
+        of = f" of {', '.join(found.files)}" if found.files else ", made up"
+        yield Text.assemble(
+            (clean(found.path), "bold"), f": {label} on {plural(found.batches, 'batch')}{clean(of)}"
+        )
+        if not found.files:
+            text = "the inputs were made up and prove little: measure with real ones, --inputs batch.npz"
+            yield from self._hung("warning: ", text, "yellow")
+        yield Text()
+
+    def _outputs(self, found: Measurement) -> Iterator[Text]:
+        if not found.rehearsed:
+            return
+        label = _format(found).label
+        for output in found.outputs:
+            good, words = _verdict(output, found.bound, label)
+            line = Text.assemble("output ", (clean(output.name), "bold"), ": ")
+            line.append(words, "green" if good else "red")
+            yield line
+        if _harmless(found):
+            text = "what leaves the range does no harm: the outputs are good all the same"
+            yield from self._hung("note: ", text)
+        yield Text()
+
+    def _sites(self, found: Measurement, sources: Mapping[str, str]) -> Iterator[Text]:
+        format_ = _format(found)
+        worst = worst_sites(found)
+        if not worst:
+            return
+        names = [clean(site.node or site.tensor) for site in worst]
+        shown = shorten(names, None if self._width is None else _NAME)
+        wide = max(map(len, shown))
+        operators = max(len(site.op) for site in worst)
+        end = f"{format_.label}, {number(format_.largest)}"
+        yield Text(f"closest to the end of {end}; each cell of a bar is a power of two:")
+        for site, name in zip(worst, shown, strict=True):
+            line = Text("  ")
+            line.append(name.ljust(wide), "bold" if site.origin else "")
+            line.append(f"  {clean(site.op):{operators}}  {number(site.greatest):>9}  ")
+            line.append(bar(site.greatest, format_), _style(site))
+            line.append("  " + _remark(site, format_))
+            yield line
+            if site.node in sources:
+                yield Text(f"      {clean(sources[site.node])}", style="dim")
+        yield Text()
+
+    def _kept(self, found: Measurement) -> Iterator[Text]:
+        kept = found.kept
+        if kept is None:
+            return
+        label = _format(found).label
+        if kept.error is None or not kept.verified:
+            text = "no set of nodes was found that makes the outputs good with the rest in " + label
+            yield from self._hung("keep in FP32: ", text, "red")
+        else:
+            text = (
+                f"{plural(len(kept.nodes), 'node')}; with them the error is {kept.error:.2g}, verified"
+                f" ({plural(kept.runs, 'set')} tried)"
+            )
+            yield from self._hung("keep in FP32: ", text)
+        for node in kept.nodes[:_KEPT]:
+            yield Text(f"  {clean(node)}")
+        if len(kept.nodes) > _KEPT:
+            yield Text(f"  and {len(kept.nodes) - _KEPT} more, all of them in the JSON (--output)")
+        yield Text()
+
+    def _advice(self, advice: Sequence[Advice], written: str | None) -> Iterator[Text]:
+        for each in advice:
+            yield from self._hung("= help: ", each.text)
+            if each.command:
+                # On a line of its own and never broken, so that it can be copied.
+                yield Text(f"  {clean(each.command)}", style="cyan")
+        if advice:
+            yield Text()
+        if written is not None:
+            yield from self._hung("= written: ", written)
+
+    def _limits(self, found: Measurement) -> Iterator[Text]:
+        for limit in found.limits:
+            yield from self._hung("= note: ", limit, "dim")
+
+
+def worst_sites(found: Measurement) -> list[Site]:
+    """The tensors that leave the range, or come closest to its end, where that begins first."""
+    computed = [site for site in found.sites if site.node and not site.constant and site.greatest > 0]
+    computed.sort(key=lambda site: (not site.origin, -site.greatest))
+    return computed[:WORST]
+
+
+def bar(greatest: float, format_: Format) -> str:
+    """How many powers of two are left to the end of the range, as a bar; ``!`` for each beyond.
+
+    >>> from trtlint.trials.formats import FP16
+    >>> bar(65504 / 8, FP16)
+    '███·············'
+    """
+    room = math.log2(format_.largest / greatest)
+    cells = min(_BAR, math.floor(abs(room) + 1e-9))
+    if greatest >= format_.infinite_from:
+        return ("!" * max(1, cells)).ljust(_BAR, "·")
+    return ("█" * cells).ljust(_BAR, "·")
+
+
+def number(value: float) -> str:
+    """A magnitude in a few characters.
+
+    >>> number(97344.0), number(0.012345), number(3.4e38)
+    ('97,344', '0.0123', '3.4e+38')
+    """
+    if value >= 1e9 or (value and value < 1e-4):
+        return f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _format(found: Measurement) -> Format:
+    return FORMATS[found.type]
+
+
+def _harmless(found: Measurement) -> bool:
+    return (
+        found.rehearsed
+        and any(site.fits == "overflow" and not site.constant for site in found.sites)
+        and found.good
+    )
+
+
+def _verdict(output: Output, bound: float, label: str) -> tuple[bool, str]:
+    if not output.finite:
+        return True, "infinite or not a number in FP32 already"
+    if output.error is None:
+        return False, f"not finite in {label}"
+    good = output.error <= bound
+    words = f"error {output.error:.2g}, {'under' if good else 'over'} the bound of {bound:g}"
+    if output.unclamped is not None and output.unclamped > bound >= output.error:
+        words += f"; {output.unclamped:.2g} where constants beyond the range become infinite"
+    return good, words
+
+
+def _style(site: Site) -> str:
+    return {"overflow": "red", "underflow": "yellow", "ok": "green"}[site.fits]
+
+
+def _remark(site: Site, format_: Format) -> str:
+    parts = []
+    inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
+    if inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0):
+        parts.append(f"{inside.what} inside")
+    if site.closer is not None and site.closer.beyond:
+        parts.append(f"{site.closer.beyond:.2%} of it beyond")
+    if site.fits == "overflow":
+        parts.append("begins here" if site.origin else "beyond the range")
+    else:
+        parts.append(f"{math.log2(format_.largest / site.greatest):.1f} powers of two left")
+    return ", ".join(parts)

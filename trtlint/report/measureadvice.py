@@ -1,0 +1,101 @@
+"""What to do with nodes that must stay in FP32, by version, ready to paste.
+
+https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html (trtexec)
+https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy (--layer-precisions)
+https://github.com/NVIDIA/Model-Optimizer/blob/main/docs/source/guides/8_autocast.rst (AutoCast)
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from trtlint.target.target import Target
+from trtlint.target.truth import Unknown
+from trtlint.trials.measurement import Measurement
+
+_WEAK = "<11.0"
+"""TensorRT 11 has no precision flags: https://docs.nvidia.com/deeplearning/tensorrt/latest/"""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What to do.
+
+    Attributes:
+        text: in words.
+        command: the command line, empty for none.
+    """
+
+    text: str
+    command: str = ""
+
+
+def advice(found: Measurement, targets: Sequence[Target], layers: Mapping[str, str]) -> list[Advice]:
+    """What to do about a measurement on these targets.
+
+    Args:
+        found: the measurement.
+        targets: what the model is built for.
+        layers: by path of a node, the name of its layer, where that is another.
+    """
+    if found.kept is None or not found.kept.nodes or not found.kept.verified:
+        return []
+    constants = {site.node for site in found.sites if site.constant}
+    nodes = [node for node in found.kept.nodes if node not in constants]
+    before = any(_may_be(target, weak=True) for target in targets) and not found.typed
+    after = any(_may_be(target, weak=False) for target in targets) or found.typed
+    listed: list[Advice] = []
+    if before:
+        listed += _with_flags(found, [layers.get(node, node) for node in nodes])
+    if after:
+        listed += _with_casts(found, nodes)
+    if found.type == "fp16":
+        text = "or BF16 in place of FP16: it has the range of FP32 with 8 bits of precision; measure it with"
+        listed.append(Advice(text, f"{_again(found)} --type bf16"))
+    return listed
+
+
+def _may_be(target: Target, *, weak: bool) -> bool:
+    """Whether a target is, or may be, of the versions whose builder chooses the precision itself."""
+    if target.product != "tensorrt":
+        return not weak
+    older = target.matches(_WEAK, target.product)
+    return True if isinstance(older, Unknown) else older is weak
+
+
+def _with_flags(found: Measurement, nodes: Sequence[str]) -> Iterator[Advice]:
+    flag = f"--{found.type}"
+    layers = ",".join(f"{node}:fp32" for node in nodes)
+    model = shlex.quote(found.path)
+    yield Advice(
+        "before TensorRT 11, keep these layers in FP32 with",
+        f"trtexec --onnx={model} {flag} --precisionConstraints=obey --layerPrecisions={shlex.quote(layers)}",
+    )
+    pairs = " ".join(shlex.quote(f"{node}:float32") for node in nodes)
+    yield Advice(
+        "or with Polygraphy",
+        f"polygraphy convert {model} {flag} --precision-constraints obey --layer-precisions {pairs}"
+        " -o model.engine",
+    )
+
+
+def _with_casts(found: Measurement, nodes: Sequence[str]) -> Iterator[Advice]:
+    model = shlex.quote(found.path)
+    excluded = " ".join(shlex.quote(f"^{re.escape(node)}$") for node in nodes)
+    if found.typed:
+        text = "the file's own types count: put a Cast to FLOAT before these nodes and one back behind them"
+        yield Advice(text)
+        return
+    yield Advice(
+        "from TensorRT 11 on the types in the model count: convert it with Model-Optimizer's AutoCast",
+        f"python -m modelopt.onnx.autocast --onnx_path {model} --low_precision_type {found.type}"
+        f" --nodes_to_exclude {excluded}",
+    )
+
+
+def _again(found: Measurement) -> str:
+    given = "".join(f" --inputs {shlex.quote(file)}" for file in found.files if file.endswith(".npz"))
+    return f"trtlint measure {shlex.quote(found.path)}{given}"

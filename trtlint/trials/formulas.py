@@ -1,0 +1,174 @@
+"""Operators that square or sum inside, written out, so that what happens inside is seen and rounded.
+
+The sums are those of ONNX's reference evaluator in half precision
+(https://github.com/onnx/onnx/tree/main/onnx/reference/ops): a mean is the sum, rounded, divided by the
+number of elements, rounded again.  Normalizations whose ``stash_type`` is FP32 (LayerNormalization,
+RMSNormalization) compute their statistics in FP32 and are left as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from onnx import NodeProto
+
+from trtlint.model.graph import Node
+
+_INPUT_AXES_SUM = 13
+"""The operator set from which ReduceSum takes its axes as an input; the other reductions do from 18 on."""
+_INPUT_AXES = 18
+_WITH_BIAS = 3
+
+
+class Writer(Protocol):
+    """Where a formula is written to."""
+
+    opset: int
+
+    def emit(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
+        """Add an operator; returns the name of its result."""
+
+    def emit_node(self, node: NodeProto, inputs: Sequence[str]) -> list[str]:
+        """Add a copy of an operator that reads other values; returns the names of its results."""
+
+    def constant(self, values: Any, dtype: Any = np.float32) -> str:
+        """Add a constant; returns its name."""
+
+    def step(self, name: str, what: str = "") -> str:
+        """Round a result as the operator would store it, and measure it as ``what``; returns its name."""
+
+
+Formula = Callable[[Node, Sequence[str], Writer], str | None]
+"""Writes an operator out, given the names of its inputs; returns its result before it is rounded, None
+where the operator must stay as it is."""
+
+
+def _sum(node: Node, tensor: str, inputs: Sequence[str], write: Writer, what: str) -> str:
+    """The sum over the axes of a reduction."""
+    keep = int(node.number("keepdims", 1))
+    axes = node.attribute("axes")
+    if write.opset < _INPUT_AXES_SUM:
+        attributes = {} if axes is None else {"axes": list(axes)}
+        total = write.emit("ReduceSum", [tensor], keepdims=keep, **attributes)
+    elif write.opset < _INPUT_AXES:
+        ports = [tensor] if axes is None else [tensor, write.constant(list(axes), np.int64)]
+        total = write.emit("ReduceSum", ports, keepdims=keep)
+    else:
+        noop = int(node.number("noop_with_empty_axes", 0))
+        total = write.emit("ReduceSum", [tensor, *inputs[1:2]], keepdims=keep, noop_with_empty_axes=noop)
+    return write.step(total, what)
+
+
+def _count(tensor: str, reduced: str, write: Writer) -> str:
+    """How many elements of a tensor come to one of a reduced one."""
+    sizes = [write.emit("Cast", [write.emit("Size", [name])], to=1) for name in (tensor, reduced)]
+    return write.emit("Div", sizes)
+
+
+def _mean(node: Node, inputs: Sequence[str], write: Writer) -> str:
+    total = _sum(node, inputs[0], inputs, write, "sum")
+    return write.emit("Div", [total, _count(inputs[0], total, write)])
+
+
+def _sum_of_squares(node: Node, inputs: Sequence[str], write: Writer) -> str:
+    squares = write.step(write.emit("Mul", [inputs[0], inputs[0]]), "square")
+    return _sum(node, squares, inputs, write, "sum of squares")
+
+
+def _l2_norm(node: Node, inputs: Sequence[str], write: Writer) -> str:
+    return write.emit("Sqrt", [_sum_of_squares(node, inputs, write)])
+
+
+def _log_of_sum(node: Node, inputs: Sequence[str], write: Writer) -> str:
+    return write.emit("Log", [_sum(node, inputs[0], inputs, write, "sum")])
+
+
+def _lp_normalization(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
+    if int(node.number("p", 2)) != 2:
+        return None
+    squares = write.step(write.emit("Mul", [inputs[0], inputs[0]]), "square")
+    total = _sum_over(squares, [int(node.number("axis", -1))], write)
+    norm = write.step(write.emit("Sqrt", [write.step(total, "sum of squares")]))
+    # Where everything is zero the result is zero as well.
+    zero = write.constant(0.0)
+    empty = write.emit("Equal", [norm, zero])
+    return write.emit("Div", [inputs[0], write.emit("Where", [empty, write.constant(1.0), norm])])
+
+
+def _instance_normalization(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
+    tensor = node.input(0)
+    rank = None if tensor is None else tensor.rank
+    if rank is None or rank < 3:
+        return None
+    x, axes = inputs[0], list(range(2, rank))
+    total = write.step(_sum_over(x, axes, write), "sum")
+    count = _count(x, total, write)
+    mean = write.step(write.emit("Div", [total, count]))
+    centred = write.step(write.emit("Sub", [x, mean]))
+    squares = write.step(write.emit("Mul", [centred, centred]), "square")
+    squared = write.step(_sum_over(squares, axes, write), "sum of squares")
+    variance = write.step(write.emit("Div", [squared, count]))
+    shifted = write.step(write.emit("Add", [variance, write.constant(node.number("epsilon", 1e-5))]))
+    root = write.step(write.emit("Sqrt", [shifted]))
+    shape = write.constant([-1, *[1] * (rank - 2)], np.int64)
+    gain, bias = (write.emit("Reshape", [name, shape]) for name in inputs[1:3])
+    scaled = write.step(write.emit("Mul", [gain, centred]))
+    return write.emit("Add", [write.step(write.emit("Div", [scaled, root])), bias])
+
+
+def _sum_over(tensor: str, axes: Sequence[int], write: Writer) -> str:
+    if write.opset < _INPUT_AXES_SUM:
+        return write.emit("ReduceSum", [tensor], axes=list(axes), keepdims=1)
+    return write.emit("ReduceSum", [tensor, write.constant(list(axes), np.int64)], keepdims=1)
+
+
+def _softmax(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
+    if write.opset < _INPUT_AXES_SUM:  # it flattened the axes behind into one
+        return None
+    axes, x = [int(node.number("axis", -1))], inputs[0]
+    shifted = write.step(write.emit("Sub", [x, _greatest(x, axes, write)]))
+    powers = write.step(write.emit("Exp", [shifted]))
+    return write.emit("Div", [powers, write.step(_sum_over(powers, axes, write))])
+
+
+def _greatest(tensor: str, axes: Sequence[int], write: Writer) -> str:
+    if write.opset < _INPUT_AXES:
+        return write.emit("ReduceMax", [tensor], axes=list(axes), keepdims=1)
+    return write.emit("ReduceMax", [tensor, write.constant(list(axes), np.int64)], keepdims=1)
+
+
+def _gemm(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
+    if len(inputs) < _WITH_BIAS or not inputs[2] or node.number("beta", 1.0) != 1.0:
+        return None
+    product = write.step(write.emit_node(node.proto, inputs[:2])[0])
+    return write.emit("Add", [product, inputs[2]])
+
+
+def _convolution(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
+    weight = node.input(1)
+    if len(inputs) < _WITH_BIAS or not inputs[2] or weight is None or weight.rank is None:
+        return None
+    product = write.step(write.emit_node(node.proto, inputs[:2])[0])
+    shape = write.constant([-1, *[1] * (weight.rank - 2)], np.int64)
+    return write.emit("Add", [product, write.emit("Reshape", [inputs[2], shape])])
+
+
+FORMULAS: Mapping[str, Formula] = {
+    "ReduceMean": _mean,
+    "ReduceL2": _l2_norm,
+    "ReduceSumSquare": _sum_of_squares,
+    "ReduceLogSum": _log_of_sum,
+    "LpNormalization": _lp_normalization,
+    "InstanceNormalization": _instance_normalization,
+}
+"""What is to be seen inside: by operator type of the default domain."""
+
+ROUNDED: Mapping[str, Formula] = {
+    "Softmax": _softmax,
+    "Gemm": _gemm,
+    "Conv": _convolution,
+    "ConvTranspose": _convolution,
+}
+"""What is rounded on the way, but stays in the range of what is read and computed."""
