@@ -16,6 +16,7 @@ An error of the library that no entry knows is taken for a cause: builds that go
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,8 +24,9 @@ from dataclasses import dataclass
 from trtlint.buildfiles.patterns import Outcome, table
 from trtlint.buildfiles.records import Log, Record
 
-_GENERAL = frozenset({"other", "api_error"})
+_GENERAL = frozenset({"other", "api_error", "bare_error"})
 """Entries under which errors are kept that nothing more is known of."""
+_SUBJECTS = re.compile(r"engine|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\b", re.IGNORECASE)
 _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
 _NEXT = _ORDER[2:]
 """What is taken for the reason where nothing states it, best first."""
@@ -57,27 +59,38 @@ def diagnose(log: Log) -> Diagnosis:
                 lines[record.line].append(record)
     none: Outcome = ""
     first: dict[Outcome, Record] = {}
+    hints: list[Record] = []
     for _, records in sorted(lines.items()):
-        outcomes = {says.get(record.pattern, none): record for record in records}
+        outcomes = {_outcome(record, says): record for record in records}
         if "harmless" in outcomes or (passed and "unusable" in outcomes):
             continue
         # An error with a name that says nothing of the outcome is known, and no reason by itself.
         if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):
+            if any(map(_is_about_engines, records)):
+                hints.append(records[0])
             continue
         if "skipped" in outcomes:
             first.pop("refused", None)
         best = next((each for each in _ORDER if each in outcomes), none)
         if best in outcomes:
             first.setdefault(best, outcomes[best])
-    if not (set(first) - {"skipped", "passed"} or log.settings.status == "failed"):
+    if not (set(first) - {"skipped", "passed"} or hints or log.settings.status == "failed"):
         return Diagnosis()
     stated = [first[outcome] for outcome in _ORDER[:2] if outcome in first]
     cause = min(stated, key=lambda record: record.line, default=None)
     unknown = first.get("")
     if cause is not None and (unknown is None or cause.line < unknown.line):
         return Diagnosis(failed=True, cause=cause)
-    found = (first[outcome] for outcome in ("", *_NEXT) if outcome in first)
-    return Diagnosis(failed=True, cause=cause, line=next(found, _verdict(log)))
+    found = [first[outcome] for outcome in ("", *_NEXT) if outcome in first]
+    return Diagnosis(failed=True, cause=cause, line=next(iter(found + hints), _verdict(log)))
+
+
+def _outcome(record: Record, says: Mapping[str, Outcome]) -> Outcome:
+    """What a record says of the outcome; a warning is no cause, apart from that there is no GPU."""
+    outcome = says.get(record.pattern, "")
+    return (
+        "passed" if outcome in ("cause", "refused") and record.severity not in ("E", "F", None) else outcome
+    )
 
 
 def _last_success(log: Log, says: Mapping[str, Outcome]) -> int:
@@ -89,11 +102,23 @@ def _last_success(log: Log, says: Mapping[str, Outcome]) -> int:
 
 
 def _is_unknown_error(record: Record) -> bool:
-    if record.severity != "F" and (record.severity != "E" or (record.pattern == "other" and record.common)):
+    if record.severity not in ("E", "F", None) or (record.severity == "E" and _is_anyones(record)):
         return False
+    if record.severity is None:
+        return record.pattern == "bare_error"
     # What a program asks in vain builds nothing and breaks nothing.
     asked = record.groups.get("code") == "3" and "::get" in record.groups.get("call", "")
     return record.pattern in _GENERAL and not asked
+
+
+def _is_anyones(record: Record) -> bool:
+    """Whether any program may have printed it, of whatever it likes."""
+    return record.pattern == "other" and record.common
+
+
+def _is_about_engines(record: Record) -> bool:
+    """Whether an error of any program is about what trtlint is about; the last that a failure is told by."""
+    return record.severity == "E" and _is_anyones(record) and _SUBJECTS.search(record.message) is not None
 
 
 def _verdict(log: Log) -> Record | None:

@@ -91,7 +91,7 @@ class LogReader:
         self._open_last = 0
         self._open_prefix: Prefix | None = None
         self._open_context: str | None = None
-        self._trace = False  # inside of a traceback
+        self._trace = b""  # how the lines inside of a traceback begin
 
     def __iter__(self) -> Iterator[Record]:
         try:
@@ -200,9 +200,9 @@ class LogReader:
 
     def _foreign(self, number: int, line: bytes) -> None:
         """A line without one of the usual prefixes: wrapped by another program, or the program's own."""
-        if self._trace and line[:1] in b" \t":
+        if self._trace and line.startswith(self._trace):
             return  # code that a traceback quotes
-        self._trace = False
+        self._trace = b""
         quoted = (
             bool(self._open) and number <= self._open_last + 1 and self._open[0].find(" In function ") >= 0
         )
@@ -212,7 +212,7 @@ class LogReader:
         rest, prefix = unwrap(line)
         if _TRACEBACK in rest:
             self._close()
-            self._trace = True
+            self._trace = line[: line.find(_TRACEBACK)] + b" "
         elif prefix is None or not prefix.severity:
             self._unprefixed(number, rest if prefix is None else rest[prefix.start :])
         elif prefix.severity in ("V", "I"):

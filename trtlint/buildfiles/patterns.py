@@ -131,11 +131,7 @@ class Table:
                 if len(self._known) >= 500:
                     self._known.clear()
                 self._known[message] = found
-        return tuple(
-            (pattern, named)
-            for pattern, named in found
-            if not severity or not pattern.says or pattern.says == "skipped" or severity in pattern.severity
-        )
+        return tuple((pattern, named) for pattern, named in found if _is_printed(pattern, severity))
 
     def _loud(self, message: str) -> Iterator[tuple[Pattern, dict[str, str]]]:
         seen: set[str] = set()
@@ -145,6 +141,13 @@ class Table:
         for text, pattern in self._inside:
             if text in message:
                 yield from _match(pattern, message, seen)
+
+
+def _is_printed(pattern: Pattern, severity: str) -> bool:
+    """Whether an entry is one that is printed with a severity, or the severity does not matter to it."""
+    if not severity or pattern.says == "skipped":
+        return True
+    return severity in pattern.severity if pattern.says or pattern.bare else True
 
 
 def _match(pattern: Pattern, message: str, seen: set[str]) -> Iterator[tuple[Pattern, dict[str, str]]]:

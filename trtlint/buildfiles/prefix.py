@@ -28,7 +28,7 @@ _BRACKET = re.compile(
 )
 _OTHER = re.compile(
     rb"(?P<torch>" + WORD + rb"):torch_tensorrt[^:]{0,200}:"
-    rb"|(?P<torch_cpp>" + WORD + rb"): \[Torch-TensorRT[^\]]{0,80}\] - "
+    rb"|(?P<torch_cpp>" + WORD + rb"): \[(?:Torch-TensorRT|TRTorch)[^\]]{0,80}\] - "
     rb"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,]\d+ \[(?P<ort>[VIWEF]):onnxruntime:[^\]]{0,300}\] "
     rb"(?:\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s+(?P<inner>" + WORD + rb")\] )?"
     rb"|(?P<ort_sink>[VIWEF]) onnxruntime: \[[^\]]{0,60}?(?P<sunk>" + WORD + rb")?\] "

@@ -30,7 +30,7 @@ _WRAPPER = re.compile(
     rb"(?:std(?:out|err) [FP] )?"  # Kubernetes
     rb"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [\w.@/-]{1,80}(?:\[\d+\])?: "  # journals
     rb"|\[\d\d:\d\d:\d\d(?:\.\d{1,9})?\] "
-    rb"|(?:> ?|[*-] |\$ |[`]{1,3}|\*\*)"  # quoted in a thread
+    rb"|(?:> ?|\*\*\* |[*-] |\$ |[`]{1,3}|\*\*)"  # quoted in a thread
     rb"|[ \t]{1,40}"
 )
 _WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|ERR|WARNING|WARN|INFO|VERBOSE|DEBUG|TRACE)"
@@ -81,9 +81,10 @@ _HOLDS = (
 _TELLING = (
     b"rror", b"RROR", b"ail", b"FAIL", b"TRT", b"ensorR", b"xception", b"illed", b"bort", b"dumped",
     b"ould not", b"annot", b"ation fault", b"llegal", b"nsupported", b"violation", b"ot supported",
-    b"WARN", b"NVINFER", b"SIG", b"signal", b"[E]", b"[W]", b"[F]", b"xit code", b"parsing node",
-    b"In function", b"ERR", b"DCHECK", b"memory", b"what():", b"terminate", b"\xe6", b"\xe5",
-    b"Traceback", b"TF-TRT", b"trt", b"] ERR", b"bad_alloc",
+    b"WARN", b"NVINFER", b"SIG", b"signal", b"[E]", b"[W]", b"[F]", b"xit code", b"nable to",
+    b"UNAVAILABLE", b"arameter check", b"INVALID_", b"parsing node", b"In function", b"ERR", b"DCHECK",
+    b"memory", b"what():", b"terminate", b"\xe6", b"\xe5", b"Traceback", b"TF-TRT", b"trt", b"] ERR",
+    b"bad_alloc",
 )  # fmt: skip
 """What a line that tells anything holds one of; a quick look at lines that nobody's logger has marked."""
 
