@@ -149,7 +149,7 @@ def test_the_file_name_must_be_id_and_name(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_long(tmp_path: Path) -> None:
-    with pytest.raises(RuleError, match="longer than 262144 bytes"):
+    with pytest.raises(RuleError, match="longer than 256 KiB"):
         load_rule(write_rule(tmp_path, "x" * 262_145))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, tool_of
+from trtlint.files.regular import read_bytes
 
 _MAX_BYTES = 4 * 1024 * 1024
 _MAX_JOINED = 400
@@ -34,10 +35,10 @@ def read_commands(text: str) -> tuple[BuildCommand, ...]:
     """
     path = Path(text)
     try:
-        is_file = path.is_file()
+        there = path.exists()
     except (OSError, ValueError):  # too long for a name, or with a NUL
-        is_file = False
-    if is_file:
+        there = False
+    if there:
         found = tuple(find_commands(_content(path), text))
         if not found:
             raise CommandError(f"{text}: no trtexec or tensorrt_rtx command with options in it")
@@ -67,13 +68,9 @@ def find_commands(text: str, source: str = "") -> Iterator[BuildCommand]:
 
 def _content(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
+        return read_bytes(path, _MAX_BYTES).decode("utf-8-sig", "replace")
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror or error}") from None
-    if len(data) > _MAX_BYTES:
-        raise CommandError(f"{path}: longer than {_MAX_BYTES >> 20} MiB, which no build script is")
-    return data.decode("utf-8-sig", "replace")
 
 
 def _looks_like_a_path(text: str) -> bool:

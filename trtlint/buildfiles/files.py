@@ -19,6 +19,7 @@ from trtlint.buildfiles.profile import (
 from trtlint.buildfiles.recognise import JSON_START
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings, is_metadata, settings_from_metadata
+from trtlint.files.regular import open_regular
 
 BuildFile = Log | LayerInfo | Profile | Times | BuildSettings | PlanHeader
 
@@ -30,7 +31,7 @@ def read_build_file(path: Path) -> BuildFile:
         BuildFileError: if the file cannot be read, is cut, or is JSON of no known kind.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(4096)
     except OSError as error:
         raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error

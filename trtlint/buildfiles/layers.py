@@ -17,6 +17,7 @@ from typing import Any
 from trtlint.buildfiles.datatypes import DataType, data_type
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.names import without_profile
+from trtlint.files.regular import read_bytes
 
 LARGEST_JSON = 256 << 20
 """Bytes of a JSON file that is read; a layer file of 100,000 detailed layers is below it."""
@@ -110,10 +111,7 @@ def load_json(path: Path) -> Any:
         BuildFileError: with the line, if the file is too large, cut, too deeply nested or not JSON.
     """
     try:
-        size = path.stat().st_size
-        if size > LARGEST_JSON:
-            raise BuildFileError(f"{size >> 20} MiB of JSON; at most {LARGEST_JSON >> 20} MiB are read")
-        return parse_json(path.read_bytes())
+        return parse_json(read_bytes(path, LARGEST_JSON))
     except OSError as error:
         raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.files.regular import open_regular
 
 Product = Literal["tensorrt", "tensorrt-rtx"]
 
@@ -39,7 +40,7 @@ def read_plan(path: Path) -> PlanHeader:
         BuildFileError: if it cannot be read, is cut inside the header or is no engine.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return plan_header(file.read(_VERSION + 4))
     except OSError as error:
         raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trtlint.buildfiles.plan import MAGIC
 from trtlint.buildfiles.stream import GZIP
+from trtlint.files.regular import open_regular
 
 _HEAD = 4096
 _MODELS = (".onnx", ".pb", ".ort")
@@ -30,7 +31,7 @@ def is_build_file(path: str) -> bool:
     if name.endswith(_MODELS):
         return False
     try:
-        with Path(path).open("rb") as file:
+        with open_regular(Path(path)) as file:
             head = file.read(_HEAD)
     except OSError:
         return name.endswith((*_LOGS, ".json"))

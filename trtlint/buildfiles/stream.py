@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.files.regular import open_regular
 
 GZIP = b"\x1f\x8b"
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -97,7 +98,7 @@ def opened(source: str | Path | BinaryIO) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
     else:
         try:
-            file = Path(source).open("rb")  # noqa: SIM115 (closed below; only opening fails as "cannot read")
+            file = open_regular(Path(source))
         except OSError as error:
             raise BuildFileError(f"cannot read {source}: {error.strerror or error}") from error
         with file:

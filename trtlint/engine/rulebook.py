@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.ruletext import read_rule
 from trtlint.facts.kinds import Ground, ground_of
 
+_MOST_ENTRIES = 20_000
+"""Files and folders below a folder of rules at most: a configuration that names ``/`` walks no disk."""
+_NO_RULE = "readme.md"
 _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
 """How the rules that come with trtlint say what they look at."""
 
@@ -92,16 +96,26 @@ def builtin_rules() -> Path:
 def rule_files(path: Path) -> list[Path]:
     """The rule files in a folder, nested ones included, sorted; a file stands for itself.
 
-    ``README.md`` is no rule.
+    ``README.md`` is no rule.  No link to a folder is followed.
 
     Raises:
-        RuleError: nothing is there.
+        RuleError: nothing is there, or more than a folder of rules holds.
     """
     if path.is_dir():
-        return sorted(file for file in path.rglob("*.md") if file.name.lower() != "readme.md")
+        return _below(path)
     if not path.exists():
         raise RuleError(path, 1, "no such file or folder")
     return [path]
+
+
+def _below(folder: Path) -> list[Path]:
+    found, seen = [], 0
+    for parent, folders, files in os.walk(folder):
+        seen += len(folders) + len(files)
+        if seen > _MOST_ENTRIES:
+            raise RuleError(folder, 1, f"more than {_MOST_ENTRIES:,} files and folders: no folder of rules")
+        found += [Path(parent, name) for name in files if name.endswith(".md") and name.lower() != _NO_RULE]
+    return sorted(found)
 
 
 def load_builtin() -> Rulebook:

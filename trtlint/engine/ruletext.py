@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from trtlint.engine.rule import RuleError
+from trtlint.files.regular import read_bytes
 
-_MAX_BYTES = 256 * 1024
+LARGEST = 256 << 10
+"""Bytes that any rule file is below."""
 
 
 def read_rule(path: Path) -> str:
@@ -16,10 +18,7 @@ def read_rule(path: Path) -> str:
         RuleError: it cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-        if len(data) > _MAX_BYTES:
-            raise RuleError(path, 1, f"longer than {_MAX_BYTES} bytes")
+        data = read_bytes(path, LARGEST)
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
         raise RuleError(path, 1, error.strerror or str(error)) from None

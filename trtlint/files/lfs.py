@@ -5,8 +5,9 @@ https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
+
+from trtlint.files.regular import open_regular, regular_status
 
 _FIRST_LINE = b"version https://git-lfs.github.com/spec/"
 _LONGEST = 1024
@@ -18,10 +19,9 @@ POINTER = "a Git LFS pointer, its file not fetched: `git lfs pull` fetches it"
 def is_pointer(path: Path) -> bool:
     """Whether a file is a pointer; not so where it cannot be read."""
     try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size >= _LONGEST:
+        if regular_status(path).st_size >= _LONGEST:
             return False
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(len(_FIRST_LINE)) == _FIRST_LINE
-    except (OSError, ValueError):  # ValueError: a NUL in the path
+    except OSError:
         return False

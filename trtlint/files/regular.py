@@ -89,7 +89,7 @@ def read_bytes(path: Path, most: int, *, links: bool = True) -> bytes:
     with open_regular(path, links=links) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise IrregularError(path, f"longer than {_size(most)}, which is more than is read of such a file")
+        raise IrregularError(path, f"longer than {_size(most)}, the most that is read of such a file")
     return data
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from trtlint.files.regular import read_bytes
 from trtlint.model.source import Frame, Source
 
 _LARGEST = 8 << 20
@@ -79,10 +80,8 @@ class Sources:
 def _lines(file: Path) -> tuple[str, ...]:
     """The stripped lines of a file; none where there is no such file."""
     try:
-        if not file.is_file() or file.stat().st_size > _LARGEST:
-            return ()
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):  # unreadable; a name too long, or with a NUL
+        text = read_bytes(file, _LARGEST).decode("utf-8", "replace")
+    except OSError:  # unreadable, too large, no name that a file can have
         return ()
     return tuple(line.strip() for line in text.splitlines())
 

@@ -19,10 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
+from trtlint.files.regular import read_text
 from trtlint.files.replace import replace_text
 from trtlint.policy.config import relative, shown
 
 SCHEMA = "trtlint.baseline/1"
+_MOST_BYTES = 256 << 20
+"""Bytes that any baseline is below: an entry for each of a million places."""
 _KEYS = ("model", "rule", "fingerprint", "module", "node")
 
 
@@ -75,7 +78,7 @@ class Baseline:
             BaselineError: it is not there, or is none.
         """
         try:
-            document = json.loads(file.read_text(encoding="utf-8"))
+            document = json.loads(read_text(file, _MOST_BYTES))
         except FileNotFoundError:
             raise BaselineError(
                 f"{shown(file)}: no such baseline; write it with --write-baseline {shown(file)}"

@@ -17,6 +17,7 @@ from typing import Any
 
 from trtlint.engine.finding import Confidence, Severity
 from trtlint.files.globs import covers_path
+from trtlint.files.regular import read_text
 from trtlint.policy import schema
 from trtlint.policy.options import BuildFiles, FailOn, TargetOptions
 from trtlint.policy.selection import Layer
@@ -24,6 +25,8 @@ from trtlint.policy.suppression import Entry, texts
 
 OWN, SHARED = "trtlint.toml", "pyproject.toml"
 _TABLE = "tool.trtlint"
+_MOST_BYTES = 1 << 20
+"""Bytes that any configuration is below."""
 
 
 class ConfigError(ValueError):
@@ -132,10 +135,10 @@ class Configurations:
         return self._by_folder[folder]
 
     def _here(self, folder: Path) -> Configuration | None:
-        if (folder / OWN).is_file():
+        if _is_there(folder / OWN):
             return load(folder / OWN)
         shared = folder / SHARED
-        if shared.is_file() and _own_table(_toml(shared)) is not None:
+        if _is_there(shared) and _own_table(_toml(shared)) is not None:
             return load(shared)
         return None
 
@@ -196,6 +199,11 @@ def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
     return replace(over, **versions, gpu=over.gpu or base.gpu, flags=flags, plugins=plugins)
 
 
+def _is_there(file: Path) -> bool:
+    """Whether a file or a device lies where a configuration is looked for; reading it refuses the latter."""
+    return file.exists() and not file.is_dir()
+
+
 def _own_table(document: Mapping[str, Any]) -> dict[str, Any] | None:
     tool = document.get("tool")
     table = tool.get("trtlint") if isinstance(tool, dict) else None
@@ -208,7 +216,7 @@ def _toml(file: Path) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(file, _MOST_BYTES))
     except OSError as error:
         raise ConfigError(f"{shown(file)}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:  # TOMLDecodeError, UnicodeDecodeError
@@ -226,7 +234,7 @@ def _plain(value: Any) -> Any:
 
 def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
     targets = table.get("target", ())
-    left = {key: shown(folder / table[key]) for key in ("log", "layers", "profile") if key in table}
+    left = {key: _named(folder / table[key]) for key in ("log", "layers", "profile") if key in table}
     return Choices(
         where=where,
         targets=tuple(_target(entry) for entry in ([targets] if isinstance(targets, dict) else targets)),
@@ -242,6 +250,12 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
         plugins=tuple(table.get("plugins", ())),
         left=BuildFiles(**left),
     )
+
+
+def _named(file: Path) -> str:
+    """A file as :func:`shown`, and never as ``-``, which is standard input."""
+    name = shown(file)
+    return f"./{name}" if name == "-" else name
 
 
 def _target(table: Mapping[str, Any]) -> TargetOptions:
