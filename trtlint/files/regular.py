@@ -35,6 +35,7 @@ class IrregularError(OSError):
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(errno.EINVAL, reason, str(path))
+        self.strerror: str = reason
 
 
 def regular_status(path: Path, *, links: bool = True) -> os.stat_result:

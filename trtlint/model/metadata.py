@@ -6,7 +6,6 @@ weights take, works beyond protobuf's limit of 2 GB, and leaves every other byte
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,9 @@ from typing import BinaryIO
 import onnx
 from google.protobuf.message import DecodeError
 
+from trtlint.files.regular import open_regular
+from trtlint.files.replace import replacing
+from trtlint.files.view import View
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
 from trtlint.model.reader import decode, read
@@ -41,23 +43,18 @@ def copy_with(path: Path, out: Path, key: str, change: Callable[[str], str]) -> 
         OSError: the copy cannot be written.
     """
     read(path)
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    try:
-        with path.open("rb") as source, mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            old = [entry for entry in _entries(data) if entry[2] == key]
-            value = change(old[-1][3] if old else "")
-            entry = onnx.StringStringEntryProto(key=key, value=value).SerializeToString(deterministic=True)
-            with temporary.open("wb") as target:
-                copied = 0
-                for start, stop, _, _ in old:
-                    _copy(source, target, copied, start)
-                    copied = stop
-                _copy(source, target, copied, len(data))
-                target.write(record(_METADATA, entry))
-        _verify(temporary, key, value)
-        temporary.replace(out)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with open_regular(path) as source:
+        data = View(source, os.fstat(source.fileno()).st_size)
+        old = [entry for entry in _entries(data) if entry[2] == key]
+        value = change(old[-1][3] if old else "")
+        entry = onnx.StringStringEntryProto(key=key, value=value).SerializeToString(deterministic=True)
+        with replacing(out, [path], lambda copy: _verify(copy, key, value)) as target:
+            copied = 0
+            for start, stop, _, _ in old:
+                _copy(source, target, copied, start)
+                copied = stop
+            _copy(source, target, copied, len(data))
+            target.write(record(_METADATA, entry))
 
 
 def _entries(data: Buffer) -> Iterator[tuple[int, int, str, str]]:

@@ -1,6 +1,6 @@
 """ONNX files read without their weights.
 
-The file is mapped, its protobuf wire format walked from message to message, and every tensor whose
+The protobuf wire format of the file is walked from message to message, and every tensor whose
 elements take more than a kilobyte is replaced by a note of where in the file it lies.  What remains
 is decoded as usual, so the cost depends on the number of nodes, not on the bytes of the weights, and
 files beyond protobuf's limit of 2 GB are read like any other.
@@ -10,9 +10,7 @@ Field numbers are those of https://github.com/onnx/onnx/blob/main/onnx/onnx.prot
 
 from __future__ import annotations
 
-import mmap
 import os
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +18,8 @@ from pathlib import Path
 import onnx
 from google.protobuf.message import DecodeError
 
+from trtlint.files.regular import IrregularError, open_regular
+from trtlint.files.view import View
 from trtlint.model import sniff
 from trtlint.model.errors import ModelError
 from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
@@ -101,24 +101,25 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
         ModelError: the file cannot be read, or is no ONNX model.
     """
     try:
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise ModelError("this is a directory")
-        if not stat.S_ISREG(status.st_mode):
-            raise ModelError("this is not a regular file")
-        if status.st_size == 0:
-            raise ModelError("the file is empty")
-        with path.open("rb") as file:
-            data = _map(file.fileno())
-            head = bytes(data[:4096])
+        with open_regular(path) as file:
+            status = os.fstat(file.fileno())
+            if status.st_size == 0:
+                raise ModelError("the file is empty")
+            data = View(file, status.st_size)
             try:
-                return _read(path, status, data, head, whole)
+                return _read(path, status, data, data[:4096], whole)
             finally:
-                if isinstance(data, mmap.mmap):
-                    data.close()
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path, an empty map
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ModelError(f"cannot be read: {reason}") from error
+                _require_unchanged(status, os.fstat(file.fileno()))
+    except IrregularError as error:
+        raise ModelError(error.strerror) from error
+    except OSError as error:
+        raise ModelError(f"cannot be read: {error.strerror or error}") from error
+
+
+def _require_unchanged(before: os.stat_result, after: os.stat_result) -> None:
+    """Refuse what was read of a file that was written to meanwhile: parts of two models, or of none."""
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise ModelError("the file changed while it was read")
 
 
 def _read(path: Path, status: os.stat_result, data: Buffer, head: bytes, whole: bool) -> RawModel:
@@ -139,14 +140,6 @@ def _read(path: Path, status: os.stat_result, data: Buffer, head: bytes, whole: 
     return RawModel(
         compact, TensorStore(path, status, notes), notes, has_functions=_FUNCTIONS in compactor.seen
     )
-
-
-def _map(descriptor: int) -> Buffer:
-    try:
-        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
-    except OSError:  # some network file systems cannot map files
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read()
 
 
 def decode(data: bytes) -> onnx.ModelProto:

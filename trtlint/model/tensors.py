@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import mmap
 import os
 import stat
 from pathlib import Path
@@ -14,9 +13,11 @@ import onnx
 from onnx import numpy_helper
 
 from trtlint.files import lfs
+from trtlint.files.regular import open_regular
+from trtlint.files.view import View
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
-from trtlint.model.wire import LENGTH, LONGEST_VARINT, fields
+from trtlint.model.wire import LENGTH, LONGEST_VARINT, Buffer, fields
 
 LEFT = "\0"
 """Location of a tensor that was left in the model file; no file can have this name."""
@@ -37,12 +38,14 @@ _BITS = {
 """Bits of an element, for types that share bytes."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
+_Stamp = tuple[int, int]
+"""Size and time of change, by which a file is known not to have changed."""
 
 
 class TensorStore:
     """Reads tensors of one model file: inline ones, ones left in the file, external data.
 
-    Nothing is kept between calls; an array of a large tensor is a view of the mapped file.
+    Nothing is kept between calls.
 
     Attributes:
         notes: what was found missing or wrong while reading, each once, in the order found.
@@ -51,7 +54,7 @@ class TensorStore:
     def __init__(self, path: Path, status: os.stat_result, notes: list[str]) -> None:
         self.path = path
         self.notes = notes
-        self._stamp = (status.st_size, status.st_mtime_ns)
+        self._stamp = _stamp(status)
         self._files: dict[str, tuple[Path, int] | None] = {}
 
     @property
@@ -113,12 +116,16 @@ class TensorStore:
         return None if path is None else (path, offset, stored_size(tensor))
 
     def _raw_place(self, tensor: onnx.TensorProto, offset: int, length: int) -> tuple[Path, int, int] | None:
-        payload = _payload(self._message(offset, length))
+        with open_regular(self.path) as file:
+            status = os.fstat(file.fileno())
+            if _stamp(status) != self._stamp:
+                return None
+            payload = _payload(View(file, status.st_size), offset, offset + length)
         if len(payload) != 1:
             return None
         number, begin, end = payload[0]
         whole = end - begin == stored_size(tensor) and _direct(tensor, number) is not None
-        return (Path(os.path.realpath(self.path)), offset + begin, end - begin) if whole else None
+        return (Path(os.path.realpath(self.path)), begin, end - begin) if whole else None
 
     def check(self, tensor: onnx.TensorProto) -> None:
         """Note what will keep :meth:`array` from reading a tensor's external data."""
@@ -129,22 +136,13 @@ class TensorStore:
             else:
                 self._resolve(tensor, *place)
 
-    def _message(self, offset: int, length: int) -> memoryview:
-        """A TensorProto message that the reader left in the model file, as it is stored.
-
-        Raises:
-            OSError, ValueError: the file changed, or cannot be mapped.
-        """
-        status = self.path.stat()
-        if (status.st_size, status.st_mtime_ns) != self._stamp:
-            self.note("the file changed while it was linted: values of its large tensors are unknown")
-            raise ValueError("the file changed")
-        return _mapped(self.path, offset, length)
-
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
         """Values of a TensorProto message that the reader left in the model file."""
-        data = self._message(offset, length or 0)
-        payload = _payload(data)
+        data, stamp = _part(self.path, offset, length or 0)
+        if stamp != self._stamp:
+            self.note("the file changed while it was linted: values of its large tensors are unknown")
+            return None
+        payload = _payload(data, 0, len(data))
         if len(payload) == 1:
             number, begin, end = payload[0]
             direct = _direct(tensor, number)
@@ -161,7 +159,10 @@ class TensorStore:
         path = self._resolve(tensor, location, offset, length)
         if path is None:
             return None
-        data = _mapped(path, offset, stored_size(tensor))
+        data, _ = _part(path, offset, stored_size(tensor))
+        if len(data) != stored_size(tensor):
+            self.note(f"external data {location!r} changed while the model was linted: values are unknown")
+            return None
         direct = _direct(tensor, _RAW_DATA)
         if direct is not None:
             return np.frombuffer(data, direct)
@@ -211,11 +212,11 @@ class TensorStore:
         return path, status.st_size
 
 
-def _payload(data: memoryview) -> list[tuple[int, int, int]]:
-    """The fields of a TensorProto message that hold its elements: number, begin and end."""
+def _payload(data: Buffer, start: int, stop: int) -> list[tuple[int, int, int]]:
+    """The fields of a TensorProto in ``data[start:stop]`` that hold its elements: number, begin and end."""
     return [
         (number, begin, end)
-        for number, kind, _, begin, end in fields(data, 0, len(data))
+        for number, kind, _, begin, end in fields(data, start, stop)
         if number in PAYLOAD_FIELDS and kind == LENGTH
     ]
 
@@ -309,17 +310,20 @@ def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
     return values
 
 
-def _mapped(path: Path, offset: int, length: int) -> memoryview:
-    """A read-only view of a part of a file; it stays readable as long as it is referenced.
+def _part(path: Path, offset: int, length: int) -> tuple[memoryview, _Stamp]:
+    """A part of a file, empty where the file ends before it, and what the file was known by afterwards.
+
+    It is read and not mapped, for the reason that :mod:`trtlint.files.view` gives.
 
     Raises:
-        OSError, ValueError: the file cannot be mapped, or is shorter.
+        OSError: the file cannot be read.
     """
-    if length == 0:
-        return memoryview(b"")
-    start = offset - offset % mmap.ALLOCATIONGRANULARITY
-    with path.open("rb") as file:
-        if offset + length > os.fstat(file.fileno()).st_size:
-            raise ValueError("the file is shorter")
-        whole = mmap.mmap(file.fileno(), offset - start + length, access=mmap.ACCESS_READ, offset=start)
-    return memoryview(whole)[offset - start :]
+    with open_regular(path) as file:
+        whole = offset + length <= os.fstat(file.fileno()).st_size
+        file.seek(offset if whole else 0)
+        data = file.read(length if whole else 0)
+        return memoryview(data), _stamp(os.fstat(file.fileno()))
+
+
+def _stamp(status: os.stat_result) -> _Stamp:
+    return status.st_size, status.st_mtime_ns

@@ -5,15 +5,15 @@ Format: https://protobuf.dev/programming-guides/encoding/
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator
 
+from trtlint.files.view import View
 from trtlint.model.errors import ModelError
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
 """Wire types; 3 and 4 delimit groups, which no ONNX message has."""
 
-Buffer = bytes | mmap.mmap | memoryview
+Buffer = bytes | memoryview | View
 Field = tuple[int, int, int, int, int]
 """Field number, wire type, offset of the tag, offset of the value, offset behind the value."""
 
