@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -17,11 +18,14 @@ LINT = (MODEL, "--trt", "10.7", "--isolated", "--select", "ACC102")
 COLOUR = re.compile(r"\x1b\[(?:[0-9]+;)*3[0-7]")
 
 
-def trtlint(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def trtlint(
+    *arguments: str, stdout: TextIO | int = subprocess.PIPE, **environment: str
+) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     return subprocess.run(
         [sys.executable, "-m", "trtlint", *arguments],
-        capture_output=True,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
         text=True,
         cwd=REPOSITORY,
         env={**kept, "PYTHONUTF8": "1", **environment},
@@ -80,7 +84,7 @@ def test_statistics() -> None:
     ("arguments", "words"),
     [
         (("--output", "sarf:x"), "did you mean 'sarif'?"),
-        (("--output", "sarif:missing/x.sarif"), "its folder does not exist"),
+        (("--output", "sarif:missing/x.sarif"), "there is no folder missing"),
         (("--output", "github", "--output", "gitlab"), "two outputs go to standard output"),
         (("--source-root", "missing"), "is not a folder"),
         (("--format", "xml"), "'xml' is not one of"),
@@ -96,6 +100,7 @@ def test_usage_errors_come_before_any_work(arguments: tuple[str, ...], words: st
 def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
-    done = trtlint(*LINT, "--output", "sarif:/dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = trtlint(*LINT, stdout=full)
     assert done.returncode == 3
     assert "cannot write the output" in done.stderr

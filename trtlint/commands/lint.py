@@ -14,8 +14,9 @@ from trtlint.commands.fleet import outcomes
 from trtlint.commands.inputs import plans as planned
 from trtlint.commands.plan import Plan, Planner
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
+from trtlint.files.replace import require_replaceable
 from trtlint.model.sources import Sources
-from trtlint.policy.baseline import Baseline
+from trtlint.policy.baseline import Baseline, BaselineError, require_like_baseline
 from trtlint.policy.config import shown
 from trtlint.policy.options import FailOn, LintOptions
 from trtlint.policy.review import Review
@@ -42,29 +43,28 @@ def run_lint(options: LintOptions) -> int:
     if options.update_baseline and not planner.baselines:
         raise click.UsageError("--update-baseline needs --baseline FILE, or one in the configuration")
     sources = _sources(options)
-    outputs = _outputs(options, plans, sources.root)
+    spared = _read(plans)
+    if options.write_baseline is not None:
+        _require_baseline(Path(options.write_baseline), spared)
+    outputs = _outputs(options, plans, sources.root, [*spared, *planner.baselines])
     _collect_seldom()
     run = _Run(Review(recording=options.write_baseline is not None), planner.baselines, options)
     for plan, reports in zip(plans, run.reports(plans), strict=True):
         located = [report.located(sources.find) for report in reports]
         outputs.add(located, partial(counts, fail_on=plan.fail_on))
     outputs.close(run.notes())
-    _keep_baselines(planner.baselines.values(), options)
+    _keep_baselines(planner.baselines.values(), options, spared)
     if run.failure:
         return run.failure
     return Exit.FINDINGS if run.found and not options.exit_zero else Exit.CLEAN
 
 
 def _refuse_contradictions(options: LintOptions) -> None:
-    """Refuse options that cannot be given together, and a baseline that could not be written."""
+    """Refuse options that cannot be given together."""
     if options.isolated and options.config is not None:
         raise click.UsageError("--isolated and --config exclude each other")
-    if options.write_baseline is not None:
-        if options.baseline is not None or options.update_baseline:
-            raise click.UsageError("--write-baseline goes with no other baseline option")
-        folder = Path(options.write_baseline).parent
-        if not folder.is_dir():
-            raise click.UsageError(f"there is no folder {folder} for the baseline")
+    if options.write_baseline is not None and (options.baseline is not None or options.update_baseline):
+        raise click.UsageError("--write-baseline goes with no other baseline option")
 
 
 def _warn(plans: Iterable[Plan]) -> None:
@@ -74,15 +74,37 @@ def _warn(plans: Iterable[Plan]) -> None:
             click.echo(f"trtlint: warning: {sentence}", err=True)
 
 
-def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions) -> None:
+def _read(plans: Iterable[Plan]) -> list[Path]:
+    """The files that a run reads, which it must not replace."""
+    files: dict[Path, None] = {}
+    for plan in plans:
+        files[plan.file] = None
+        if plan.configuration.file is not None:
+            files[plan.configuration.file] = None
+        if plan.gathered is not None and plan.gathered.record is not None:
+            files.update((Path(name), None) for name in plan.gathered.record.files)
+    return list(files)
+
+
+def _require_baseline(file: Path, spared: Iterable[Path]) -> None:
+    """Refuse to write a baseline in the place of anything but nothing or a baseline."""
+    try:
+        require_replaceable(file, spared)
+        require_like_baseline(file)
+    except (OSError, BaselineError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise click.UsageError(f"cannot write the baseline to {file}: {reason}") from None
+
+
+def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, spared: Sequence[Path]) -> None:
     """Write what was to be written, and say so on standard error."""
     for baseline in baselines:
         name = shown(baseline.file)
         if options.write_baseline is not None:
-            baseline.write()
+            baseline.write(spared)
             click.echo(f"trtlint: {name}: {plural(len(baseline), 'place')} recorded", err=True)
         elif options.update_baseline:
-            dropped = baseline.shrink()
+            dropped = baseline.shrink(spared)
             left = plural(len(baseline), "place")
             click.echo(f"trtlint: {name}: {dropped} dropped, {left} left", err=True)
 
@@ -153,12 +175,10 @@ def _sources(options: LintOptions) -> Sources:
         raise click.UsageError(str(error)) from None
 
 
-def _outputs(options: LintOptions, plans: Sequence[Plan], root: Path | None) -> Outputs:
+def _outputs(
+    options: LintOptions, plans: Sequence[Plan], root: Path | None, spared: Sequence[Path]
+) -> Outputs:
     """The outputs asked for, ready to take reports."""
-    try:
-        wanted = parse(options.outputs, options.format, quiet=options.quiet)
-    except OutputError as error:
-        raise click.UsageError(str(error)) from None
     style = Style(
         files=len(plans),
         rules=list({entry.id: entry for plan in plans for entry in plan.chosen}.values()),
@@ -166,5 +186,9 @@ def _outputs(options: LintOptions, plans: Sequence[Plan], root: Path | None) -> 
         show_conditional=options.show_conditional,
         statistics=options.statistics,
         quiet=options.quiet,
+        spared=spared,
     )
-    return Outputs(wanted, style, sys.stdout)
+    try:
+        return Outputs(parse(options.outputs, options.format, quiet=options.quiet), style, sys.stdout)
+    except OutputError as error:
+        raise click.UsageError(str(error)) from None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import filecmp
 import json
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,6 +18,8 @@ from trtlint.commands.setup import rulebook
 from trtlint.engine.finding import SUPPRESS_KEY
 from trtlint.files.globs import covers_name
 from trtlint.files.problem import Problem
+from trtlint.files.regular import open_regular
+from trtlint.files.replace import replacing, require_replaceable
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
 from trtlint.model.metadata import copy_with
@@ -26,6 +29,9 @@ from trtlint.policy import schema, suppression
 from trtlint.policy.selection import SelectionError, require
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
+
+_CHUNK = 1 << 20
+"""Bytes of weights that are copied at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +56,11 @@ def run_suppress(options: SuppressOptions) -> int:
         raise click.UsageError(str(error)) from None
     entry = _entry(options)
     path, out = Path(options.model), Path(options.output)
-    if out.exists() and path.exists() and out.samefile(path):
-        raise click.UsageError(f"{out} is the model itself; name another file for the copy")
-    if not out.parent.is_dir():
-        raise click.UsageError(f"there is no folder {out.parent} for the copy")
+    _require_replaceable(out, [path])
     try:
         model = load(path)
         _require_places(model, options)
+        _require_replaceable(out, (path.parent / name for name in _locations(model)))
         _copy_external(model, out.parent)
         copy_with(path, out, SUPPRESS_KEY, lambda old: _joined(old, entry))
     except ModelError as error:
@@ -65,6 +69,13 @@ def run_suppress(options: SuppressOptions) -> int:
         return Exit.UNREADABLE
     click.echo(clean(f"{out}: {suppression.Entry.of(entry, 'model', str(out)).words} is suppressed"))
     return Exit.CLEAN
+
+
+def _require_replaceable(out: Path, spared: Iterable[Path]) -> None:
+    try:
+        require_replaceable(out, spared)
+    except OSError as error:
+        raise click.UsageError(f"cannot write the copy to {out}: {error.strerror or error}") from None
 
 
 def _entry(options: SuppressOptions) -> dict[str, Any]:
@@ -120,12 +131,13 @@ def _copy_external(model: Model, folder: Path) -> None:
         source, target = home / relative, folder / relative
         if not source.exists():
             continue
-        if target.exists():
+        if os.path.lexists(target):
             if not filecmp.cmp(source, target, shallow=False):
                 raise click.UsageError(f"{target} is there and is not the model's {location}")
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        with open_regular(source) as data, replacing(target) as copy:
+            shutil.copyfileobj(data, copy, _CHUNK)
 
 
 def _locations(model: Model) -> Iterator[str]:

@@ -47,7 +47,7 @@ def require_replaceable(path: Path, spared: Iterable[Path] = ()) -> None:
         raise IrregularError(path, f"this is {kind_of(status.st_mode)}, which is not replaced")
     for other in spared:
         if _is(other, status):
-            raise IrregularError(path, f"this is {other}, which is read: name another file")
+            raise IrregularError(path, f"{other} is read in this run: name another file")
 
 
 @contextmanager

@@ -55,6 +55,7 @@ class TensorStore:
         self.path = path
         self.notes = notes
         self._stamp = _stamp(status)
+        self._changed = False
         self._files: dict[str, tuple[Path, int] | None] = {}
 
     @property
@@ -81,7 +82,7 @@ class TensorStore:
             array = None
         if array is not None and array.size == math.prod(shape):
             return array.reshape(shape)
-        if tensor.data_location != onnx.TensorProto.EXTERNAL or _is_left(tensor):
+        if not self._changed and (tensor.data_location != onnx.TensorProto.EXTERNAL or _is_left(tensor)):
             kind = f"shape {list(shape)} and element type {tensor.data_type}"
             self.note(
                 f"the values of tensor {text(tensor.name)!r} are unknown: its data do not fit its {kind}"
@@ -140,6 +141,7 @@ class TensorStore:
         """Values of a TensorProto message that the reader left in the model file."""
         data, stamp = _part(self.path, offset, length or 0)
         if stamp != self._stamp:
+            self._changed = True
             self.note("the file changed while it was linted: values of its large tensors are unknown")
             return None
         payload = _payload(data, 0, len(data))

@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
-from trtlint.files.regular import read_text
+from trtlint.files.regular import open_regular, read_text
 from trtlint.files.replace import replace_text
 from trtlint.policy.config import relative, shown
 
 SCHEMA = "trtlint.baseline/1"
 _MOST_BYTES = 256 << 20
 """Bytes that any baseline is below: an entry for each of a million places."""
+_HEAD = 512
 _KEYS = ("model", "rule", "fingerprint", "module", "node")
 
 
@@ -147,8 +148,11 @@ class Baseline:
         ]
         return tuple(self._split(report, frozenset(sites)) for report in reports)
 
-    def write(self) -> None:
+    def write(self, spared: Iterable[Path] = ()) -> None:
         """Write the file.
+
+        Args:
+            spared: files that must not be replaced.
 
         Raises:
             OSError: it cannot be written.
@@ -160,12 +164,15 @@ class Baseline:
         lines = ",\n".join(f"    {entry.line}" for entry in entries)
         body = f"[\n{lines}\n  ]" if lines else "[]"
         text = f'{{\n  "schema": {json.dumps(SCHEMA)},\n  "entries": {body}\n}}\n'
-        replace_text(self.file, text)
+        replace_text(self.file, text, spared)
 
-    def shrink(self) -> int:
+    def shrink(self, spared: Iterable[Path] = ()) -> int:
         """Drop what is gone, models that no longer exist included, and write the file if that changes it.
 
         No entry is added and no fingerprint changed; the places of the others are brought up to date.
+
+        Args:
+            spared: files that must not be replaced.
 
         Returns:
             How many entries were dropped.
@@ -182,7 +189,7 @@ class Baseline:
             else:
                 self._entries[model] = self._kept.get(model, before[model])
         if self._entries != before:
-            self.write()
+            self.write(spared)
         return size - len(self)
 
     def missing(self) -> list[str]:
@@ -201,6 +208,24 @@ class Baseline:
             if parts[1]:
                 old.append(replace(finding, sites=tuple(parts[1]), suppression=self._known))
         return replace(report, findings=tuple(new), suppressed=report.suppressed + tuple(old))
+
+
+def require_like_baseline(file: Path) -> None:
+    """Refuse a file that is there and does not begin as a baseline does: an option forgot its value.
+
+    One that has been damaged or merged by halves may be written anew.
+
+    Raises:
+        BaselineError: the file is something else.
+        OSError: it cannot be read.
+    """
+    try:
+        with open_regular(file) as there:
+            head = there.read(_HEAD).strip()
+    except FileNotFoundError:
+        return
+    if head and not head.startswith((b"{", b"<<<<<<<")):
+        raise BaselineError("this is no baseline")
 
 
 _Sites = Mapping[tuple[str, str], Site]

@@ -13,6 +13,7 @@ from typing import Protocol, TextIO
 
 from trtlint.engine.finding import Finding, ModelReport, Report
 from trtlint.engine.rulebook import Entry
+from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.report.accepted import Accepted
 
 STREAMED = ("full", "concise", "summary")
@@ -44,6 +45,7 @@ class Style:
         show_conditional: also the findings that depend on something not known about the target.
         statistics: counts for each rule after the findings.
         quiet: findings and errors, and nothing else.
+        spared: files that the run reads, which no output replaces.
     """
 
     files: int
@@ -52,10 +54,11 @@ class Style:
     show_conditional: bool = False
     statistics: bool = False
     quiet: bool = False
+    spared: Sequence[Path] = ()
 
 
 class OutputError(ValueError):
-    """An output that cannot be: an unknown format, a folder that does not exist, two on one file."""
+    """An output that cannot be: an unknown format, a file that must stay, two on one file."""
 
 
 class _Writer(Protocol):
@@ -99,12 +102,7 @@ def _output(word: str) -> Output:
         raise OutputError(f"no format {name!r}; {hint}")
     if not file or file == "-":
         return Output(name)
-    path = Path(file)
-    if path.is_dir():
-        raise OutputError(f"cannot write {name} to {file}, which is a folder")
-    if not path.parent.is_dir():
-        raise OutputError(f"cannot write {name} to {file}: its folder does not exist")
-    return Output(name, path)
+    return Output(name, Path(file))
 
 
 def _identity(file: Path | None) -> str | None:
@@ -118,7 +116,8 @@ class Outputs:
     the end, so that a run that is stopped leaves no half document.
 
     Raises:
-        OSError: from :meth:`close`: a file cannot be written.
+        OutputError: a file cannot be written, or lies where something must stay.
+        OSError: from :meth:`close`, for the same reasons.
     """
 
     def __init__(self, outputs: Iterable[Output], style: Style, stdout: TextIO) -> None:
@@ -126,9 +125,15 @@ class Outputs:
         self._writers: list[_Writer] = []
         self._buffers: list[tuple[Path, io.StringIO]] = []
         self._statistics: _Summary | None = None
+        self._spared = list(style.spared)
         for output in outputs:
             file: TextIO = stdout
             if output.file is not None:
+                try:
+                    require_replaceable(output.file, self._spared)
+                except OSError as error:
+                    what = f"{output.format} to {output.file}"
+                    raise OutputError(f"cannot write {what}: {error.strerror or error}") from None
                 buffer = io.StringIO()
                 self._buffers.append((output.file, buffer))
                 file = buffer
@@ -147,6 +152,7 @@ class Outputs:
             models: with sources located.
             fails: which of their findings give exit code 1.
         """
+        self._spared += [Path(model.path).parent / name for model in models[:1] for name in model.data_files]
         for writer in self._writers:
             writer.add(models, fails)
 
@@ -159,7 +165,7 @@ class Outputs:
         for writer in self._writers:
             writer.close(notes)
         for path, buffer in self._buffers:
-            path.write_text(buffer.getvalue(), encoding="utf-8", errors="backslashreplace")
+            replace_text(path, buffer.getvalue(), self._spared)
 
 
 def _writer(format: str, file: TextIO, style: Style) -> _Writer:
