@@ -264,3 +264,27 @@ def test_weights_that_are_rewritten_are_unknown(folder: Path) -> None:
     assert raw.tensors.array(tensor) is None
     (note,) = raw.tensors.notes
     assert "the file changed while it was linted" in note
+
+
+FIXABLE = """< ir_version: 9, opset_import: ["" : 19] > g (float[2,4] x) => (float[2,4] y)
+< int32[4] q = {1, 2, 3, 4}, float[4] s = {0.1, 0.2, 0.3, 0.4}, int32[4] z = {0, 0, 0, 0} >
+{ b = DequantizeLinear <axis = 0> (q, s, z)  y = Add (x, b) }"""
+
+
+@pytest.mark.parametrize("planted", [True, False])
+def test_a_fixed_model_replaces_no_special_file(
+    folder: Path, tmp_path: Path, trtlint: Trtlint, planted: bool
+) -> None:
+    onnx.save(onnx.parser.parse_model(FIXABLE), folder / "fixable.onnx")
+    place = folder / "fixable.fixed.onnx"
+    if planted:
+        place.symlink_to(tmp_path / "outside")
+    code, out = trtlint("fix", "fixable.onnx", "good.onnx", "--trt", "10.7", "--isolated")
+    assert "good.onnx" in out
+    if planted:
+        assert code == 3, out
+        one_line(out, "this is a symbolic link", "fixable.fixed.onnx: cannot be written")
+        assert place.is_symlink()
+    else:
+        assert place.is_file(), out
+    assert not (tmp_path / "outside").exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -49,9 +49,15 @@ def run_fix(options: FixOptions) -> int:
     for plan, out in zip(plans, outs, strict=True):
         try:
             fixed = fix_file(plan.file, _judge(plan), unsafe=options.unsafe)
-            written = _write(fixed, out, options)
         except (ModelError, OSError) as error:
             report.problem(Problem.of(plan.file, error))
+            failure = Exit.UNREADABLE
+            continue
+        try:
+            written = _write(fixed, out, options)
+        except (ModelError, OSError) as error:
+            problem = Problem.of(plan.file, error)
+            report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
             failure = Exit.UNREADABLE
             continue
         if fixed.fault:

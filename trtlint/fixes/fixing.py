@@ -13,6 +13,7 @@ import onnx
 
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
+from trtlint.files.regular import open_regular
 from trtlint.fixes.session import Linted, Outcome, Prove, Session
 from trtlint.model.check import fault
 from trtlint.model.inline import inline
@@ -112,7 +113,7 @@ def _lint_with(judge: Judge, path: Path, raw: RawModel) -> Callable[[onnx.ModelP
 
 def _digest(path: Path) -> str:
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
     return digest.hexdigest()

@@ -7,7 +7,6 @@ copying the file, whatever the weights take, and files beyond protobuf's limit o
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,9 @@ from typing import BinaryIO
 
 import onnx
 
+from trtlint.files.regular import open_regular
+from trtlint.files.replace import replacing
+from trtlint.files.view import View
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
 from trtlint.model.reader import MODEL, PARTS, TENSOR
@@ -44,21 +46,13 @@ def write(proto: onnx.ModelProto, source: Path, out: Path) -> None:
         ModelError: the source has changed and no longer holds what was read.
         OSError: a file cannot be read or written.
     """
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.tmp")
-    try:
-        with (
-            source.open("rb") as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-            temporary.open("wb") as target,
-        ):
-            for piece in _pieces(proto.SerializeToString(), data):
-                if isinstance(piece, bytes):
-                    target.write(piece)
-                else:
-                    _copy(file, target, *piece)
-        temporary.replace(out)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with open_regular(source) as file, replacing(out, [source]) as target:
+        data = View(file, os.fstat(file.fileno()).st_size)
+        for piece in _pieces(proto.SerializeToString(), data):
+            if isinstance(piece, bytes):
+                target.write(piece)
+            else:
+                _copy(file, target, *piece)
 
 
 def _pieces(structure: bytes, source: Buffer) -> Iterator[_Piece]:

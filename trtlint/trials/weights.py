@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from trtlint.files.regular import open_regular
+
 if TYPE_CHECKING:
     import onnx
 
@@ -153,7 +155,7 @@ def _write_zeros(target: Path, size: int, store: TensorStore, location: str, ten
         file.truncate(size)
         if found is None:
             return
-        with found[0].open("rb") as source:
+        with open_regular(found[0]) as source:
             for tensor in tensors:
                 if 0 < tensor.size <= _COPIED and tensor.offset + tensor.size <= found[1]:
                     source.seek(tensor.offset)
