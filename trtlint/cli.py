@@ -23,6 +23,7 @@ from trtlint.commands.arguments import (
     target,
     target_options,
 )
+from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
 from trtlint.commands.group import ClosedPipeError, Main
 from trtlint.policy.options import BuildFiles, LintOptions
 from trtlint.runs.exits import Exit
@@ -54,7 +55,7 @@ def cli() -> None:
     """
 
 
-@cli.command(context_settings=_HELP, short_help="Lint models; what `trtlint PATH...` does.")
+@cli.command(cls=LintCommand, context_settings=_HELP, short_help="Lint models; what `trtlint PATH...` does.")
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
 @target
 @RULES
@@ -95,6 +96,7 @@ def cli() -> None:
 )
 @BUILD
 @build_file_options
+@dry_options
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Use no configuration.")
 @click.option("--show-settings", is_flag=True, help="Say what counts for each file, and lint nothing.")
@@ -133,7 +135,10 @@ def lint(**options: Any) -> int:
     evidence = build_files(options)
     if not options["paths"] and evidence == BuildFiles():
         raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
-    return run_lint(LintOptions(left=evidence, target=target, format=options.pop("format_"), **options))
+    dry = take_dry_options(options)
+    return run_lint(
+        LintOptions(left=evidence, target=target, dry=dry, format=options.pop("format_"), **options)
+    )
 
 
 @cli.command(context_settings=_HELP, short_help="Rewrite models so that findings are gone.")

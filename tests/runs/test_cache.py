@@ -125,9 +125,9 @@ def test_a_newer_trtlint_starts_anew(
 ) -> None:
     work.run("models/a.onnx")
     monkeypatch.setattr("trtlint.__version__", "99.0")
-    cache._program.cache_clear()
+    cache.program.cache_clear()
     work.run("models/a.onnx")
-    cache._program.cache_clear()
+    cache.program.cache_clear()
     assert linted == ["a.onnx", "a.onnx"]
 
 
@@ -215,7 +215,7 @@ def flipped(data: bytes) -> bytes:
 def forged(data: bytes) -> bytes:
     """Whole, with its checksum, but not what was kept."""
     other = json.dumps([[], [["", 7]]]).encode()
-    return cache._digest(other).encode() + b"\n" + other
+    return cache.digest(other).encode() + b"\n" + other
 
 
 @pytest.mark.parametrize("damage", [truncated, flipped, forged, lambda _: b"", lambda _: b"\n\x80\x04K\x01."])

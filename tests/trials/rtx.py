@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from trtlint.trials.wheels import WheelError, find
+from trtlint.trials.errors import WheelError
+from trtlint.trials.wheels import find
 
 try:
     VERSION = find().version

@@ -10,7 +10,8 @@ import pytest
 from tests.trials import models
 from tests.trials.rtx import NEEDS_WHEELS, VERSION
 from trtlint.model.errors import ModelError
-from trtlint.trials.drybuild import DryBuildError, Request, dry_build
+from trtlint.trials.drybuild import Request, dry_build
+from trtlint.trials.errors import DryBuildError
 from trtlint.trials.process import Limits
 from trtlint.trials.shapes import Given
 from trtlint.trials.wheels import Wheels

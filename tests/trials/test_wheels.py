@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.trials.rtx import NEEDS_WHEELS, VERSION
-from trtlint.trials.wheels import WheelError, find
+from trtlint.trials.errors import WheelError
+from trtlint.trials.wheels import find
 
 
 def install(folder: Path, version: str, *names: str) -> None:

@@ -101,6 +101,11 @@ def shapes_of(command: BuildCommand) -> Shapes:
     return Shapes(tuple(specs), complete and not unreadable, tuple(unreadable))
 
 
+def read_shapes(text: str) -> list[tuple[str, Shape | None]]:
+    """Names and shapes of ``x:1x3,y:1``; no shape where one cannot be read."""
+    return [_read(part) for part in _parts(text)]
+
+
 def _parts(value: str) -> list[str]:
     """The pieces between the commas, those in single quotes left whole."""
     return [part.strip() for part in re.findall(r"(?:'[^']*'|[^,])+", value) if part.strip()]

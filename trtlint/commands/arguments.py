@@ -45,7 +45,9 @@ _TARGET: tuple[Callable[[Any], Any], ...] = (
         metavar="VERSION",
         help="TensorRT-RTX to build with, such as 1.4; repeatable.",
     ),
-    click.option("--gpu", metavar="NAME|smNN", help="GPU to build for, such as L4 or sm89."),
+    click.option(
+        "--gpu", metavar="NAME|smNN,...", help="GPU to build for, such as L4 or sm89, or several: sm75,sm89."
+    ),
     _switch("fp16", "As trtexec's --fp16."),
     _switch("bf16", "As trtexec's --bf16."),
     _switch("int8", "As trtexec's --int8."),

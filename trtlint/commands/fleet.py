@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -26,18 +27,35 @@ def outcomes(plans: Sequence[Plan], options: LintOptions) -> Iterator[Outcome]:
     caches = _Caches(options)
     with _users():
         with_builds = any(plan.gathered is not None for plan in plans)
-        runner = Runner() if with_builds else _runner(options, len(plans))
+        runner = Runner() if with_builds else _runner(options, plans)
         yield from runner.outcomes(_jobs(plans, options, caches))
     caches.sweep()
 
 
-def _runner(options: LintOptions, files: int) -> Runner:
+def _runner(options: LintOptions, plans: Sequence[Plan]) -> Runner:
     if options.executor is not None:
         if not options.executor.startswith(pools.SCHEME):
             raise click.UsageError(f"--executor {options.executor!r}: write it as {pools.SCHEME}HOST:PORT")
         return Runner(pools.dask(options.executor), remote=True)
-    workers = min(options.jobs or pools.cores(), files)
+    workers = min(options.jobs or pools.cores(), len(plans))
+    if workers > 1:
+        workers = min(workers, _fitting(plans))
     return Runner(pools.processes, workers) if workers > 1 else Runner()
+
+
+def _fitting(plans: Sequence[Plan]) -> int:
+    """How many processes may make dry builds at a time, so that the memory is enough for the largest."""
+    if all(plan.dry is None for plan in plans):
+        return len(plans)
+    from trtlint.runs.dry import available_memory
+    from trtlint.trials.drybuild import roughly_needed
+
+    largest = max(
+        min(roughly_needed(plan.file, plan.dry.level), plan.dry.limits.memory)
+        for plan in plans
+        if plan.dry is not None
+    )
+    return max(1, available_memory() // largest)
 
 
 def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Iterator[tuple[Job, Cache | None]]:
@@ -55,9 +73,10 @@ def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Itera
             command=plan.command,
             require_lfs=options.require_lfs,
             gathered=plan.gathered,
+            dry=None if plan.dry is None else replace(plan.dry, kept=caches.folder_of(plan)),
         )
-        # The cache knows models; what builds leave behind is read anew.
-        yield job, caches.of(plan) if plan.gathered is None else None
+        # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.
+        yield job, caches.of(plan) if plan.gathered is None and plan.dry is None else None
 
 
 class _Caches:
@@ -70,12 +89,16 @@ class _Caches:
 
     def of(self, plan: Plan) -> Cache | None:
         """The cache for a plan, None where none is wanted."""
-        if not self._wanted:
+        place = self.folder_of(plan)
+        if place is None:
             return None
-        place = self._named or folder(plan.configuration.file)
         if place not in self._caches:
             self._caches[place] = Cache(place)
         return self._caches[place]
+
+    def folder_of(self, plan: Plan) -> Path | None:
+        """The folder of the cache for a plan, None where none is wanted."""
+        return (self._named or folder(plan.configuration.file)) if self._wanted else None
 
     def sweep(self) -> None:
         """Delete what nobody needs."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trtlint.buildfiles.recognise import is_build_file
+from trtlint.commands.drying import Drying
 from trtlint.commands.plan import Plan, Planner
 from trtlint.files.expand import expand
 from trtlint.policy.options import BuildFiles, LintOptions
@@ -31,7 +32,12 @@ def plans(planner: Planner, options: LintOptions) -> list[Plan]:
     models, files = sort(options.paths, options.left)
     found = [planner.plan(file) for file in expand(models)]
     if not files:
-        return [_with_own(plan) for plan in found]
+        drying = Drying(options.dry)
+        return [drying.add(_with_own(plan)) for plan in found]
+    if options.dry.level in ("parse", "build"):
+        raise click.UsageError(
+            f"{files[0][0]} is of a real build, which says more than a dry one: give one of the two"
+        )
     from trtlint.buildfiles.gather import by_itself
 
     if not found:

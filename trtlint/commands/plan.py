@@ -22,6 +22,7 @@ from trtlint.policy.config import Choices, ConfigError, Configuration, Configura
 from trtlint.policy.options import BuildFiles, FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, Ran, names
 from trtlint.policy.selection import Layer, SelectionError, choose_by_layers, require, split
+from trtlint.runs.dryjob import DryJob
 from trtlint.target.completion import built_with
 from trtlint.target.target import Target
 
@@ -44,7 +45,8 @@ class Plan:
         policy: what to make of the findings.
         fail_on: the mildest finding that gives exit code 1.
         left: the files of a build that the configuration names for the model.
-        evidence: what a build of it left behind, None where nothing was given.
+        gathered: what a build of it left behind, None where nothing was given.
+        dry: what to ask of NVIDIA's parser and builder, None for nothing.
     """
 
     file: Path
@@ -58,11 +60,13 @@ class Plan:
     fail_on: FailOn
     left: BuildFiles = field(default_factory=BuildFiles)
     gathered: Gathered | None = None
+    dry: DryJob | None = None
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The rules to run: the chosen ones that look at what is there."""
-        return tuple(looking_at(grounds_for(self.gathered, self.command), self.chosen))
+        there = grounds_for(self.gathered, self.command, dry=self.dry is not None)
+        return tuple(looking_at(there, self.chosen))
 
 
 class Planner:

@@ -35,6 +35,8 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"rules = {_list(shown(folder) for folder in plan.configuration.rules)}"
     yield f"fail-on = {json.dumps(plan.fail_on)}"
     yield f"min-confidence = {json.dumps(policy.min_confidence)}"
+    if plan.dry is not None:
+        yield f"# dry {plan.dry.level} by TensorRT-RTX {plan.dry.version}"
     if policy.baseline is not None:
         yield f"baseline = {json.dumps(shown(policy.baseline.file))}"
     if policy.severity:

@@ -18,7 +18,9 @@ from trtlint.target.target import Target
 
 
 def targets(options: TargetOptions) -> list[Target]:
-    """The builds to lint for: one for each version named, oldest first, one of unknown version if none is.
+    """The builds to lint for: one for each version named, oldest first, and each GPU.
+
+    Without a version there is one of unknown version.
 
     Raises:
         click.UsageError: a version, GPU or setting that does not exist, or a contradiction.
@@ -36,15 +38,23 @@ def targets(options: TargetOptions) -> list[Target]:
             Target(
                 product=product,
                 version=version,
-                gpu=options.gpu,
+                gpu=gpu,
                 asked=asked,
                 refused=refused,
                 plugins=None if options.plugins is None else frozenset(options.plugins),
             )
             for product, version in wanted
+            for gpu in _gpus(options.gpu)
         ]
     except TargetError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _gpus(text: str | None) -> list[str | None]:
+    """The GPUs of ``L4,sm120``; one that is not known where nothing was said."""
+    if text is None:
+        return [None]
+    return list(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
 def _versions(options: TargetOptions) -> list[tuple[Product, tuple[str, ...]]]:

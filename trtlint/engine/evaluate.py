@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from trtlint.engine.finding import (
+    CONFIDENCES,
     SEVERITIES,
     SUPPRESS_KEY,
     Confidence,
@@ -24,14 +25,13 @@ from trtlint.engine.rule import EVIDENCE, Advice, Rule
 from trtlint.engine.rulebook import looking_at
 from trtlint.engine.sameness import Facets
 from trtlint.engine.subjects import Subject, Subjects
+from trtlint.engine.told import Told, about_builds, about_trials, turn
 from trtlint.engine.witness import Shown, Verdict
 from trtlint.facts.base import Step
 from trtlint.facts.facts import Facts
-from trtlint.facts.kinds import ground_of
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.ranges import covers_all, in_words, matching
 from trtlint.knowledge.releases import Product
-from trtlint.model.graph import Node
 from trtlint.model.origin import origin
 from trtlint.target.target import Target
 from trtlint.target.truth import Truth, Unknown, both
@@ -54,12 +54,12 @@ class Evaluation:
         """The findings of rules for one target."""
         facts = self.facts
         found: list[Finding] = []
-        told = _Told()
-        # What a build says of a finding is told there; rules about builds come last, and tell the rest.
-        for rule in sorted(looking_at(facts.grounds, rules), key=about_builds):
+        told = Told()
+        for rule in sorted(looking_at(facts.grounds, rules), key=turn):
             applies = version_truth(rule, target)
-            if applies is not False:
+            if applies is not False and not _of_another_build(rule, facts, target):
                 found += self._kept(_Case(self, rule, target, applies, told))
+                told.close(rule, facts)
         found.sort(key=_rank)
         return ModelReport(
             path=str(facts.model.path),
@@ -74,7 +74,9 @@ class Evaluation:
     def _kept(self, case: _Case) -> Iterable[Finding]:
         """The findings of one rule, kept for targets in which it sees no difference."""
         rule, told = case.rule, case.told
-        if self.facts.record is not None or rule.yields:  # what others have told counts, too
+        facts = self.facts
+        if facts.record is not None or facts.trials is not None or rule.yields:
+            # what others have told counts, too
             return case.findings()
         facets = self._facets
         seen = facets.of(rule, case.target, case.applies, self.subjects.candidates(rule))
@@ -91,9 +93,13 @@ def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport
     return Evaluation(facts).report(rules, target)
 
 
-def about_builds(rule: Rule) -> bool:
-    """Whether a rule is about what a build left behind, and needs no model."""
-    return ground_of(rule.find) == "build"
+def _of_another_build(rule: Rule, facts: Facts, target: Target) -> bool:
+    """Whether a rule is about kernels, times or settings of a dry build that is not the target's."""
+    if facts.dry is None:
+        return False
+    from trtlint.engine.bearing import OF_ANOTHER_BUILD, bearing
+
+    return rule.find in OF_ANOTHER_BUILD and bearing(facts.dry.result, "build", target) != "confirmed"
 
 
 def _rank(finding: Finding) -> tuple[bool, float, int, str]:
@@ -124,26 +130,6 @@ def _affected(ranges: Mapping[Product, str], target: Target) -> Truth:
     return False if specifier is None else target.matches(specifier, target.product)
 
 
-@dataclass(slots=True)
-class _Told:
-    """What the findings so far have told, for rules about builds, which come last.
-
-    Attributes:
-        messages: file and line of the messages that they cite.
-        places: by rule, the nodes at which it has a finding.
-    """
-
-    messages: set[str] = field(default_factory=set)
-    places: dict[str, set[Node]] = field(default_factory=lambda: defaultdict(set))
-
-    def covers(self, rule: Rule, subject: Subject) -> bool:
-        """Whether a rule need not say of a subject what others have said."""
-        others = (self.places.get(other, ()) for other in rule.yields)
-        return subject.values.get("at") in self.messages or any(
-            node in told for told in others for node in subject.nodes
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class _Versions:
     """The range of releases that a site is about, and whether the target is surely in it."""
@@ -160,6 +146,8 @@ class _Group:
     refusal: Refusal | None
     severity: Severity
     standing: Standing
+    support: Confidence | None
+    doubt: Confidence | None
     message: str
     advice: tuple[str, ...]
     fixes: tuple[Rewrite, ...]
@@ -191,7 +179,7 @@ class _Case:
     rule: Rule
     target: Target
     applies: Truth
-    told: _Told
+    told: Told
 
     @property
     def facts(self) -> Facts:
@@ -239,10 +227,14 @@ class _Case:
                 depends = ()  # whatever the options were, this build shows it
             place = _Versions(versions, affected is True)
             if not depends and verdict.standing != "refuted":
-                told.places[rule.id].update(subject.nodes)
-            yield _Hit(subject, self._group(advice, subject, place, verdict.standing, depends), verdict)
+                told.add(rule, subject)
+            yield _Hit(subject, self._group(advice, subject, place, verdict, depends), verdict)
 
     def _verdict(self, subject: Subject) -> Verdict:
+        if self.facts.dry is not None:
+            from trtlint.engine.drytestimony import judge_dry
+
+            return judge_dry(self.rule, self.facts, self.facts.dry.result, subject, self.target)
         if self.facts.record is None:
             return Verdict()
         from trtlint.engine.testimony import judge
@@ -250,7 +242,7 @@ class _Case:
         return judge(self.rule.witness, self.facts, subject, self.target)
 
     def _shown(self, hits: Sequence[_Hit]) -> Shown:
-        if self.facts.record is None:
+        if self.facts.record is None and self.facts.dry is None:
             return Shown()
         from trtlint.engine.testimony import shown
 
@@ -266,7 +258,7 @@ class _Case:
         advice: Sequence[tuple[str, Advice]],
         subject: Subject,
         versions: _Versions,
-        standing: Standing,
+        verdict: Verdict,
         depends: tuple[str, ...],
     ) -> _Group:
         rule, names = self.rule, subject.names(self.target)
@@ -275,7 +267,7 @@ class _Case:
             if when.truth(names) is True:
                 severity = other
                 break
-        if standing == "refuted":
+        if verdict.standing == "refuted":
             severity = "note"
         given = [
             (prefix, entry)
@@ -285,7 +277,18 @@ class _Case:
         texts = tuple(prefix + entry.do.fill(names) for prefix, entry in given)
         fixes = dict.fromkeys(Rewrite(entry.fix, entry.safety) for _, entry in given if entry.fix is not None)
         message = rule.message.fill(names)
-        return _Group(versions, subject.refusal, severity, standing, message, texts, tuple(fixes), depends)
+        return _Group(
+            versions=versions,
+            refusal=subject.refusal,
+            severity=severity,
+            standing=verdict.standing,
+            support=verdict.support,
+            doubt=verdict.doubt,
+            message=message,
+            advice=texts,
+            fixes=tuple(fixes),
+            depends=depends,
+        )
 
     def _site(self, subject: Subject, fingerprint: str) -> Site:
         node = subject.node
@@ -304,16 +307,11 @@ class _Case:
     def _finding(self, group: _Group, sites: Sequence[Site], fingerprint: str, shown: Shown) -> Finding:
         rule, product = self.rule, self.target.product
         specifier = group.versions.specifier
-        confidence: Confidence = "high" if EVIDENCE[rule.evidence] else "medium"
-        if group.depends or (not group.versions.sure and not covers_all(product, specifier)):
-            confidence = "low"
-        if group.standing == "confirmed" or (about_builds(rule) and not group.depends):
-            confidence = "confirmed"
         return Finding(
             rule=rule.id,
             name=rule.name,
             severity=group.severity,
-            confidence=confidence,
+            confidence=_confidence(rule, product, group),
             evidence_level=rule.evidence,
             message=group.message,
             sites=tuple(sites),
@@ -329,6 +327,22 @@ class _Case:
             ms=shown.ms,
             share=shown.share,
         )
+
+
+def _confidence(rule: Rule, product: Product, group: _Group) -> Confidence:
+    """How sure a finding is: by what its rule rests on, and by what a build says of it."""
+    if group.standing == "confirmed":
+        return "confirmed"
+    own: Confidence = "high" if EVIDENCE[rule.evidence] else "medium"
+    if group.depends or not (group.versions.sure or covers_all(product, group.versions.specifier)):
+        own = "low"
+    if group.depends:
+        return own
+    if about_builds(rule) or about_trials(rule):
+        return group.support or "confirmed"
+    if group.support is not None:
+        own = min(own, group.support, key=CONFIDENCES.index)
+    return own if group.doubt is None else max(own, group.doubt, key=CONFIDENCES.index)
 
 
 def _best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:

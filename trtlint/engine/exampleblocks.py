@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,14 +16,18 @@ from trtlint.buildfiles.profile import profile_from_json
 from trtlint.buildfiles.record import BuildRecord, FileRead, together
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.knowledge.releases import PRODUCTS
+from trtlint.trials.drybuild import labelled
+from trtlint.trials.result import DryBuild, Result
+from trtlint.trials.trials import Trials
 
-Kind = Literal["onnx", "log", "layers", "profile", "plan"]
+Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build"]
 _KINDS: dict[str, Kind] = {
     "onnx": "onnx",
     "log": "log",
     "layers": "layers",
     "profile": "profile",
     "plan": "plan",
+    "dry-build": "dry-build",
 }
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
 
@@ -92,8 +97,25 @@ def build_of(blocks: Sequence[Block]) -> BuildRecord | None:
     Raises:
         BuildFileError: layers or times are not as TensorRT writes them.
     """
-    files = [_read(block) for block in blocks if block.kind != "onnx"]
+    files = [_read(block) for block in blocks if block.kind not in ("onnx", "dry-build")]
     return together(files) if files else None
+
+
+def trials_of(blocks: Sequence[Block]) -> Trials | None:
+    """The dry build that the blocks of an example tell of, its log in a block before it.
+
+    Raises:
+        BuildFileError: it is not a result of a dry build as JSON.
+    """
+    block = next((block for block in blocks if block.kind == "dry-build"), None)
+    if block is None:
+        return None
+    try:
+        result = Result.of(json.loads(block.text))
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise BuildFileError(f"not the result of a dry build: {error}") from None
+    record = build_of(blocks)
+    return Trials(DryBuild(result, None if record is None else labelled(record, result)))
 
 
 def _read(block: Block) -> FileRead:

@@ -12,7 +12,8 @@ and elements of ``float16`` and ``bfloat16`` are written as numbers.
 A fenced block ``log`` holds lines of a build log, ``layers`` the JSON of ``--exportLayerInfo``,
 ``profile`` that of ``--exportProfile``, ``plan`` the product and version of an engine.  Blocks of
 different kinds between which nothing stands are one example: a model and its build.  What the log
-settles is the target; words behind the first of the blocks come before it.
+settles is the target; words behind the first of the blocks come before it.  A block ``dry-build`` holds
+the result of a dry build as JSON (:class:`~trtlint.trials.result.Result`), whose log stands before it.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Literal, get_args
 from trtlint.buildcommand import BuildCommand, find_commands
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.engine.evaluate import evaluate
-from trtlint.engine.exampleblocks import Block, build_of, examples_in
+from trtlint.engine.exampleblocks import Block, build_of, examples_in, trials_of
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
@@ -135,7 +136,8 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     file = folder / f"{rule.id}-{example.line}.onnx"
     try:
         model = None if text is None else model_of_text(text, file, checked=example.checked)
-        build = build_of(example.blocks)
+        trials = trials_of(example.blocks)
+        build = None if trials is not None else build_of(example.blocks)
     except ModelTextError as error:
         place = "" if error.line is None else f"line {example.line + error.line}: "
         return "unreadable", f"{place}{error}"
@@ -144,7 +146,8 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     target = example.target if build is None else complete(example.target, build).target
     if target.version is None:
         target = replace(target, version=newest(rule.applies, target.product))
-    report = evaluate((rule,), Facts(model, command=example.command, record=build), target)
+    facts = Facts(model, command=example.command, record=build, trials=trials)
+    report = evaluate((rule,), facts, target)
     if report.findings:
         return "fires", f"at {report.findings[0].sites[0].node or 'the whole model'}"
     if report.conditional:

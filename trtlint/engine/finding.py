@@ -13,6 +13,7 @@ from typing import Literal
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import Problem
 from trtlint.model.source import Source
+from trtlint.trials.result import Result as DryBuildResult
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["confirmed", "high", "medium", "low"]
@@ -175,6 +176,8 @@ class ModelReport:
     """Files with external data that the model names, relative to its folder."""
     skipped: bool = False
     """Whether the file was not linted without that being an error (a Git LFS pointer); a note says why."""
+    dry_build: DryBuildResult | None = None
+    """What came of the dry build for this target, None where there was none."""
 
     def located(self, find: Callable[[Source], Source]) -> ModelReport:
         """The report with every site's source looked up."""

@@ -74,13 +74,13 @@ def judge(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) 
         ("refuted", witnesses.refute),
     )
     for standing, asked in standings:
-        found = tuple(_testimony(asked, facts, subject, target))
+        found = tuple(testimony(asked, facts, subject, target))
         if found:
-            return Verdict(standing, _bounded(said for said, _ in found), frozenset(at for _, at in found))
-    return Verdict("open", _bounded(_unplaced(witnesses.confirm, facts)))
+            return Verdict(standing, cited(said for said, _ in found), frozenset(at for _, at in found))
+    return Verdict("open", cited(_unplaced(witnesses.confirm, facts)))
 
 
-def _testimony(
+def testimony(
     witnesses: Iterable[Witness], facts: Facts, subject: Subject, target: Target
 ) -> Iterator[tuple[str, str]]:
     """What the witnesses say, each with the file and line of the message, empty for others."""
@@ -166,7 +166,8 @@ def _citation(subject: Subject) -> Iterator[str]:
             yield f"{subject.fact.cause_at}: {shortened(subject.fact.cause or '')}"
 
 
-def _bounded(words: Iterable[str]) -> tuple[str, ...]:
+def cited(words: Iterable[str]) -> tuple[str, ...]:
+    """As many sentences as are cited at one place."""
     return bounded(words, _CITED)
 
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from trtlint.engine.finding import Standing
+from trtlint.engine.finding import Confidence, Standing
 from trtlint.engine.frontmatter import FrontMatterError, Item
 from trtlint.language.expression import Expression
 from trtlint.language.template import Template
@@ -111,11 +111,16 @@ class Verdict:
         standing: whether it shows the finding too, shows that it does not hold, or neither.
         evidence: its words for that, each with file and line or layer.
         cited: file and line of the messages among these.
+        support: how sure a finding is at least by a dry build that cannot confirm it for the target; None
+            where there is none.
+        doubt: how sure it is at most by such a dry build, None for any.
     """
 
     standing: Standing = "open"
     evidence: tuple[str, ...] = ()
     cited: frozenset[str] = frozenset()
+    support: Confidence | None = None
+    doubt: Confidence | None = None
 
 
 @dataclass(frozen=True, slots=True)

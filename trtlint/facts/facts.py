@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
     from trtlint.buildfiles.join import Join, NodeNames
     from trtlint.buildfiles.record import BuildRecord
+    from trtlint.trials.trials import Trials
 
 
 class Facts:
@@ -24,6 +25,7 @@ class Facts:
         model: the model, None where only what a build of it left behind is known.
         command: the command line that it is built with, None where it is not known.
         record: what a build of it has left behind, None where there is nothing.
+        trials: what was found out of it by running it; without a record, the log of a dry build is one.
     """
 
     def __init__(
@@ -32,18 +34,26 @@ class Facts:
         *,
         command: BuildCommand | None = None,
         record: BuildRecord | None = None,
+        trials: Trials | None = None,
     ) -> None:
         self.has_model = model is not None
         files = () if record is None else record.files
         self.model = absent(Path(files[0] if files else "")) if model is None else model
         self.command = command
-        self.record = record
+        self.trials = trials
+        self.dry = None if trials is None or record is not None else trials.dry
+        self.record = record if self.dry is None else self.dry.record
         self._found: dict[str, tuple[Fact, ...]] = {}
 
     @property
     def grounds(self) -> frozenset[Ground]:
         """What there is to find facts in."""
-        return grounds(model=self.has_model, build=self.record is not None, command=self.command is not None)
+        return grounds(
+            model=self.has_model,
+            build=self.record is not None,
+            command=self.command is not None,
+            trial=self.trials is not None,
+        )
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """All facts of a kind, in graph order.
@@ -52,7 +62,7 @@ class Facts:
             KeyError: no such kind.
         """
         if kind not in self._found:
-            missing = {"build", "command"} - self.grounds
+            missing = {"build", "command", "trial"} - self.grounds
             self._found[kind] = () if ground_of(kind) in missing else tuple(module_of(kind).find(self))
         return self._found[kind]
 

@@ -18,22 +18,28 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.gathered import Gathered
     from trtlint.facts.base import Fact
 
-Ground = Literal["model", "build", "command"]
+Ground = Literal["model", "build", "command", "trial"]
 """What facts are found in; those of one ground are the modules of ``trtlint/facts/of_<ground>/``."""
 
 
-def grounds(*, model: bool, build: bool, command: bool) -> frozenset[Ground]:
+def grounds(*, model: bool, build: bool, command: bool, trial: bool = False) -> frozenset[Ground]:
     """What there is to find facts in."""
-    there: dict[Ground, bool] = {"model": model, "build": build, "command": command}
+    there: dict[Ground, bool] = {"model": model, "build": build, "command": command, "trial": trial}
     return frozenset(ground for ground, given in there.items() if given)
 
 
-def grounds_for(gathered: Gathered | None, command: BuildCommand | None) -> frozenset[Ground]:
-    """What there is to find facts in, for a lint with these files of a build and this build command."""
+def grounds_for(
+    gathered: Gathered | None, command: BuildCommand | None, *, dry: bool = False
+) -> frozenset[Ground]:
+    """What there is to find facts in, for a lint with these files of a build and this build command.
+
+    With a dry build there is a trial, and its log is that of a build.
+    """
     return grounds(
         model=gathered is None or not gathered.alone,
-        build=gathered is not None and gathered.record is not None,
+        build=dry or (gathered is not None and gathered.record is not None),
         command=command is not None,
+        trial=dry,
     )
 
 

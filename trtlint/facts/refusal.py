@@ -12,7 +12,7 @@ class Refusal:
 
     ``stage`` says whether the ONNX parser refuses it, or the builder what was parsed; ``op`` is the
     operator type, empty for an input of the model; ``code`` is the parser's error code
-    (``UNSUPPORTED_NODE``), empty where there is none.
+    (``UNSUPPORTED_NODE``) or the builder's (``API Usage Error``), empty where there is none.
     """
 
     stage: Literal["parse", "build"]

@@ -19,7 +19,7 @@ from trtlint.engine.finding import Confidence, Severity
 from trtlint.files.globs import covers_path
 from trtlint.files.regular import read_text
 from trtlint.policy import schema
-from trtlint.policy.options import BuildFiles, FailOn, TargetOptions
+from trtlint.policy.options import INSTALLED, BuildFiles, DryOptions, FailOn, TargetOptions
 from trtlint.policy.selection import Layer
 from trtlint.policy.suppression import Entry, texts
 
@@ -46,6 +46,7 @@ class Choices:
         min_confidence: the least sure findings that are shown.
         plugins: TensorRT plugins that the build loads.
         left: what a build of the model left behind.
+        dry: what NVIDIA's parser and builder are to be asked.
     """
 
     where: str = ""
@@ -56,6 +57,7 @@ class Choices:
     min_confidence: Confidence | None = None
     plugins: tuple[str, ...] = ()
     left: BuildFiles = field(default_factory=BuildFiles)
+    dry: DryOptions = field(default_factory=DryOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +251,7 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
         min_confidence=table.get("min-confidence"),
         plugins=tuple(table.get("plugins", ())),
         left=BuildFiles(**left),
+        dry=_dry(table),
     )
 
 
@@ -256,6 +259,19 @@ def _named(file: Path) -> str:
     """A file as :func:`shown`, and never as ``-``, which is standard input."""
     name = shown(file)
     return f"./{name}" if name == "-" else name
+
+
+def _dry(table: Mapping[str, Any]) -> DryOptions:
+    """``true``, ``false``, ``"parse"``, or the release that is to build."""
+    wanted = table.get("dry-build")
+    shapes = texts(table.get("shapes", ()))
+    if wanted is None:
+        return DryOptions(shapes=shapes)
+    if wanted is False:
+        return DryOptions("off", shapes=shapes)
+    if wanted == "parse":
+        return DryOptions("parse", INSTALLED, shapes=shapes)
+    return DryOptions("build", INSTALLED if wanted is True else wanted, shapes=shapes)
 
 
 def _target(table: Mapping[str, Any]) -> TargetOptions:

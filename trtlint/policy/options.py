@@ -33,6 +33,34 @@ class BuildFiles:
     profile: str | None = None
 
 
+INSTALLED = ""
+"""The release of TensorRT-RTX that is there, whichever it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class DryOptions:
+    """What NVIDIA's parser and builder are to be asked, without a GPU.
+
+    Attributes:
+        level: how far to go, ``off`` for not at all; None where the configuration decides.
+        version: the release of TensorRT-RTX, :data:`INSTALLED` for the one that is there; None where
+            nothing was said.
+        rtx_path: the folder with its wheels, None for the packages of this Python.
+        shapes: what inputs are built for, as ``NAME:1x3x224x224``.
+        seconds: the time that one may take, None for the usual.
+        memory: the bytes of memory that one may take, None for the usual.
+        logs: the folder to leave logs in.
+    """
+
+    level: Literal["off", "parse", "build"] | None = None
+    version: str | None = None
+    rtx_path: str | None = None
+    shapes: tuple[str, ...] = ()
+    seconds: float | None = None
+    memory: int | None = None
+    logs: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class LintOptions:
     """What ``trtlint lint`` was asked for."""
@@ -63,6 +91,7 @@ class LintOptions:
     """A trtexec command line, or a file with such lines."""
     left: BuildFiles = BuildFiles()
     """What a build left behind."""
+    dry: DryOptions = DryOptions()
     show_conditional: bool = False
     exit_zero: bool = False
     jobs: int = 1

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
 from trtlint.files.problem import Problem
 from trtlint.report.wording import witnesses
+from trtlint.trials.result import Result
 
 SCHEMA = "trtlint.report/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
@@ -48,6 +50,38 @@ def _model(model: ModelReport) -> dict[str, Any]:
         "withheld": model.withheld,
         "errors": [problem_data(problem) for problem in model.errors],
         "notes": list(model.notes),
+        **({} if model.dry_build is None else {"dry_build": _dry_build(model.dry_build)}),
+    }
+
+
+def _dry_build(result: Result) -> dict[str, Any]:
+    """What NVIDIA's parser and builder said, as values."""
+    return {
+        "version": result.version,
+        "level": result.level,
+        "sm": result.sm,
+        "asked_sm": result.asked_sm,
+        "stage": result.stage,
+        "cause": result.cause,
+        "signal": result.signal,
+        "parsed": result.parsed,
+        "built": result.built,
+        "errors": [asdict(error) for error in result.errors],
+        "shapes": [
+            {
+                "name": shape.name,
+                "min": list(shape.min),
+                "opt": list(shape.opt),
+                "max": list(shape.max),
+                "chosen": shape.chosen,
+                "values": shape.values,
+            }
+            for shape in result.shapes
+        ],
+        "zeros": list(result.zeros),
+        "seconds": round(result.seconds, 3),
+        "peak": result.peak,
+        "last_lines": list(result.last_lines),
     }
 
 

@@ -51,7 +51,7 @@ _TAG = "CACHEDIR.TAG"
 _TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# https://bford.info/cachedir/\n"
 
 
-class _UncertainError(Exception):
+class UncertainError(Exception):
     """A file that may change without a trace."""
 
 
@@ -91,31 +91,23 @@ class Cache:
         """Where the result of a job belongs; None where the model cannot be known for sure."""
         try:
             before = stamp(job.path)
-            settings = [_program(), job.rules.digest, _described(job.targets), _described(job.command)]
-            key = _digest(json.dumps([*settings, _known_by(job.path)]).encode())
-        except (OSError, ValueError, _UncertainError):
+            settings = [program(), job.rules.digest, _described(job.targets), _described(job.command)]
+            key = digest(json.dumps([*settings, known_by(job.path)]).encode())
+        except (OSError, ValueError, UncertainError):
             return None
         return Store(self._folder / key[:2] / f"{key[2:]}.json", before)
 
     def find(self, job: Job, store: Store) -> tuple[ModelReport, ...] | None:
         """The reports that were kept; None where there are none that can be used."""
-        try:
-            with store.entry.open("rb") as file:
-                checksum, _, data = file.read(_LARGEST_ENTRY).partition(b"\n")
-                used = os.fstat(file.fileno()).st_mtime
-        except OSError:
+        data = read(store.entry)
+        if data is None:
             return None
         try:
-            if _digest(data).encode() != checksum:
-                return None
             entry = plain.load(json.loads(data), _Entry)
-            if any(_companion(job.path, other.name) != other for other in entry.companions):
+            if any(_companion_of(job.path, other.name) != other for other in entry.companions):
                 return None
-        except (ValueError, RecursionError, _UncertainError):
+        except (ValueError, RecursionError, UncertainError):
             return None
-        if time.time() - used > _SWEEP_EVERY:
-            with suppress(OSError):
-                os.utime(store.entry)
         return entry.reports
 
     def sweep(self) -> None:
@@ -146,19 +138,19 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
         return
     try:
         names = dict.fromkeys(name for report in reports for name in report.data_files)
-        companions = tuple(_companion(model, name) for name in names)
+        companions = tuple(_companion_of(model, name) for name in names)
         if stamp(model) != store.model:
             return
         nameless = tuple(replace(report, path="") for report in reports)
         data = json.dumps(plain.dump(_Entry(companions, nameless), _Entry), separators=(",", ":")).encode()
-        _write(store.entry, _digest(data).encode() + b"\n" + data)
-    except (OSError, _UncertainError):  # a full disk, a folder that is not ours: lint again next time
+        write(store.entry, data)
+    except (OSError, UncertainError):  # a full disk, a folder that is not ours: lint again next time
         return
 
 
 def digest_of_rules(rules: Iterable[RuleEntry]) -> str:
     """A digest of rules, which changes with their files."""
-    return _digest(json.dumps([[rule.id, _digest(rule.path.read_bytes())] for rule in rules]).encode())
+    return digest(json.dumps([[rule.id, digest(rule.path.read_bytes())] for rule in rules]).encode())
 
 
 def stamp(path: Path) -> tuple[int, ...]:
@@ -171,12 +163,13 @@ def stamp(path: Path) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _digest(data: bytes) -> str:
+def digest(data: bytes) -> str:
+    """A digest of content, for the names of entries."""
     return hashlib.blake2b(data, digest_size=20).hexdigest()
 
 
 @cache
-def _program() -> list[str]:
+def program() -> list[str]:
     """What of trtlint a result depends on: its version; in a checkout, where that says little, its files."""
     from trtlint import __version__
 
@@ -187,7 +180,7 @@ def _program() -> list[str]:
         for pattern in (() if installed else ("*.py", "*.yaml"))
         for file in package.rglob(pattern)
     )
-    return [__version__, metadata.version("onnx"), _digest(json.dumps(files).encode())]
+    return [__version__, metadata.version("onnx"), digest(json.dumps(files).encode())]
 
 
 def _described(value: object) -> Any:
@@ -203,32 +196,62 @@ def _described(value: object) -> Any:
     raise ValueError(f"{value!r} has no stable description")
 
 
-def _known_by(path: Path) -> str:
+def known_by(path: Path) -> str:
     """The digest of a file's content, or of its status where it is large.
 
     Raises:
         OSError: it cannot be read.
-        _UncertainError: it has just been written, so that its status says too little.
+        UncertainError: it has just been written, so that its status says too little.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise _UncertainError
+        raise UncertainError
     if status.st_size <= LARGE:
-        return _digest(path.read_bytes())
+        return digest(path.read_bytes())
     if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _UNSETTLED:
-        raise _UncertainError
-    return _digest(json.dumps([os.path.realpath(path), *stamp(path)]).encode())
+        raise UncertainError
+    return digest(json.dumps([os.path.realpath(path), *stamp(path)]).encode())
 
 
-def _companion(model: Path, name: str) -> _Companion:
-    """A file that a model names, relative to its folder, with what it is known by; nothing if missing."""
+def _companion_of(model: Path, name: str) -> _Companion:
+    """A file that a model names, relative to its folder, with what it is known by."""
+    return _Companion(name, companion(model, name))
+
+
+def companion(model: Path, name: str) -> str:
+    """What a file that a model names, relative to its folder, is known by; nothing if missing.
+
+    Raises:
+        UncertainError: it has just been written.
+    """
     try:
-        return _Companion(name, _known_by(model.parent / name))
+        return known_by(model.parent / name)
     except (OSError, ValueError):  # ValueError: a NUL in the name
-        return _Companion(name, "")
+        return ""
 
 
-def _write(entry: Path, data: bytes) -> None:
+def read(entry: Path) -> bytes | None:
+    """What an entry holds, which is then used; None where it is missing or damaged."""
+    try:
+        with entry.open("rb") as file:
+            checksum, _, data = file.read(_LARGEST_ENTRY).partition(b"\n")
+            used = os.fstat(file.fileno()).st_mtime
+    except OSError:
+        return None
+    if digest(data).encode() != checksum:
+        return None
+    if time.time() - used > _SWEEP_EVERY:
+        with suppress(OSError):
+            os.utime(entry)
+    return data
+
+
+def write(entry: Path, data: bytes) -> None:
+    """Write an entry below its checksum.
+
+    Raises:
+        OSError: a full disk, a folder that is not ours.
+    """
     if not entry.parent.is_dir():
         root = entry.parent.parent
         entry.parent.mkdir(parents=True, exist_ok=True)
@@ -238,7 +261,7 @@ def _write(entry: Path, data: bytes) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=entry.parent, prefix=".", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.write(digest(data).encode() + b"\n" + data)
         Path(temporary).replace(entry)
     finally:
         Path(temporary).unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.engine.finding import ModelReport
+from trtlint.runs.dryjob import DryJob
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
 
@@ -51,7 +52,8 @@ class Job:
         rules: what to look for.
         command: the command line that builds it, None where it is not known.
         require_lfs: whether what Git LFS has not fetched is an error.
-        evidence: what a build of it left behind, None where nothing was given; such a job stays here.
+        gathered: what a build of it left behind, None where nothing was given; such a job stays here.
+        dry: what to ask of NVIDIA's parser and builder, None for nothing.
         store: where to keep the result, None for nowhere.
     """
 
@@ -62,6 +64,7 @@ class Job:
     command: BuildCommand | None = None
     require_lfs: bool = False
     gathered: Gathered | None = None
+    dry: DryJob | None = None
     store: Store | None = None
 
 

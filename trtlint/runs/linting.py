@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.target.completion import complete_all
 from trtlint.target.target import Target
+from trtlint.trials.trials import Trials
 
 
 def lint_file(
@@ -27,6 +28,7 @@ def lint_file(
     rules: Iterable[Rule],
     command: BuildCommand | None = None,
     gathered: Gathered | None = None,
+    tried: Mapping[Target, Trials] | None = None,
 ) -> tuple[ModelReport, ...]:
     """Lint one file for several targets: a report for each, in their order.
 
@@ -41,9 +43,10 @@ def lint_file(
             taken from ``targets``, not from it.
         gathered: what a build of it left behind, if there is something; what that settles of the target
             and ``targets`` leave open counts.
+        tried: by target, what was found out of it by running it.
     """
     with _collection_held():
-        return _lint_file(path, targets, rules, command, gathered)
+        return _lint_file(path, targets, rules, command, gathered, tried or {})
 
 
 @contextmanager
@@ -68,6 +71,7 @@ def _lint_file(
     rules: Iterable[Rule],
     command: BuildCommand | None,
     gathered: Gathered | None,
+    tried: Mapping[Target, Trials],
 ) -> tuple[ModelReport, ...]:
     record = None if gathered is None else gathered.record
     problems = () if gathered is None else gathered.problems
@@ -78,14 +82,27 @@ def _lint_file(
         problems = (Problem.of(path, error), *problems)
     else:
         if model is not None or record is not None:
-            facts = Facts(model, command=command, record=record)
             chosen = tuple(rules)
-            evaluation = Evaluation(facts)
-            reports = ((evaluation.report(chosen, each.target), each.notes) for each in settled)
-            return tuple(
-                replace(report, notes=_own(report.path, report.notes + notes), errors=problems)
-                for report, notes in reports
-            )
+            # Targets of one dry build share its facts; without one, all do.
+            distinct = {id(trials): trials for trials in map(tried.get, targets)}
+            evaluations = {
+                key: Evaluation(Facts(model, command=command, record=record, trials=trials))
+                for key, trials in distinct.items()
+            }
+            reports = []
+            for target, each in zip(targets, settled, strict=True):
+                trials = tried.get(target)
+                report = evaluations[id(trials)].report(chosen, each.target)
+                notes = report.notes + each.notes + (() if trials is None else trials.notes)
+                reports.append(
+                    replace(
+                        report,
+                        notes=_own(report.path, notes),
+                        errors=problems,
+                        dry_build=None if trials is None or trials.dry is None else trials.dry.result,
+                    )
+                )
+            return tuple(reports)
     return tuple(ModelReport(str(path), each.target.words, errors=problems) for each in settled)
 
 

@@ -78,7 +78,8 @@ class Runner:
             return job
         folders = tuple(str(Path(folder).absolute()) for folder in job.rules.folders)
         rules = replace(job.rules, folders=folders)
-        return replace(job, path=job.path.absolute(), rules=rules, store=None)
+        dry = None if job.dry is None else replace(job.dry, kept=None, logs=None)
+        return replace(job, path=job.path.absolute(), rules=rules, dry=dry, store=None)
 
     def _received(self, job: Job, outcome: Outcome) -> Outcome:
         if self.remote and job.store is not None:

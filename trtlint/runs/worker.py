@@ -15,6 +15,7 @@ from trtlint.runs import cache
 from trtlint.runs.bugs import describe
 from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome, RuleSet
+from trtlint.trials.errors import WheelError
 
 _CHECKED: dict[RuleSet, tuple[Entry, ...]] = {}
 
@@ -38,7 +39,7 @@ def lint_job(job: Job) -> Outcome:
         outcome = _skipped(job) if pointer else _lint(job)
     except MemoryError:
         outcome = failed(job, "not enough memory to lint this file", Exit.UNREADABLE)
-    except OtherRulesError as error:
+    except (OtherRulesError, WheelError) as error:
         outcome = failed(job, str(error), Exit.USAGE)
     except Exception as error:  # noqa: BLE001 - a bug met in one file must not hide the others
         outcome = failed(job, describe(error), Exit.BUG)
@@ -65,7 +66,12 @@ def _lint(job: Job) -> Outcome:
     # Imported here: a run whose results are all known lints nothing, and needs neither onnx nor numpy.
     from trtlint.runs.linting import lint_file
 
-    reports = lint_file(job.path, job.targets, _rules(job.rules), job.command, job.gathered)
+    trials = None
+    if job.dry is not None:
+        from trtlint.runs.dry import tried
+
+        trials = tried(job.dry, job.path, job.targets)
+    reports = lint_file(job.path, job.targets, _rules(job.rules), job.command, job.gathered, trials)
     if job.store is not None:
         cache.keep(job.store, job.path, reports)
     return finish(job, reports)

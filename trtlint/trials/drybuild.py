@@ -6,19 +6,25 @@ build logs like the log of any other build, and is in :class:`~trtlint.trials.re
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trtlint.knowledge.rtx import USUAL_SM, builder
+from trtlint.trials.errors import DryBuildError
 from trtlint.trials.process import Ended, Limits, run
 from trtlint.trials.result import DryBuild, Level, ParserError, Result, Stage, UsedShape
 from trtlint.trials.shapes import Given
-from trtlint.trials.weights import WeightsError, staged
+from trtlint.trials.weights import Staged, WeightsError, staged
 from trtlint.trials.wheels import Wheels, find
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.record import BuildRecord
 
 _WORK = "trtlint.trials._rtx"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
@@ -27,13 +33,13 @@ _ALWAYS = 600 << 20
 """Bytes that a build takes besides what it does with weights; measured, see benchmarks."""
 _TIMES = 4
 """How many times the bytes of its weights a build takes."""
+_BESIDE = (".data", "_data")
+"""What exporters call the file with external data beside a model."""
 _LAST_LINES = 3
 _LONGEST_LINE = 300
+_PREFIX = re.compile(r"^\[[^\]]*\] \[TRT\] \[[A-Z]\] ")
+"""Time and severity of a line of the log."""
 _TAIL = 64 << 10
-
-
-class DryBuildError(ValueError):
-    """A model that no dry build can be made of; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +107,12 @@ def ask(model: Path, request: Request, log: Path) -> Result:
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         try:
-            stage = staged(model, Path(folder))
+            model_given = staged(model, Path(folder))
         except WeightsError as error:
             raise DryBuildError(str(error)) from None
-        _require_memory(stage.size, request)
+        _require_memory(model_given.size, request)
         document = {
-            "model": str(stage.path),
+            "model": str(model_given.path),
             "level": request.level,
             "sm": request.built_sm,
             "shapes": [[given.name, given.shapes] for given in request.shapes],
@@ -114,7 +120,7 @@ def ask(model: Path, request: Request, log: Path) -> Result:
         ended = run(
             _WORK, document, request.limits, log=log, paths=(request.wheels.folder,), environment=_HIDDEN
         )
-    return _result(ended, request, stage.zeros, _tail(log) if ended.cause != "done" else ())
+    return _result(ended, request, model_given, _tail(log) if ended.cause != "done" else ())
 
 
 def read_back(result: Result, log: Path) -> DryBuild:
@@ -127,6 +133,11 @@ def read_back(result: Result, log: Path) -> DryBuild:
         record = together([FileRead(result.label, read_log(str(log)))])
     except BuildFileError:  # it ended before it wrote anything
         return DryBuild(result)
+    return DryBuild(result, labelled(record, result))
+
+
+def labelled(record: BuildRecord, result: Result) -> BuildRecord:
+    """A record with what its log does not say: which product and release it is of, and for which GPU."""
     settings = replace(
         record.settings,
         product="tensorrt-rtx",
@@ -135,7 +146,16 @@ def read_back(result: Result, log: Path) -> DryBuild:
         strongly_typed=True,
     )
     places = MappingProxyType(dict.fromkeys(("product", "version", "sm", "strongly_typed"), result.label))
-    return DryBuild(result, replace(record, settings=settings, places=places, notes=()))
+    return replace(record, settings=settings, places=places, notes=())
+
+
+def roughly_needed(model: Path, level: Level) -> int:
+    """Bytes of memory that a dry build takes, guessed from the sizes of files without reading them."""
+    size = 0
+    with suppress(OSError):
+        names = (model.name, *(f"{model.name}{end}" for end in _BESIDE), f"{model.stem}.data")
+        size = sum(file.stat().st_size for name in names if (file := model.with_name(name)).is_file())
+    return _ALWAYS + (_TIMES if level == "build" else 1) * size
 
 
 def _require_memory(size: int, request: Request) -> None:
@@ -150,7 +170,7 @@ def _gigabytes(size: int) -> str:
     return f"{size / (1 << 30):.1f} GB"
 
 
-def _result(ended: Ended, request: Request, zeros: tuple[str, ...], last_lines: tuple[str, ...]) -> Result:
+def _result(ended: Ended, request: Request, given: Staged, last_lines: tuple[str, ...]) -> Result:
     said: dict[str, Any] = {}
     for answer in ended.answers:
         if "built" not in answer and "shapes" in answer:  # another build begins
@@ -169,7 +189,8 @@ def _result(ended: Ended, request: Request, zeros: tuple[str, ...], last_lines: 
         built=said.get("built"),
         errors=tuple(ParserError(**error) for error in said.get("errors", ())),
         shapes=(*_shapes(said, "shapes"), *_shapes(said, "values")),
-        zeros=zeros,
+        zeros=given.zeros,
+        data_files=given.data_files,
         seconds=ended.seconds,
         parse_seconds=said.get("parse_seconds"),
         build_seconds=said.get("build_seconds"),
@@ -191,4 +212,5 @@ def _tail(log: Path) -> tuple[str, ...]:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL))
         lines = file.read().decode("utf-8", "replace").splitlines()
-    return tuple(line.strip()[:_LONGEST_LINE] for line in lines if line.strip())[-_LAST_LINES:]
+    said = (_PREFIX.sub("", line).strip()[:_LONGEST_LINE] for line in lines)
+    return tuple(line for line in said if line)[-_LAST_LINES:]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
@@ -79,6 +80,7 @@ class Result:
         errors: what the parser refuses, in its order.
         shapes: what inputs with a dimension that varies were built for.
         zeros: files of external data with zeros in place of weights.
+        data_files: all files of external data, as the model names them.
         seconds: how long it took.
         parse_seconds: of them, for parsing.
         build_seconds: for the build that counts.
@@ -87,21 +89,22 @@ class Result:
     """
 
     version: str
-    level: Level
-    sm: int
-    asked_sm: int | None
-    stage: Stage
-    cause: Cause
-    signal: str
-    parsed: bool | None
-    built: bool | None
-    errors: tuple[ParserError, ...]
-    shapes: tuple[UsedShape, ...]
-    zeros: tuple[str, ...]
-    seconds: float
-    parse_seconds: float | None
-    build_seconds: float | None
-    peak: int | None
+    level: Level = "build"
+    sm: int = 89
+    asked_sm: int | None = None
+    stage: Stage = "load"
+    cause: Cause = "done"
+    signal: str = ""
+    parsed: bool | None = None
+    built: bool | None = None
+    errors: tuple[ParserError, ...] = ()
+    shapes: tuple[UsedShape, ...] = ()
+    zeros: tuple[str, ...] = ()
+    data_files: tuple[str, ...] = ()
+    seconds: float = 0.0
+    parse_seconds: float | None = None
+    build_seconds: float | None = None
+    peak: int | None = None
     last_lines: tuple[str, ...] = ()
 
     @property
@@ -115,6 +118,28 @@ class Result:
         if self.level == "parse":
             return f"dry parse, TensorRT-RTX {self.version}"
         return f"dry build, TensorRT-RTX {self.version}, SM {self.sm // 10}.{self.sm % 10}"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """It as JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Result:
+        """The result that JSON data tell of; what they leave out is as it is where nothing was done.
+
+        Raises:
+            TypeError, ValueError: they are no such data.
+        """
+        found = dict(document)
+        found["errors"] = tuple(ParserError(**error) for error in found.get("errors", ()))
+        found["shapes"] = tuple(
+            UsedShape(**{**shape, **{bound: tuple(shape[bound]) for bound in ("min", "opt", "max")}})
+            for shape in found.get("shapes", ())
+        )
+        for name in ("zeros", "data_files", "last_lines"):
+            found[name] = tuple(found.get(name, ()))
+        return cls(**found)
 
 
 @dataclass(frozen=True, slots=True)

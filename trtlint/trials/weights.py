@@ -39,11 +39,13 @@ class Staged:
     Attributes:
         path: the model, or a link to it beside its data.
         zeros: the files of external data with zeros in place of weights, as the model names them.
+        data_files: all files of external data.
         size: bytes of all weights, external or not.
     """
 
     path: Path
     zeros: tuple[str, ...]
+    data_files: tuple[str, ...]
     size: int
 
 
@@ -77,7 +79,7 @@ def staged(model: Path, folder: Path) -> Staged:
         _require_inside(location)
     path = Path(os.path.abspath(model))  # noqa: PTH100 - a link stays
     if not zeros:
-        return Staged(path, (), size)
+        return Staged(path, (), tuple(files), size)
     try:
         _link(path, folder / model.name)
         for location, found in files.items():
@@ -90,7 +92,7 @@ def staged(model: Path, folder: Path) -> Staged:
     except (OSError, ValueError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise WeightsError(f"no zeros can be put in place of its external data: {reason}") from None
-    return Staged(folder / model.name, zeros, size)
+    return Staged(folder / model.name, zeros, tuple(files), size)
 
 
 def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:

@@ -12,12 +12,9 @@ from importlib import metadata
 from pathlib import Path
 
 from trtlint.knowledge.releases import releases
+from trtlint.trials.errors import WheelError
 
 _BINDINGS, _LIBRARIES = "tensorrt-rtx-cu12-bindings", "tensorrt-rtx-cu12-libs"
-
-
-class WheelError(ValueError):
-    """The wheels cannot be used; the text says what to install."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ _CODE = re.compile(
 )
 _KIND = re.compile(r"[A-Z][A-Za-z ]{1,40} \((.*?)\)?", re.DOTALL)
 _TAIL = re.compile(r"[. ]*\bIn [\w:~]{1,80} at (?:/_src/|/)\S{1,200}\)?$|\s+\w{1,40}\.(?:cpp|cc|h|py):\d+$")
+_ERROR_CODE = re.compile(r"Error Code \d+: ([A-Z][\w /-]*?)(?= \(|: |$)")
 _FAR = 2000
 """Lines above an error in which its cause is looked for: a verbose build prints its search between them."""
 
@@ -126,3 +127,9 @@ def _parts(text: str) -> Iterator[str]:
     for part in text.strip().removesuffix(".").split(", "):
         if part.strip():
             yield part.strip()
+
+
+def error_code(message: str) -> str:
+    """The kind of an error of the library: ``API Usage Error`` of ``Error Code 4: API Usage Error (...``."""
+    found = _ERROR_CODE.search(message)
+    return "" if found is None else found[1].strip()

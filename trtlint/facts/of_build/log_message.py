@@ -14,7 +14,17 @@ from trtlint.buildfiles.join import island_members, island_nodes
 from trtlint.buildfiles.names import layer_names
 from trtlint.buildfiles.patterns import pattern_names, table
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.blocks.lognames import cause_of, island_of, named_in, op_of, output_of, reason, said
+from trtlint.facts.blocks.lognames import (
+    cause_of,
+    error_code,
+    island_of,
+    named_in,
+    op_of,
+    output_of,
+    reason,
+    said,
+)
+from trtlint.facts.refusal import Refusal
 from trtlint.language.fieldtypes import OneOf
 from trtlint.model.graph import Node
 
@@ -75,6 +85,7 @@ class LogMessage(Fact):
             second name, such as ``no_profile``.
         first: whether it is the first message of this name.
         count: how many messages of this name the log has.
+        refuses: whether the builder ended with it: an error of a dry build that failed.
     """
 
     kind: ClassVar[str] = "log_message"
@@ -104,11 +115,20 @@ class LogMessage(Fact):
     alone: bool
     first: bool
     count: int
+    refuses: bool
 
     @property
     def place(self) -> str:
         """The node that it names, else the line."""
         return self.node.path if self.node else self.at
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """That the builder refuses the model, where a dry build of it ended with this message."""
+        if not self.refuses:
+            return None
+        op = self.op or (self.ops[0] if len(self.ops) == 1 else "")
+        return Refusal("build", op, error_code(self.message))
 
 
 def find(facts: Facts) -> Iterator[LogMessage]:
@@ -124,6 +144,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
     meanings = Counter(record.line for record in kept)
     seen: set[str] = set()
     members = island_members(log)
+    failed = facts.dry is not None and facts.dry.result.built is False
     for record in sorted(kept, key=lambda record: record.line):
         own, named = named_in(record, log)
         if not own and record.pattern in _IN_FP16 and facts.record.settings.strongly_typed:
@@ -157,6 +178,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             alone=meanings[record.line] == 1,
             first=record.pattern not in seen,
             count=log.counts.get(record.pattern, 1),
+            refuses=failed and record.severity in ("E", "F"),
         )
         seen.add(record.pattern)
 

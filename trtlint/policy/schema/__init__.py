@@ -7,6 +7,7 @@ return an error names the key and the nearest one that exists.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from functools import cache
@@ -109,6 +110,8 @@ def _enum(value: object, words: list[str], key: str) -> None:
 def _text(value: str, schema: Mapping[str, Any], key: str) -> None:
     if len(value) < schema.get("minLength", 0):
         raise SchemaError(key, "is empty")
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        raise SchemaError(key, f"{value!r} is nothing such as {' or '.join(schema['examples'])}")
     if schema.get("format") == "date":
         try:
             valid = date.fromisoformat(value).isoformat() == value

@@ -1,0 +1,105 @@
+"""What a dry build says of findings: about its own product everything, about others what is fair."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.graphs import model_of
+from trtlint.engine.bearing import bearing
+from trtlint.engine.evaluate import evaluate
+from trtlint.engine.finding import Finding
+from trtlint.engine.rulebook import load_builtin
+from trtlint.facts.facts import Facts
+from trtlint.target.target import Target
+from trtlint.trials.result import DryBuild, ParserError, Result
+from trtlint.trials.trials import Trials
+
+REFUSED = """
+< ir_version: 8, opset_import: ["" : 17] >
+refused (float[4] x) => (float[4] y)
+{ [one] y = Unique(x) }
+"""
+PLAIN = """
+< ir_version: 8, opset_import: ["" : 17] >
+plain (float[4] x) => (float[4] y)
+{ [one] y = Relu(x) }
+"""
+BUILT = Result("1.7.1", parsed=True, built=True, stage="build")
+PARSER_SAYS_NO = Result(
+    "1.7.1",
+    parsed=False,
+    stage="parse",
+    errors=(ParserError("UNSUPPORTED_NODE", "one", "Unique", 0, "Assertion failed: no", "checkUnique"),),
+)
+RULES = tuple(entry.read() for entry in load_builtin().entries)
+RTX = Target("tensorrt-rtx", "1.7")
+
+
+def findings(text: str, result: Result, target: Target) -> dict[str, Finding]:
+    facts = Facts(model_of(text), trials=Trials(DryBuild(result)))
+    return {finding.rule: finding for finding in evaluate(RULES, facts, target).findings}
+
+
+@pytest.mark.parametrize(
+    ("version", "stage", "target", "sure"),
+    [
+        ("1.7.1", "parse", Target("tensorrt-rtx", "1.7"), "confirmed"),
+        ("1.7.1", "build", Target("tensorrt-rtx", "1.7"), "confirmed"),
+        ("1.7.1", "build", Target("tensorrt-rtx"), "confirmed"),
+        ("1.7.1", "build", Target("tensorrt-rtx", "1.7", sm=120), "low"),
+        ("1.7.1", "parse", Target("tensorrt-rtx", "1.7", sm=120), "confirmed"),
+        ("1.7.1", "parse", Target("tensorrt-rtx", "1.4"), "medium"),
+        ("1.4.0", "parse", Target("tensorrt", "10.16"), "high"),
+        ("1.5.0", "parse", Target("tensorrt", "11.0"), "high"),
+        ("1.4.0", "parse", Target("tensorrt", "10.7"), "medium"),
+        ("1.4.0", "parse", Target("tensorrt"), "medium"),
+        ("1.4.0", "build", Target("tensorrt", "10.16"), "low"),
+    ],
+)
+def test_how_much_it_says(version: str, stage: str, target: Target, sure: str) -> None:
+    assert bearing(Result(version), "parse" if stage == "parse" else "build", target) == sure
+
+
+def test_a_parse_that_succeeds_refutes_what_was_to_be_refused() -> None:
+    finding = findings(REFUSED, BUILT, RTX)["BLD201"]
+    assert (finding.standing, finding.severity) == ("refuted", "note")
+    assert finding.said[0] == "dry build, TensorRT-RTX 1.7.1, SM 8.9: the parser takes it"
+
+
+def test_of_another_product_it_refutes_nothing() -> None:
+    finding = findings(REFUSED, BUILT, Target("tensorrt", "10.7"))["BLD201"]
+    assert (finding.standing, finding.confidence) == ("open", "high")
+
+
+def test_the_same_parser_makes_a_finding_less_sure() -> None:
+    result = Result("1.4.0", parsed=True, built=True, stage="build")
+    finding = findings(REFUSED, result, Target("tensorrt", "10.16"))["BLD201"]
+    assert (finding.standing, finding.confidence) == ("open", "medium")
+    assert finding.said == ("dry build, TensorRT-RTX 1.4.0, SM 8.9: the parser takes it",)
+
+
+def test_what_a_rule_knows_is_told_once() -> None:
+    found = findings(REFUSED, PARSER_SAYS_NO, RTX)
+    assert "BLD201" in found
+    assert "DRY101" not in found
+
+
+def test_what_no_rule_knows_is_told_with_the_confidence_that_it_has() -> None:
+    for target, sure in ((RTX, "confirmed"), (Target("tensorrt", "10.16"), "medium")):
+        finding = findings(PLAIN, PARSER_SAYS_NO, target)["DRY101"]
+        assert (finding.confidence, finding.standing) == (sure, "open")
+        assert finding.refusal is not None
+        assert (finding.refusal.stage, finding.refusal.code) == ("parse", "UNSUPPORTED_NODE")
+        assert finding.sites[0].node == "one"
+
+
+def test_a_builder_without_a_reason_is_a_finding() -> None:
+    result = Result("1.7.1", parsed=True, built=False, stage="build")
+    assert findings(PLAIN, result, RTX)["DRY102"].confidence == "confirmed"
+    assert findings(PLAIN, result, Target("tensorrt", "10.7"))["DRY102"].confidence == "low"
+
+
+def test_a_crash_says_little_of_another_product() -> None:
+    result = Result("1.7.1", parsed=True, cause="crashed", signal="SIGSEGV", stage="build")
+    assert findings(PLAIN, result, RTX)["DRY103"].severity == "error"
+    assert findings(PLAIN, result, Target("tensorrt", "10.7"))["DRY103"].confidence == "low"

@@ -1,0 +1,100 @@
+"""Which models get a dry build: what the command line and the configuration say, made into jobs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trtlint.buildcommand.shapes import read_shapes, shapes_of
+from trtlint.commands.plan import Plan
+from trtlint.policy.options import INSTALLED, DryOptions
+from trtlint.policy.review import Ran
+
+if TYPE_CHECKING:
+    from trtlint.runs.dryjob import DryJob
+    from trtlint.trials.shapes import Given
+
+
+class Drying:
+    """Gives plans their dry build.
+
+    Args:
+        options: the command line, which has the last word.
+    """
+
+    def __init__(self, options: DryOptions) -> None:
+        self._options = options
+        self._versions: dict[str, str] = {}
+
+    def add(self, plan: Plan) -> Plan:
+        """The plan with its dry build, if one is wanted; what a real build left behind says more.
+
+        Raises:
+            click.UsageError: the wheels are not there, or a shape cannot be read.
+        """
+        if plan.gathered is not None:
+            return plan
+        said = [choices.dry for choices in plan.configuration.choices(plan.file)]
+        wanted = next((each for each in (self._options, *reversed(said)) if each.level is not None), None)
+        if wanted is None or wanted.level is None or wanted.level == "off":
+            return plan
+        shapes = [*_said(said, str(plan.configuration.file)), *_of_command(plan)]
+        shapes += _said([self._options], "--shapes")
+        with_dry = replace(plan, dry=self._job(wanted, tuple(shapes)))
+        ran = Ran(with_dry.entries, with_dry.targets)
+        return replace(with_dry, policy=replace(plan.policy, ran=ran))
+
+    def _job(self, wanted: DryOptions, shapes: tuple[Given, ...]) -> DryJob:
+        from trtlint.runs.dryjob import DryJob
+        from trtlint.trials.process import Limits
+
+        options, usual = self._options, Limits()
+        return DryJob(
+            version=self._version(wanted.version or INSTALLED),
+            folder=None if options.rtx_path is None else os.path.abspath(options.rtx_path),  # noqa: PTH100
+            level="parse" if wanted.level == "parse" else "build",
+            shapes=shapes,
+            limits=Limits(options.seconds or usual.seconds, options.memory or usual.memory),
+            logs=None if options.logs is None else Path(options.logs),
+        )
+
+    def _version(self, wanted: str) -> str:
+        """The release that is there, which must be the one that is wanted."""
+        if wanted not in self._versions:
+            from trtlint.trials.errors import WheelError
+            from trtlint.trials.wheels import find
+
+            folder = None if self._options.rtx_path is None else Path(self._options.rtx_path)
+            try:
+                self._versions[wanted] = find(None if wanted == INSTALLED else wanted, folder).version
+            except WheelError as error:
+                raise click.UsageError(str(error)) from None
+        return self._versions[wanted]
+
+
+def _said(options: Sequence[DryOptions], where: str) -> Iterator[Given]:
+    from trtlint.trials.shapes import Given
+
+    for text in (text for each in options for text in each.shapes):
+        for name, shape in read_shapes(text):
+            if shape is None or not name:
+                raise click.UsageError(f"{where}: {text!r} is no shape such as NAME:1x3x224x224")
+            yield Given(name, (shape, shape, shape))
+
+
+def _of_command(plan: Plan) -> Iterator[Given]:
+    """The shapes of the first profile of the command that builds the model."""
+    from trtlint.trials.shapes import Given
+
+    if plan.command is None:
+        return
+    specs = shapes_of(plan.command).specs
+    for spec in specs:
+        usual = spec.opt or spec.max or spec.min
+        if usual is not None and spec.profile == specs[0].profile:
+            yield Given(spec.name, (spec.min or usual, usual, spec.max or usual))

@@ -1,0 +1,49 @@
+"""What a dry build says of the places that a rule's findings are at.
+
+About a target of its own it is a build like any other, and more: what a stage takes, no rule can say
+that it refuses.  About another target it supports what the parser refuses too, and cites the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trtlint.engine.bearing import bearing, reached, takes
+from trtlint.engine.rule import Rule
+from trtlint.engine.subjects import Subject
+from trtlint.engine.testimony import cited, judge, testimony
+from trtlint.engine.told import about_builds, about_trials
+from trtlint.engine.witness import Verdict
+from trtlint.facts.facts import Facts
+from trtlint.target.target import Target
+from trtlint.trials.result import Result
+
+
+def judge_dry(rule: Rule, facts: Facts, result: Result, subject: Subject, target: Target) -> Verdict:
+    """What a dry build says of one place."""
+    stage = reached(result)
+    sure = bearing(result, stage, target)
+    if about_builds(rule) or about_trials(rule):
+        return Verdict(support=sure, evidence=(result.label,) if about_trials(rule) else ())
+    refusal = subject.refusal
+    if refusal is not None and takes(result, refusal.stage):
+        said = _taken(result, refusal.stage)
+        sure = bearing(result, refusal.stage, target)
+        if sure == "confirmed":
+            return Verdict("refuted", (said,))
+        return Verdict(evidence=(said,), doubt="medium") if sure == "high" else Verdict()
+    if sure == "confirmed":
+        return judge(rule.witness, facts, subject, target)
+    messages = tuple(witness for witness in rule.witness.confirm if witness.kind == "log")
+    found = tuple(testimony(messages, facts, subject, target))
+    if not found:
+        return Verdict()
+    verdict = Verdict(evidence=cited(said for said, _ in found), cited=frozenset(at for _, at in found))
+    return replace(verdict, support=sure if stage == "parse" else None)
+
+
+def _taken(result: Result, stage: str) -> str:
+    if stage == "parse":
+        return f"{result.label}: the parser takes it"
+    shapes = ", ".join(shape.words for shape in result.shapes)
+    return f"{result.label}: it is built{f' ({shapes})' if shapes else ''}"

@@ -1,0 +1,76 @@
+"""Why the builder did not build what the parser had taken, in a dry build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.lognames import error_code
+from trtlint.facts.of_build.log_message import LogMessage
+from trtlint.facts.refusal import Refusal
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_SHORT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class BuilderRefusal(Fact):
+    """The first error of NVIDIA's builder in a dry build that failed.
+
+    Attributes:
+        label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
+        op: the operator that it is about, empty where it does not tell.
+        code: the kind of the error as printed, such as ``API Usage Error``; empty where it has none.
+        says: the error on one line, cut at 300 characters.
+        shapes: what inputs with a dimension that varies were built for, such as ``x=1x3x224x224``.
+        shapes_chosen: whether nobody had said some of them.
+    """
+
+    kind: ClassVar[str] = "builder_refusal"
+    roles: ClassVar[Mapping[str, str]] = {"refused": "a node that the error is about"}
+
+    label: str
+    op: str
+    code: str
+    says: str
+    shapes: tuple[str, ...]
+    shapes_chosen: bool
+
+    @property
+    def place(self) -> str:
+        """The node that it is about, empty where it does not tell."""
+        return self.node.path if self.node else ""
+
+    @property
+    def refusal(self) -> Refusal:
+        """Who refuses what."""
+        return Refusal("build", self.op, self.code)
+
+
+def find(facts: Facts) -> Iterator[BuilderRefusal]:
+    """The one refusal; none where there was no dry build, or it did not fail."""
+    if facts.dry is None or facts.dry.result.built is not False:
+        return
+    result = facts.dry.result
+    errors = [
+        message
+        for message in facts.of("log_message")
+        if isinstance(message, LogMessage) and message.severity in ("error", "fatal")
+    ]
+    first = next((error for error in errors if error.nodes), errors[0] if errors else None)
+    nodes = () if first is None else first.nodes
+    says = "it gives no reason" if first is None else " ".join(first.message.split())
+    yield BuilderRefusal(
+        node=nodes[0] if nodes else None,
+        chain=tuple(Step(node, "refused", label="refused") for node in nodes),
+        label=result.label,
+        op="" if first is None else first.op or (nodes[0].op if len(nodes) == 1 else ""),
+        code="" if first is None else error_code(first.message),
+        says=says if len(says) <= _SHORT else f"{says[: _SHORT - 3]}...",
+        shapes=tuple(shape.words for shape in result.shapes),
+        shapes_chosen=any(shape.chosen for shape in result.shapes),
+    )

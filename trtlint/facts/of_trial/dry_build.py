@@ -1,0 +1,90 @@
+"""A dry build as a whole: how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+    from trtlint.trials.result import Result
+
+Outcome = Literal["parsed", "built", "refused", "crashed", "out-of-time", "out-of-memory", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class DryBuildFact(Fact):
+    """A dry build: NVIDIA's parser and builder, asked about the model without a GPU.
+
+    Attributes:
+        label: what it was: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
+        version: the release of TensorRT-RTX.
+        sm: the compute capability times ten that it built for.
+        outcome: what came of it; ``failed`` is an end of the process without an answer.
+        stage: the stage that it ended in.
+        signal: the signal that ended its process, empty for none.
+        seconds: how long it took.
+        gigabytes: its largest resident set, None where the system does not tell.
+        last_lines: the last lines of its log, where the process did not end by itself.
+        shapes: what inputs with a dimension that varies were built for, such as ``x=1x3x224x224``.
+        shapes_chosen: whether nobody had said some of them.
+    """
+
+    kind: ClassVar[str] = "dry_build"
+    roles: ClassVar[Mapping[str, str]] = {}
+
+    label: str
+    version: str
+    sm: int
+    outcome: Outcome
+    stage: Literal["load", "parse", "build"]
+    signal: str
+    seconds: float
+    gigabytes: float | None
+    last_lines: tuple[str, ...]
+    shapes: tuple[str, ...]
+    shapes_chosen: bool
+
+    @property
+    def place(self) -> str:
+        """It is about the whole model."""
+        return ""
+
+
+def find(facts: Facts) -> Iterator[DryBuildFact]:
+    """The one fact about the dry build; none where there was none."""
+    if facts.dry is None:
+        return
+    result = facts.dry.result
+    yield DryBuildFact(
+        node=None,
+        chain=(),
+        label=result.label,
+        version=result.version,
+        sm=result.sm,
+        outcome=_outcome(result),
+        stage=result.stage,
+        signal=result.signal,
+        seconds=result.seconds,
+        gigabytes=None if result.peak is None else result.peak / (1 << 30),
+        last_lines=result.last_lines,
+        shapes=tuple(shape.words for shape in result.shapes),
+        shapes_chosen=any(shape.chosen for shape in result.shapes),
+    )
+
+
+def _outcome(result: Result) -> Outcome:
+    if result.cause == "crashed":
+        return "crashed"
+    if result.cause == "time":
+        return "out-of-time"
+    if result.cause == "memory":
+        return "out-of-memory"
+    if result.cause == "failed":
+        return "failed"
+    if result.parsed is False or result.built is False:
+        return "refused"
+    return "built" if result.built else "parsed"

@@ -1,0 +1,112 @@
+"""What the parser refused in a dry build, error by error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.refusal import Refusal
+from trtlint.model.graph import Node
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+    from trtlint.trials.result import ParserError
+
+_NAMELESS = re.compile(r"\bnode_of_(\S+)")
+"""What the parser calls a node without a name, by its first output."""
+_AROUND = (
+    re.compile(r"^In node -?\d+ with name: .*? and operator: .*? \(\w+\): \w+: "),
+    re.compile(r"^Assertion failed: "),
+)
+"""What the parser puts before its sentence."""
+_SHORT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ParserRefusal(Fact):
+    """An error of NVIDIA's ONNX parser in a dry build.
+
+    Attributes:
+        label: the dry build: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``.
+        op: the operator that it refuses, empty for an error that is about no node.
+        code: its code, such as ``UNSUPPORTED_NODE``.
+        name: the node as the parser names it.
+        says: its sentence, without the node and on one line, cut at 300 characters.
+        function: where in the parser it comes from, such as ``checkResize``.
+    """
+
+    kind: ClassVar[str] = "parser_refusal"
+    roles: ClassVar[Mapping[str, str]] = {"refused": "the node that the parser refuses"}
+
+    label: str
+    op: str
+    code: str
+    name: str
+    says: str
+    function: str
+
+    @property
+    def place(self) -> str:
+        """The node, by its own name or the parser's."""
+        return self.node.path if self.node else self.name
+
+    @property
+    def refusal(self) -> Refusal:
+        """Who refuses what."""
+        return Refusal("parse", self.op, self.code)
+
+
+def find(facts: Facts) -> Iterator[ParserRefusal]:
+    """The errors of the parser, in its order, those that say the same of one place once."""
+    if facts.dry is None:
+        return
+    result = facts.dry.result
+    seen = set()
+    for error in result.errors:
+        node = _node(error, facts)
+        says = _sentence(error)
+        if (node, error.node, error.code, says) in seen:
+            continue
+        seen.add((node, error.node, error.code, says))
+        yield ParserRefusal(
+            node=node,
+            chain=() if node is None else (Step(node, "refused", label="refused"),),
+            label=result.label,
+            op=error.op,
+            code=error.code,
+            name=error.node,
+            says=says,
+            function=error.function,
+        )
+
+
+def _node(error: ParserError, facts: Facts) -> Node | None:
+    """The node that an error is about: by its name, else by its position or as the only one of its kind."""
+    if not error.op and not error.node:
+        return None
+    named = facts.names.find(error.node) if error.node else None
+    nameless = _NAMELESS.search(error.text)
+    if named is None and nameless is not None:
+        named = facts.names.find(nameless[0]) or facts.names.computing(nameless[1])
+    if named is not None:
+        return named
+    nodes = facts.model.graph.nodes
+    main = [node for node in nodes if not node.scope]
+    if 0 <= error.index < len(main) and _is(main[error.index], error):
+        return main[error.index]
+    alike = [node for node in nodes if _is(node, error)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _is(node: Node, error: ParserError) -> bool:
+    return node.op == error.op and (not error.node or error.node in (node.proto.name, node.path))
+
+
+def _sentence(error: ParserError) -> str:
+    text = " ".join(error.text.split())
+    for pattern in _AROUND:
+        text = pattern.sub("", text)
+    return (text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}...") or error.code

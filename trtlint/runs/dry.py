@@ -1,0 +1,188 @@
+"""Dry builds of a run: one for each GPU that is built for, none twice, and no more at once than fit.
+
+Results are kept in the folder of the cache: the values, and the log behind them.  An entry is named by
+all that a dry build depends on; files of external data are compared when it is found.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import threading
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from trtlint.files.replace import replacing
+from trtlint.model.errors import ModelError
+from trtlint.runs import cache
+from trtlint.runs.dryjob import DryJob
+from trtlint.target.target import Target
+from trtlint.trials.drybuild import (
+    Request,
+    ask,
+    read_back,
+    roughly_needed,
+)
+from trtlint.trials.errors import DryBuildError
+from trtlint.trials.result import Result
+from trtlint.trials.trials import Trials
+from trtlint.trials.wheels import find
+from trtlint.trials.wording import notes
+
+_LARGEST_LOG = 256 << 20
+"""Bytes of a log that is kept."""
+
+
+def tried(job: DryJob, model: Path, targets: tuple[Target, ...]) -> Mapping[Target, Trials]:
+    """The dry build for each target; targets of one GPU share theirs.
+
+    Raises:
+        WheelError: the wheels are not there.
+    """
+    wheels = find(job.version, None if job.folder is None else Path(job.folder))
+    by_request: dict[Request, Trials] = {}
+    found = {}
+    for target in targets:
+        sm = target.sm if job.level == "build" else None
+        request = Request(wheels, job.level, sm, job.shapes, job.limits)
+        same = next((other for other in by_request if other.built_sm == request.built_sm), None)
+        if request not in by_request:
+            if same is None:
+                by_request[request] = _trials(job, request, model)
+            else:
+                by_request[request] = _for(by_request[same], request)
+        found[target] = by_request[request]
+    return found
+
+
+def _for(trials: Trials, request: Request) -> Trials:
+    """The dry build of another target whose nearest GPU is the same."""
+    if trials.dry is None:
+        return trials
+    result = replace(trials.dry.result, asked_sm=request.sm)
+    return Trials(replace(trials.dry, result=result), notes(result))
+
+
+def _trials(job: DryJob, request: Request, model: Path) -> Trials:
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as scratch:
+        log = Path(scratch, "build.log")
+        entry = None if job.kept is None else _entry(job.kept, request, model)
+        result = None if entry is None else _kept(entry, request, model, log)
+        if result is None:
+            needed = min(roughly_needed(model, request.level), request.limits.memory)
+            try:
+                with _room(needed):
+                    result = ask(model, request, log)
+            except DryBuildError as error:
+                return Trials(notes=(f"no dry {request.level}: {error}",))
+            except (ModelError, OSError):  # the lint says what is wrong with the file
+                return Trials()
+            if entry is not None:
+                _keep(entry, result, model, log)
+        said = list(notes(result))
+        if job.logs is not None:
+            try:
+                _save(job.logs, model, result, log)
+            except OSError as error:
+                said.append(f"the log of the dry build cannot be written: {error.strerror or error}")
+        return Trials(read_back(result, log), tuple(said))
+
+
+def _entry(folder: Path, request: Request, model: Path) -> Path | None:
+    """Where the result of a dry build belongs, None where the model cannot be known for sure."""
+    shapes = [[given.name, given.shapes] for given in request.shapes]
+    asked = ["dry", request.wheels.version, request.level, request.built_sm, shapes, request.limits.memory]
+    with suppress(OSError, cache.UncertainError):
+        key = cache.digest(json.dumps([*cache.program(), asked, cache.known_by(model)]).encode())
+        return folder / key[:2] / f"{key[2:]}.dry"
+    return None
+
+
+def _kept(entry: Path, request: Request, model: Path, log: Path) -> Result | None:
+    """The result that was kept, its log written to a file; None where there is none that can be used."""
+    data = cache.read(entry)
+    if data is None:
+        return None
+    head, _, packed = data.partition(b"\n")
+    try:
+        document = json.loads(head)
+        for name, known_by in document["companions"]:
+            if cache.companion(model, name) != known_by:
+                return None
+        result = replace(Result.of(document["result"]), asked_sm=request.sm)
+        log.write_bytes(zlib.decompressobj().decompress(packed, _LARGEST_LOG))
+    except (ValueError, TypeError, KeyError, RecursionError, zlib.error, cache.UncertainError, OSError):
+        return None
+    return result
+
+
+def _keep(entry: Path, result: Result, model: Path, log: Path) -> None:
+    """Keep a result with its log, unless it depends on how much the machine had to do."""
+    if result.cause not in ("done", "crashed") or result.signal == "SIGKILL":
+        return
+    with suppress(OSError, cache.UncertainError):
+        if log.stat().st_size > _LARGEST_LOG:
+            return
+        companions = [[name, cache.companion(model, name)] for name in result.data_files]
+        head = json.dumps({"companions": companions, "result": result.document}).encode()
+        cache.write(entry, head + b"\n" + zlib.compress(log.read_bytes(), 1))
+
+
+def _save(folder: Path, model: Path, result: Result, log: Path) -> None:
+    """Leave the log and the result where the user wants them.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    name = f"{model.stem}.rtx-{result.version}"
+    name += "" if result.level == "parse" else f".sm{result.sm}"
+    document = json.dumps(result.document, indent=2).encode() + b"\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / f"{name}.log") as file, log.open("rb") as source:
+        shutil.copyfileobj(source, file)
+    with replacing(folder / f"{name}.json") as file:
+        file.write(document)
+
+
+class _Room:
+    """The memory that the dry builds of one process may take at a time."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._taken = 0
+
+    @contextmanager
+    def of(self, needed: int, most: int) -> Iterator[None]:
+        """Wait until so many bytes are free of those there are; one dry build may always run."""
+        with self._condition:
+            self._condition.wait_for(lambda: not self._taken or self._taken + needed <= most)
+            self._taken += needed
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._taken -= needed
+                self._condition.notify_all()
+
+
+_ROOM = _Room()
+
+
+@contextmanager
+def _room(needed: int) -> Iterator[None]:
+    """Threads of one process, as a Dask worker has them, share its machine's memory."""
+    with _ROOM.of(needed, available_memory()):
+        yield
+
+
+def available_memory() -> int:
+    """Bytes of memory that can be taken without harm to others; very many where the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) << 10
+    return 1 << 50

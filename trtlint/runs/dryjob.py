@@ -1,0 +1,36 @@
+"""What is to be asked of NVIDIA's parser and builder, as data that can go to another process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trtlint.trials.result import Level
+
+if TYPE_CHECKING:
+    from trtlint.trials.process import Limits
+    from trtlint.trials.shapes import Given
+
+
+@dataclass(frozen=True, slots=True)
+class DryJob:
+    """What is to be asked of NVIDIA's parser and builder about one model.
+
+    Attributes:
+        version: the release of TensorRT-RTX.
+        folder: where its wheels are, None for the packages of the Python that does it.
+        level: how far to go.
+        shapes: what inputs are to be built for.
+        limits: what one process may take.
+        kept: the folder of the cache, None to keep nothing.
+        logs: the folder that the user wants logs in, None for none.
+    """
+
+    version: str
+    folder: str | None
+    level: Level
+    shapes: tuple[Given, ...]
+    limits: Limits
+    kept: Path | None = None
+    logs: Path | None = None

@@ -1,0 +1,11 @@
+"""Why a trial cannot be made."""
+
+from __future__ import annotations
+
+
+class WheelError(ValueError):
+    """The wheels cannot be used; the text says what to install."""
+
+
+class DryBuildError(ValueError):
+    """A model that no dry build can be made of; the text says why."""

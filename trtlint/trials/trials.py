@@ -1,0 +1,20 @@
+"""What was found out of one model by running it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trtlint.trials.result import DryBuild
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """What was tried, each None where it was not.
+
+    Attributes:
+        dry: what NVIDIA's parser and builder say of it.
+        notes: what a person has to know of these trials: how they came about, or why there are none.
+    """
+
+    dry: DryBuild | None = None
+    notes: tuple[str, ...] = ()

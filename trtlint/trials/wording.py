@@ -1,0 +1,57 @@
+"""What a person has to know of a dry build, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trtlint.trials.result import Result, UsedShape
+
+_SHOWN = 4
+"""Shapes that a sentence names."""
+
+
+def notes(result: Result) -> tuple[str, ...]:
+    """How a dry build came about and ended."""
+    return tuple(_notes(result))
+
+
+def _notes(result: Result) -> Iterator[str]:
+    yield f"{result.label}: {_outcome(result)}{_shapes(result.shapes)}"
+    if result.asked_sm is not None and result.asked_sm != result.sm:
+        yield (
+            f"TensorRT-RTX {result.version} cannot build for SM {_sm(result.asked_sm)} without such a GPU: "
+            f"the dry build is for SM {_sm(result.sm)}, the nearest that it can"
+        )
+    if result.zeros:
+        yield f"{result.label}: zeros in place of the weights in {', '.join(result.zeros)}"
+
+
+def _outcome(result: Result) -> str:
+    where = {"load": "before the parser", "parse": "in the parser", "build": "in the builder"}[result.stage]
+    if result.cause == "crashed":
+        return f"crashed {where} ({result.signal})"
+    if result.cause == "time":
+        return f"stopped {where} after {result.seconds:.0f} s"
+    if result.cause == "memory":
+        return f"stopped {where} at its limit of memory"
+    if result.cause == "failed":
+        return f"ended {where} without an answer"
+    if result.parsed is False:
+        return "the parser refuses the model"
+    if result.built is None:
+        return "the parser takes the model"
+    seconds = f"{result.build_seconds or 0.0:.1f} s"
+    return f"built in {seconds}" if result.built else "the builder refuses the model"
+
+
+def _shapes(shapes: tuple[UsedShape, ...]) -> str:
+    if not shapes:
+        return ""
+    named = ", ".join(shape.words for shape in shapes[:_SHOWN])
+    rest = f" and {len(shapes) - _SHOWN} more" if len(shapes) > _SHOWN else ""
+    chosen = any(shape.chosen for shape in shapes)
+    return f", for {named}{rest}" + (" (chosen here; another shape may fuse differently)" if chosen else "")
+
+
+def _sm(sm: int) -> str:
+    return f"{sm // 10}.{sm % 10}"
