@@ -26,17 +26,12 @@ from trtlint.commands.arguments import (
 from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
 from trtlint.commands.group import ClosedPipeError, Main
 from trtlint.policy.options import BuildFiles, LintOptions
+from trtlint.report.formats import FORMATS
 from trtlint.runs.exits import Exit
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _HELP = {"help_option_names": ["-h", "--help"]}
-
-_FORMATS = (
-    *("full", "concise", "summary"),
-    *("json", "sarif", "github", "gitlab", "junit", "rdjson", "markdown"),
-)
-"""As in :mod:`trtlint.report.outputs`, which help need not import."""
 
 
 @click.group(cls=Main, context_settings=_HELP, no_args_is_help=True)
@@ -65,7 +60,7 @@ def cli() -> None:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(FORMATS),
     help="How findings are written to standard output (default: full).",
 )
 @click.option(

@@ -201,12 +201,12 @@ class TestRules:
         [
             (
                 "{confirm: [{log: [norm_fp61]}]}",
-                "witness log: unknown 'norm_fp61' (did you mean 'norm_fp16'?)",
+                "witness log: unknown 'norm_fp61'; did you mean 'norm_fp16'?",
             ),
             ("{confirm: [{layer: 'precison == 1'}]}", "precison"),
             ("{confirm: [{layer: attention, log: [norm_fp16]}]}", "a witness is one of"),
             ("{confirm: [{because: no}]}", "a witness is one of"),
-            ("{confirms: []}", "unknown key 'confirms' (did you mean 'confirm'?)"),
+            ("{confirms: []}", "unknown key 'confirms'; did you mean 'confirm'?"),
             ("{confirm: [{layer: attention, because: '{nome}'}]}", "nome"),
             ("{refute: {layer: attention}}", "witness refute must be a list"),
         ],

@@ -10,7 +10,8 @@ import pytest
 
 from tests.report import handmade
 from trtlint.engine.finding import Finding, Report
-from trtlint.report.outputs import FORMATS, Output, OutputError, Outputs, Style, parse
+from trtlint.report.formats import FORMATS, FormatError, Style, writer_of
+from trtlint.report.outputs import Output, OutputError, Outputs, parse
 
 
 @pytest.mark.parametrize(
@@ -49,10 +50,11 @@ def test_what_cannot_be(words: list[str], format: str | None, message: str) -> N
         parse(words, format)
 
 
-def test_the_help_names_all_formats() -> None:
-    from trtlint.cli import _FORMATS
-
-    assert _FORMATS == FORMATS
+def test_an_unknown_format_is_an_error_wherever_it_is_given() -> None:
+    with pytest.raises(FormatError, match=r"^no format 'sarf'; did you mean 'sarif'\?$"):
+        writer_of("sarf", io.StringIO(), Style(files=1, rules=(), root=None))
+    with pytest.raises(OutputError, match=r"^no format 'x'; there are full, concise"):
+        parse([], "x")
 
 
 def fails(finding: Finding) -> bool:

@@ -256,11 +256,11 @@ class TestFlags:
 
     def test_names_of_flags_are_forgiving(self) -> None:
         assert Target(asked={"stronglyTyped", "FP16"}).asked == {"strongly-typed", "fp16"}  # type: ignore[arg-type]
-        with pytest.raises(TargetError, match="unknown builder setting 'fp61'; nearest: fp16"):
+        with pytest.raises(TargetError, match="unknown builder setting 'fp61'; did you mean 'fp16'"):
             Target(asked={"fp61"})  # type: ignore[arg-type]
         with pytest.raises(TargetError, match="fp16 is both asked for and refused"):
             Target(asked=frozenset({"fp16"}), refused=frozenset({"fp16"}))
-        with pytest.raises(TargetError, match="unknown product 'trt'; nearest: tensorrt"):
+        with pytest.raises(TargetError, match="unknown product 'trt'; did you mean 'tensorrt'"):
             Target("trt")  # type: ignore[arg-type]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -17,6 +16,7 @@ from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of, kinds
 from trtlint.facts.of_build.placement import Placement
 from trtlint.files.problem import Problem
+from trtlint.knowledge.nearest import did_you_mean
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.load import Model, load
@@ -43,9 +43,8 @@ def run_facts(
     """Write the facts of a model and its build to standard output and return the exit code."""
     for kind in wanted:
         if kind not in kinds():
-            near = get_close_matches(kind, kinds(), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(kinds())}"
-            raise click.UsageError(f"no kind of fact is called {kind!r}; {hint}")
+            hint = did_you_mean(kind, kinds(), otherwise=f"; there are {', '.join(kinds())}")
+            raise click.UsageError(f"no kind of fact is called {kind!r}{hint}")
     models, files = sort(paths, given)
     if len(models) > 1:
         raise click.UsageError("facts are shown for one model at a time")

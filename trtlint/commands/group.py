@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trtlint.knowledge.nearest import nearest
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -35,9 +37,7 @@ class Main(click.Group):
         """Tell ``trtlint rulse`` from a file that is not there."""
         if not word.isidentifier() or Path(word).exists():
             return
-        from difflib import get_close_matches
-
-        if near := get_close_matches(word, self.commands, n=2):
+        if near := nearest(word, self.commands, count=2, cutoff=0.6):
             commands = " or ".join(f"`trtlint {name}`" for name in near)
             raise click.UsageError(f"no file and no command {word!r}; did you mean {commands}?")
 

@@ -21,7 +21,8 @@ from trtlint.policy.config import shown
 from trtlint.policy.options import FailOn, LintOptions
 from trtlint.policy.review import Review
 from trtlint.report.counts import plural
-from trtlint.report.outputs import OutputError, Outputs, Style, parse
+from trtlint.report.formats import Style
+from trtlint.report.outputs import OutputError, Outputs, parse
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import watched
 

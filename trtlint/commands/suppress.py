@@ -20,6 +20,7 @@ from trtlint.files.globs import covers_name
 from trtlint.files.problem import Problem
 from trtlint.files.regular import open_regular
 from trtlint.files.replace import replacing, require_replaceable
+from trtlint.knowledge.nearest import did_you_mean
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
 from trtlint.model.metadata import copy_with
@@ -107,12 +108,12 @@ def _require_places(model: Model, options: SuppressOptions) -> None:
     """Refuse globs that cover no node."""
     nodes = model.graph.nodes
     if options.node is not None and not any(covers_name(options.node, node.path) for node in nodes):
-        near = schema.near(options.node, (node.path for node in nodes))
+        near = did_you_mean(options.node, (node.path for node in nodes))
         raise click.UsageError(f"--node {options.node!r} covers no node{near}")
     if options.module is not None:
         modules = {module for node in nodes if (module := origin(model, node).module)}
         if not any(covers_name(options.module, module) for module in modules):
-            near = schema.near(options.module, sorted(modules))
+            near = did_you_mean(options.module, sorted(modules))
             raise click.UsageError(f"--module {options.module!r} covers no module{near}")
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 
 from trtlint.engine.evaluate import condition, version_truth
 from trtlint.engine.rule import PATTERN, Rule
 from trtlint.engine.scope import operands, scope_of
 from trtlint.engine.subjects import Subject, Subjects
 from trtlint.facts.facts import Facts
+from trtlint.knowledge.nearest import nearest
 from trtlint.knowledge.ranges import in_words as versions_in_words
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.language.expression import compile_expression
@@ -45,7 +45,7 @@ def explain_miss(rule: Rule, facts: Facts, target: Target, node_path: str) -> li
 
 
 def _no_node(facts: Facts, path: str) -> str:
-    close = get_close_matches(path, [node.path for node in facts.model.graph.nodes], _NEAREST, 0.4)
+    close = nearest(path, (node.path for node in facts.model.graph.nodes), count=_NEAREST, cutoff=0.4)
     near = f"; the nearest names are {', '.join(close)}" if close else ""
     return f"the model has no node {path}{near}"
 

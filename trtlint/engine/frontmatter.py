@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import yaml
 
+from trtlint.knowledge.nearest import did_you_mean
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 12
+_FEW = 12
 
 
 class FrontMatterError(ValueError):
@@ -59,7 +61,7 @@ class Item:
         """
         text, words = self.text(what), None if choices is None else tuple(choices)
         if words is not None and text not in words:
-            raise FrontMatterError(f"{what}: unknown {text!r}{nearest(text, words)}", self.line)
+            raise FrontMatterError(f"{what}: unknown {text!r}{_hint(text, words)}", self.line)
         return text
 
     def items(self, what: str) -> list[Item]:
@@ -84,16 +86,15 @@ class Item:
             known = tuple(keys)
             for key, item in self.value.items():
                 if key not in known:
-                    raise FrontMatterError(f"{what}: unknown key {key!r}{nearest(key, known)}", item.line)
+                    raise FrontMatterError(f"{what}: unknown key {key!r}{_hint(key, known)}", item.line)
         return self.value
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` where a similar word exists, else the list of them if it is short."""
+def _hint(word: str, words: Iterable[str]) -> str:
+    """The word that was probably meant, else the list of them if it is short."""
     known = sorted(words)
-    if close := get_close_matches(word, known, 1, 0.5):
-        return f" (did you mean {close[0]!r}?)"
-    return f" (known: {', '.join(known)})" if 0 < len(known) <= 12 else ""
+    short = f"; there are {', '.join(known)}" if 0 < len(known) <= _FEW else ""
+    return did_you_mean(word, known, otherwise=short)
 
 
 def split(text: str) -> tuple[Item, str, int]:

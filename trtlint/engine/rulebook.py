@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.ruletext import read_rule
 from trtlint.facts.kinds import Ground, ground_of
+from trtlint.knowledge.nearest import did_you_mean
 
 _MOST_ENTRIES = 20_000
 """Files and folders below a folder of rules at most: a configuration that names ``/`` walks no disk."""
@@ -63,10 +64,9 @@ class Rulebook:
         for entry in self.entries:
             if key.lower() in (entry.id.lower(), entry.name):
                 return entry.read()
-        from trtlint.engine.frontmatter import nearest
 
         known = [word for entry in self.entries for word in (entry.id, entry.name)]
-        raise LookupError(f"no rule {key!r}{nearest(key, known)}")
+        raise LookupError(f"no rule {key!r}{did_you_mean(key, known)}")
 
 
 class _Finds(Protocol):

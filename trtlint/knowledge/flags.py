@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 
 from trtlint.knowledge import data
+from trtlint.knowledge.nearest import nearest
 
 Line = tuple[int, int]
 """A release line as numbers that compare: (10, 7) is 10.7."""
@@ -71,9 +71,7 @@ def nearest_flag(name: str) -> str | None:
     """The option that a misspelt one probably means, None where none is near enough to say so."""
     if name in known_flags():
         return None
-    folded = {flag.casefold(): flag for flag in sorted(known_flags())}
-    close = get_close_matches(name.casefold(), folded, n=1, cutoff=0.85)
-    return folded[close[0]] if close else None
+    return next(iter(nearest(name, sorted(known_flags()), cutoff=0.85)), None)
 
 
 def _line(text: str | None) -> Line | None:

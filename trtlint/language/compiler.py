@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from trtlint.knowledge.nearest import did_you_mean
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TRUTH, Kind, Kinds, constant, kinds_of, members
 from trtlint.language.functions import FUNCTIONS, Function
 from trtlint.language.operations import (
@@ -93,7 +93,7 @@ class Compiler:
         if name not in scope:
             if name in FUNCTIONS:
                 raise self.error(f"{name!r} is a function: write {FUNCTIONS[name].signature}", node)
-            raise self.error(f"unknown name {name!r}{_nearest(name, scope)}", node)
+            raise self.error(f"unknown name {name!r}{did_you_mean(name, scope)}", node)
         return kinds_of(scope[name])
 
     def _attribute(self, node: ast.Attribute) -> Checked:
@@ -123,7 +123,7 @@ class Compiler:
         if not any(field in members(cls) for cls in records):
             known = [name for cls in records for name in members(cls)]
             where = " or ".join(cls.__name__ for cls in records)
-            raise self.error(f"{where} has no field {field!r}{_nearest(field, known)}", node)
+            raise self.error(f"{where} has no field {field!r}{did_you_mean(field, known)}", node)
         return tuple(dict.fromkeys(found))
 
     def _subscript(self, node: ast.Subscript) -> Checked:
@@ -249,7 +249,7 @@ class Compiler:
         assert wrong is not None and allowed is not None
         word = next(iter(wrong))
         known = ", ".join(repr(choice) for choice in sorted(allowed, key=str))
-        near = _nearest(word, [c for c in allowed if isinstance(c, str)]) if isinstance(word, str) else ""
+        near = did_you_mean(word, [c for c in allowed if isinstance(c, str)]) if isinstance(word, str) else ""
         raise self.error(f"{word!r} is none of {known}{near}", node)
 
     def _if_exp(self, node: ast.IfExp) -> Checked:
@@ -267,7 +267,9 @@ class Compiler:
     def _call(self, node: ast.Call) -> Checked:
         if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
             name = node.func.id if isinstance(node.func, ast.Name) else ""
-            raise self.error(f"there is no function {self.shown(node.func)}{_nearest(name, FUNCTIONS)}", node)
+            raise self.error(
+                f"there is no function {self.shown(node.func)}{did_you_mean(name, FUNCTIONS)}", node
+            )
         function = FUNCTIONS[node.func.id]
         parameters = list(function.parameters)
         if function.variadic:
@@ -382,8 +384,3 @@ def _choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
 
 def _words(kinds: Kinds) -> str:
     return " or ".join(dict.fromkeys(map(str, kinds)))
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    close = get_close_matches(word, list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

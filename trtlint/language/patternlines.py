@@ -6,10 +6,10 @@ import keyword
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import onnx
 
+from trtlint.knowledge.nearest import nearest
 from trtlint.model.operators import COMMUTATIVE
 
 MAX_LINES = 16
@@ -167,8 +167,7 @@ def _operators(found: re.Match[str], number: int) -> Iterator[tuple[str, str]]:
         domain = "" if domain == "ai.onnx" else domain
         if not domain and not onnx.defs.has(op):
             # Plugins live in the default domain too, so only what looks like a slip is refused.
-            known = {schema.name.casefold(): schema.name for schema in onnx.defs.get_all_schemas()}
-            close = get_close_matches(op.casefold(), known, n=1, cutoff=0.85)
-            if close:
-                raise PatternError(f"no operator {op!r}; did you mean {known[close[0]]!r}?", number, column)
+            known = (schema.name for schema in onnx.defs.get_all_schemas())
+            if near := nearest(op, known, cutoff=0.85):
+                raise PatternError(f"no operator {op!r}; did you mean {near[0]!r}?", number, column)
         yield domain, op

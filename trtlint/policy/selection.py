@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Protocol, TypeVar
+
+from trtlint.knowledge.nearest import nearest
 
 EVERYTHING = "ALL"
 
@@ -121,8 +122,7 @@ def most_specific(selectors: Iterable[str], id_: str, name: str) -> str | None:
 
 def unknown(key: str, rules: Iterable[Selectable]) -> str:
     """What to say of a selector that covers no rule."""
-    known = {text.lower(): text for rule in rules for text in (rule.id, rule.name)}
-    near = [known[text] for text in get_close_matches(key.lower(), known, n=3, cutoff=0.5)]
+    near = nearest(key, (text for rule in rules for text in (rule.id, rule.name)), count=3)
     hint = f"; did you mean {', '.join(near)}?" if near else "; `trtlint rules` lists them"
     return f"no rule has the id, id prefix or name {key!r}{hint}"
 

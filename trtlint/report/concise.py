@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from trtlint.report.formats import Style, Writer
+
+if TYPE_CHECKING:
+    from trtlint.report.formats import Fails
+
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from trtlint.engine.finding import Finding, ModelReport, Report
@@ -23,6 +31,31 @@ def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:
         accepted.add(models)
     yield from run_notes(report.notes)
     yield from closing(unseen, accepted)
+
+
+def writer(file: TextIO, style: Style) -> Writer:
+    """What writes this format."""
+    return _ConciseWriter(file, style)
+
+
+class _ConciseWriter:
+    def __init__(self, file: TextIO, style: Style) -> None:
+        self._file = file
+        self._style = style
+        self._unseen: list[Finding] = []
+        self._accepted = Accepted()
+
+    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
+        shown = self._style.show_conditional
+        for line in file_lines(models, show_conditional=shown, quiet=self._style.quiet):
+            print(line, file=self._file)
+        self._unseen += [] if shown else conditional(models)
+        self._accepted.add(models)
+
+    def close(self, notes: Sequence[str]) -> None:
+        if not self._style.quiet:
+            for line in (*run_notes(notes), *closing(self._unseen, self._accepted)):
+                print(line, file=self._file)
 
 
 def file_lines(

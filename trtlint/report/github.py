@@ -5,13 +5,19 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-comm
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from trtlint.report.escape import clean
+from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full, heading
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def document(run: Run) -> Iterable[str]:
+    """The lines of this format."""
+    return lines(run.overview())
 
 
 def lines(overview: Overview) -> Iterator[str]:

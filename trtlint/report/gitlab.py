@@ -7,14 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
+from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
+
+
+def document(run: Run) -> Iterable[str]:
+    """The lines of this format."""
+    return [dumps(run.overview())]
 
 
 def dumps(overview: Overview) -> str:

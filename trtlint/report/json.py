@@ -10,6 +10,7 @@ from typing import Any
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
 from trtlint.files.problem import Problem
+from trtlint.report.formats import Run
 from trtlint.report.wording import witnesses
 from trtlint.trials.result import Result
 
@@ -32,6 +33,11 @@ def to_json(report: Report) -> dict[str, Any]:
         "models": [_model(model) for model in report.models],
         "notes": list(report.notes),
     }
+
+
+def document(run: Run) -> Iterable[str]:
+    """The lines of this format."""
+    return [dumps(run.report)]
 
 
 def dumps(report: Report) -> str:

@@ -14,11 +14,20 @@ from xml.etree import ElementTree
 from trtlint.engine.finding import Finding
 from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
+from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full, heading, within
 
 Fails = Callable[[str, Finding], bool]
 """Whether a finding of a model, named as in :class:`Overview`, gives exit code 1."""
+
+
+def document(run: Run) -> Iterable[str]:
+    """The lines of this format."""
+    from trtlint.report.locations import relative
+
+    fails = {relative(path, run.style.root): fails for path, fails in run.fails.items()}
+    return [dumps(run.overview(), lambda model, finding: fails[model](finding))]
 
 
 def dumps(overview: Overview, fails: Fails) -> str:

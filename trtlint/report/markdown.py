@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from trtlint.report.counts import by_severity, plural
 from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
+from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import heading, sentences, within
 
@@ -24,6 +25,11 @@ _MARKS = frozenset("\\`*_[]<>#|~@&:$!")
 _WWW = re.compile(r"(?i)(?<=www)\.")
 _URL = re.compile(r"https://[A-Za-z0-9._~/#?=&%+,;-]+")
 _TICKS = re.compile(r"`+")
+
+
+def document(run: Run) -> Iterable[str]:
+    """The lines of this format."""
+    return [dumps(run.overview())]
 
 
 def dumps(overview: Overview) -> str:

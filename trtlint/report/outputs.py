@@ -5,25 +5,17 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from trtlint.engine.finding import Finding, ModelReport, Report
-from trtlint.engine.rulebook import Entry
 from trtlint.files.replace import replace_text, require_replaceable
-from trtlint.report.accepted import Accepted
+from trtlint.report.formats import STREAMED, FormatError, Style, Writer, known, writer_of
 
-STREAMED = ("full", "concise", "summary")
-"""Formats for people, in which no other text on standard output does harm."""
-DOCUMENTS = ("json", "sarif", "github", "gitlab", "junit", "rdjson", "markdown")
-"""Formats for machines, written at the end."""
-FORMATS = (*STREAMED, *DOCUMENTS)
-
-Fails = Callable[[Finding], bool]
-"""Whether a finding gives exit code 1."""
+if TYPE_CHECKING:
+    from trtlint.engine.finding import ModelReport
+    from trtlint.report.formats import Fails
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,37 +26,8 @@ class Output:
     file: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """What holds for all outputs of a run.
-
-    Attributes:
-        files: how many files will be linted.
-        rules: the rules that are wanted, read where a format lists them.
-        root: the repository, which paths in formats for machines are relative to.
-        show_conditional: also the findings that depend on something not known about the target.
-        statistics: counts for each rule after the findings.
-        quiet: findings and errors, and nothing else.
-        spared: files that the run reads, which no output replaces.
-    """
-
-    files: int
-    rules: Sequence[Entry]
-    root: Path | None
-    show_conditional: bool = False
-    statistics: bool = False
-    quiet: bool = False
-    spared: Sequence[Path] = ()
-
-
 class OutputError(ValueError):
     """An output that cannot be: an unknown format, a file that must stay, two on one file."""
-
-
-class _Writer(Protocol):
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None: ...
-
-    def close(self, notes: Sequence[str]) -> None: ...
 
 
 def parse(words: Iterable[str], format: str | None, *, quiet: bool = False) -> list[Output]:
@@ -81,7 +44,7 @@ def parse(words: Iterable[str], format: str | None, *, quiet: bool = False) -> l
     Raises:
         OutputError: a value cannot be used.
     """
-    outputs = [] if format is None else [Output(format)]
+    outputs = [] if format is None else [Output(_known(format))]
     outputs += [_output(word) for word in words]
     files = [_identity(output.file) for output in outputs]
     if files.count(None) > 1:
@@ -96,13 +59,17 @@ def parse(words: Iterable[str], format: str | None, *, quiet: bool = False) -> l
 
 def _output(word: str) -> Output:
     name, _, file = word.partition(":")
-    if name not in FORMATS:
-        near = get_close_matches(name, FORMATS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(FORMATS)}"
-        raise OutputError(f"no format {name!r}; {hint}")
+    _known(name)
     if not file or file == "-":
         return Output(name)
     return Output(name, Path(file))
+
+
+def _known(name: str) -> str:
+    try:
+        return known(name)
+    except FormatError as error:
+        raise OutputError(str(error)) from None
 
 
 def _identity(file: Path | None) -> str | None:
@@ -122,9 +89,9 @@ class Outputs:
 
     def __init__(self, outputs: Iterable[Output], style: Style, stdout: TextIO) -> None:
         self._stdout = stdout
-        self._writers: list[_Writer] = []
+        self._writers: list[Writer] = []
         self._buffers: list[tuple[Path, io.StringIO]] = []
-        self._statistics: _Summary | None = None
+        self._statistics: Writer | None = None
         self._spared = list(style.spared)
         for output in outputs:
             file: TextIO = stdout
@@ -139,9 +106,11 @@ class Outputs:
                 file = buffer
             elif style.statistics and output.format != "summary":
                 # The counts must not spoil a document that a program reads from standard output.
+                from trtlint.report.summary import SummaryWriter
+
                 counts = stdout if output.format in STREAMED else sys.stderr
-                self._statistics = _Summary(counts, apart=True)
-            self._writers.append(_writer(output.format, file, style))
+                self._statistics = SummaryWriter(counts, apart=True)
+            self._writers.append(writer_of(output.format, file, style))
         if self._statistics is not None:
             self._writers.append(self._statistics)
 
@@ -166,123 +135,3 @@ class Outputs:
             writer.close(notes)
         for path, buffer in self._buffers:
             replace_text(path, buffer.getvalue(), self._spared)
-
-
-def _writer(format: str, file: TextIO, style: Style) -> _Writer:
-    if format == "full":
-        return _Full(file, style)
-    if format == "concise":
-        return _Concise(file, style)
-    if format == "summary":
-        return _Summary(file, all_rules=style.statistics)
-    return _Document(format, file, style)
-
-
-class _Full:
-    def __init__(self, file: TextIO, style: Style) -> None:
-        from trtlint.report.text import TextReport
-
-        self._text = TextReport(
-            file, files=style.files, show_conditional=style.show_conditional, quiet=style.quiet
-        )
-
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
-        self._text.add(models)
-
-    def close(self, notes: Sequence[str]) -> None:
-        self._text.close(notes)
-
-
-class _Concise:
-    def __init__(self, file: TextIO, style: Style) -> None:
-        self._file = file
-        self._style = style
-        self._unseen: list[Finding] = []
-        self._accepted = Accepted()
-
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
-        from trtlint.report import concise
-
-        shown = self._style.show_conditional
-        for line in concise.file_lines(models, show_conditional=shown, quiet=self._style.quiet):
-            print(line, file=self._file)
-        self._unseen += [] if shown else concise.conditional(models)
-        self._accepted.add(models)
-
-    def close(self, notes: Sequence[str]) -> None:
-        from trtlint.report import concise
-
-        if not self._style.quiet:
-            for line in (*concise.run_notes(notes), *concise.closing(self._unseen, self._accepted)):
-                print(line, file=self._file)
-
-
-class _Summary:
-    def __init__(self, file: TextIO, *, apart: bool = False, all_rules: bool = True) -> None:
-        from trtlint.report.summary import SCREEN, Summary
-
-        self._file = file
-        self._apart = apart
-        self._height = None if all_rules else SCREEN
-        self._summary = Summary()
-
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
-        self._summary.add(models)
-
-    def close(self, notes: Sequence[str]) -> None:
-        if self._apart:
-            print(file=self._file)
-        self._summary.write(self._file, height=self._height)
-
-
-class _Document:
-    """A format that is written when everything is known."""
-
-    def __init__(self, format: str, file: TextIO, style: Style) -> None:
-        self._format = format
-        self._file = file
-        self._style = style
-        self._models: list[ModelReport] = []
-        self._fails: dict[str, Fails] = {}
-
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
-        self._models += models
-        self._fails.update((model.path, fails) for model in models)
-
-    def close(self, notes: Sequence[str]) -> None:
-        for line in self._lines(Report(tuple(self._models), tuple(notes))):
-            print(line, file=self._file)
-
-    def _lines(self, report: Report) -> Iterable[str]:
-        if self._format == "json":
-            from trtlint.report import json
-
-            return [json.dumps(report)]
-        from trtlint.report.locations import overview, relative
-
-        root = self._style.root
-        seen = overview(report, root, show_conditional=self._style.show_conditional)
-        if self._format == "sarif":
-            from trtlint.report import sarif
-
-            return [sarif.dumps(seen, [entry.read() for entry in self._style.rules])]
-        if self._format == "junit":
-            from trtlint.report import junit
-
-            fails = {relative(path, root): fails for path, fails in self._fails.items()}
-            return [junit.dumps(seen, lambda model, finding: fails[model](finding))]
-        if self._format == "github":
-            from trtlint.report import github
-
-            return github.lines(seen)
-        if self._format == "gitlab":
-            from trtlint.report import gitlab
-
-            return [gitlab.dumps(seen)]
-        if self._format == "rdjson":
-            from trtlint.report import rdjson
-
-            return [rdjson.dumps(seen)]
-        from trtlint.report import markdown
-
-        return [markdown.dumps(seen)]

@@ -6,14 +6,21 @@ https://github.com/reviewdog/reviewdog/tree/master/proto/rdf
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
+from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Place, Spot
 from trtlint.report.wording import full
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
+
+
+def document(run: Run) -> Iterable[str]:
+    """The lines of this format."""
+    return [dumps(run.overview())]
 
 
 def dumps(overview: Overview) -> str:

@@ -17,6 +17,7 @@ from trtlint.engine.finding import Finding, Site
 from trtlint.engine.rule import EVIDENCE, Rule
 from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
+from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Place, Spot
 from trtlint.report.provenance import provenance
 from trtlint.report.ruletext import applies, what
@@ -27,6 +28,11 @@ _ROOT = "SRCROOT"
 """Name of the folder that paths are relative to: the repository."""
 _PROBLEM_SEVERITY = {"error": "error", "warning": "warning", "note": "recommendation"}
 _PLACEHOLDER = re.compile(r"\{(\d+)\}")
+
+
+def document(run: Run) -> Iterable[str]:
+    """The lines of this format."""
+    return [dumps(run.overview(), [entry.read() for entry in run.style.rules])]
 
 
 def dumps(overview: Overview, rules: Iterable[Rule]) -> str:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from trtlint.report.formats import Style, Writer
+
+if TYPE_CHECKING:
+    from trtlint.report.formats import Fails
+
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TextIO
 
 from rich.text import Text
 
@@ -132,3 +139,34 @@ class Summary:
         yield from (Text(f"  {clean(str(problem))}") for problem in shown)
         if len(shown) < len(self._problems):
             yield Text(f"  and {plural(len(self._problems) - len(shown), 'more problem')}")
+
+
+def writer(file: TextIO, style: Style) -> Writer:
+    """What writes this format."""
+    return SummaryWriter(file, all_rules=style.statistics)
+
+
+class SummaryWriter:
+    """Writes the summary at the end of a run.
+
+    Args:
+        file: where to.
+        apart: behind an empty line, for counts below another format.
+        all_rules: however many there are; else as many as a screen has room for.
+    """
+
+    def __init__(self, file: TextIO, *, apart: bool = False, all_rules: bool = True) -> None:
+        self._file = file
+        self._apart = apart
+        self._height = None if all_rules else SCREEN
+        self._summary = Summary()
+
+    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
+        """Count the findings of one file."""
+        self._summary.add(models)
+
+    def close(self, notes: Sequence[str]) -> None:
+        """Write the summary."""
+        if self._apart:
+            print(file=self._file)
+        self._summary.write(self._file, height=self._height)

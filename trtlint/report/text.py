@@ -6,11 +6,19 @@ findings are printed as soon as it is linted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TextIO
+
+from trtlint.report.formats import Style, Writer
+
+if TYPE_CHECKING:
+    from trtlint.report.formats import Fails
+
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -62,6 +70,24 @@ def render(report: Report, file: TextIO, *, width: int | None = None, show_condi
     for models in groups:
         text.add(models)
     text.close(report.notes)
+
+
+def writer(file: TextIO, style: Style) -> Writer:
+    """What writes this format."""
+    return _TextWriter(file, style)
+
+
+class _TextWriter:
+    def __init__(self, file: TextIO, style: Style) -> None:
+        self._text = TextReport(
+            file, files=style.files, show_conditional=style.show_conditional, quiet=style.quiet
+        )
+
+    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
+        self._text.add(models)
+
+    def close(self, notes: Sequence[str]) -> None:
+        self._text.close(notes)
 
 
 class TextReport:

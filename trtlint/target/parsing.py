@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from packaging.version import InvalidVersion, Version
 
 from trtlint.knowledge.gpus import architecture, architectures, find_gpu, gpu_names
+from trtlint.knowledge.nearest import did_you_mean, nearest
 from trtlint.knowledge.releases import PRODUCTS, Product, Release, Typing, minors, releases
 from trtlint.target.flags import Flag
 
@@ -88,7 +88,7 @@ def parse_gpu(text: str) -> Gpu:
         raise TargetError(f"{sm_words(sm)} does not exist; nearest: {', '.join(map(sm_words, sorted(near)))}")
     found = find_gpu(text)
     if found is None:
-        near_names = nearest(text, gpu_names()) or "; a compute capability is accepted too, such as sm89"
+        near_names = _nearest(text, gpu_names()) or "; a compute capability is accepted too, such as sm89"
         raise TargetError(f"unknown GPU {text!r}{near_names}")
     return Gpu(found[1].sm, found[0])
 
@@ -105,15 +105,14 @@ def flags_named(given: Iterable[str]) -> frozenset[Flag]:
     for name in given:
         squeezed = name.casefold().replace("-", "").replace("_", "")
         if squeezed not in known:
-            raise TargetError(f"unknown builder setting {name!r}{nearest(name, get_args(Flag))}")
+            raise TargetError(f"unknown builder setting {name!r}{did_you_mean(name, get_args(Flag))}")
         found.add(known[squeezed])
     return frozenset(found)
 
 
-def nearest(text: str, words: Iterable[str]) -> str:
-    by_fold = {word.casefold(): word for word in words}
-    close = get_close_matches(text.casefold(), by_fold, n=3, cutoff=0.5)
-    return f"; nearest: {', '.join(by_fold[word] for word in close)}" if close else ""
+def _nearest(text: str, words: Iterable[str]) -> str:
+    near = nearest(text, words, count=3)
+    return f"; nearest: {', '.join(near)}" if near else ""
 
 
 @cache

@@ -13,13 +13,13 @@ from typing import ClassVar
 from packaging.version import Version
 
 from trtlint.knowledge.gpus import Architecture, architecture
+from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.releases import PRODUCTS, Product, Release, Typing
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import (
     TargetError,
     check_version,
     flags_named,
-    nearest,
     parse_gpu,
     sm_words,
     specifier_of,
@@ -85,7 +85,7 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.product not in PRODUCTS:
-            raise TargetError(f"unknown product {self.product!r}{nearest(self.product, PRODUCTS)}")
+            raise TargetError(f"unknown product {self.product!r}{did_you_mean(self.product, PRODUCTS)}")
         put = object.__setattr__
         if self.version is not None:
             put(self, "version", check_version(self.version, self.product))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from trtlint.knowledge.nearest import did_you_mean
 
 _WORDS: Mapping[str, str] = {
     "string": "text",
@@ -48,15 +50,6 @@ def check(document: object, part: str | None = None) -> None:
     """
     schema = configuration() if part is None else configuration()["$defs"][part]
     _check(document, schema, "")
-
-
-def near(word: str, known: Iterable[str]) -> str:
-    """``; did you mean 'select'?``, empty where nothing known looks like it."""
-    from difflib import get_close_matches  # only an error needs it
-
-    folded = {text.casefold(): text for text in known}
-    close = get_close_matches(word.casefold().replace("_", "-"), folded, n=1, cutoff=0.5)
-    return f"; did you mean {folded[close[0]]!r}?" if close else ""
 
 
 def _check(value: object, schema: Mapping[str, Any], key: str) -> None:
@@ -103,7 +96,7 @@ def _quoted(value: object, *types: str) -> str:
 
 def _enum(value: object, words: list[str], key: str) -> None:
     if value not in words or not isinstance(value, str):
-        hint = near(value, words) if isinstance(value, str) else ""
+        hint = did_you_mean(value, words) if isinstance(value, str) else ""
         raise SchemaError(key, f"{value!r} is not one of {', '.join(words)}{hint}")
 
 
@@ -128,7 +121,7 @@ def _table(value: Mapping[str, object], schema: Mapping[str, Any], key: str) -> 
         if name in known:
             _check(item, known[name], _joined(key, name))
         elif others is False:
-            raise SchemaError(_joined(key, name), f"no such key{near(name, known)}")
+            raise SchemaError(_joined(key, name), f"no such key{did_you_mean(name, known)}")
         else:
             _check(item, others, _joined(key, name))
     for name in _missing(value, schema):
