@@ -38,6 +38,9 @@ _SAMPLE = _words(b"] [V] [T", b"] [I] [T")
 _PYTHON = _words(b"RT] [V] ", b"RT] [I] ")
 _MARK = np.uint64(_word(b"] [TRT] "))
 _SHORT = _words(b"[V] ", b"[X] ")
+_NAMED = _words(b"[V] [TRT", b"[X] [TRT")  # and _END
+_END = np.uint64(_word(b"] "))
+_PAIR = np.uint64(0xFFFF)
 _HALF = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(48)
 
@@ -133,6 +136,13 @@ class BlockFilter:
         head = words[starts[rest]] & _HALF
         plain = (head == _SHORT[0]) | (head == _SHORT[1])
         offset[rest[plain]] = 4
+        if plain.any():
+            short = rest[plain]
+            whole = words[starts[short]]
+            named = (whole == _NAMED[0]) | (whole == _NAMED[1])
+            named &= (words[starts[short] + 8] & _PAIR) == _END
+            named &= ends[short] - starts[short] >= 10
+            offset[short[named]] = 10
         if "python" not in self.shapes and (python & dated).any():
             self.shapes.add("python")
         if "logger" not in self.shapes and (plain.any() or np.greater(dated, python).any()):

@@ -13,6 +13,8 @@ from trtlint.model.graph import Graph, Node
 from trtlint.model.operators import REARRANGING
 from trtlint.model.protos import text
 
+_OWN = ("(Unnamed Layer*", "ONNXTRT_", "node_of_")
+"""How names begin that the parser gives to layers itself."""
 _ISLANDS = 500
 """Islands that are expanded through the graph; each costs a walk through what lies around it."""
 
@@ -42,6 +44,10 @@ class NodeNames:
         found = self._named.get(name) or ()
         return found[0] if len(found) == 1 else None
 
+    def knows(self, name: str) -> bool:
+        """Whether a node or a tensor has this name."""
+        return bool(self._named.get(name)) or name in self.graph.values
+
     def computing(self, tensor: str) -> Node | None:
         """The one node that computes a tensor of this name."""
         found = {value.producer for value in self.graph.values.get(tensor, ())} - {None}
@@ -56,6 +62,28 @@ class NodeNames:
         """The nodes that have these names, without repeats, in their order."""
         found = (self.find(name) for name in names)
         return tuple(dict.fromkeys(node for node in found if node is not None))
+
+
+_NAMING = (("parse_node", "name"), ("failed_node", "name"), ("norm_node", "node"), ("attention_node", "node"))
+"""Messages that name one node of the model, and the group that holds its name."""
+
+
+def is_of_another_model(log: Log, names: NodeNames) -> bool:
+    """Whether a log names nodes or inputs, and the graph has none of them.
+
+    One that names nothing may be of any model.
+    """
+    found = {
+        record.groups.get(group, "") for message, group in _NAMING for record in log.records.get(message, ())
+    }
+    found |= {record.groups["name"] for record in log.records.get("network_input", ())}
+    found |= {
+        part.strip()
+        for record in log.records.get("norm_fp16", ())
+        for part in record.groups.get("nodes", "").split(", ")
+    }
+    printed = {name for name in found if name and not name.startswith(_OWN)}
+    return bool(printed) and not any(names.knows(name) for name in printed)
 
 
 @dataclass(frozen=True, slots=True)

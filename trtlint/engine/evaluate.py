@@ -66,7 +66,7 @@ class Evaluation:
             target=target.words,
             findings=tuple(finding for finding in found if not finding.depends),
             conditional=tuple(finding for finding in found if finding.depends),
-            notes=facts.model.notes + (() if facts.record is None else facts.record.notes),
+            notes=facts.notes,
             suppress=facts.model.metadata.get(SUPPRESS_KEY, ""),
             data_files=facts.model.tensors.locations,
         )

@@ -12,6 +12,7 @@ from trtlint.engine.subjects import Subject
 from trtlint.engine.witness import Shown, Verdict, Witness, Witnesses
 from trtlint.facts.base import Fact
 from trtlint.facts.facts import Facts
+from trtlint.facts.of_build.build import BuildFact
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.language.expression import Expression
@@ -67,7 +68,7 @@ def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
 
 def judge(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) -> Verdict:
     """What the build says of one place; what confirms weighs more than what refutes."""
-    if facts.record is None:
+    if facts.record is None or facts.of_another_model:
         return Verdict()
     standings: tuple[tuple[Standing, tuple[Witness, ...]], ...] = (
         ("confirmed", witnesses.confirm),
@@ -77,7 +78,19 @@ def judge(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) 
         found = tuple(testimony(asked, facts, subject, target))
         if found:
             return Verdict(standing, cited(said for said, _ in found), frozenset(at for _, at in found))
+    anywhere = tuple(_anywhere(witnesses.confirm, facts))
+    if anywhere:
+        return Verdict(
+            "confirmed", cited(words for words, _ in anywhere), frozenset(at for _, at in anywhere)
+        )
+    if subject.refusal is not None and subject.refusal.stage == "parse" and _parsed(facts):
+        return Verdict("refuted", ("the parser took the whole network",))
     return Verdict("open", cited(_unplaced(witnesses.confirm, facts)))
+
+
+def _parsed(facts: Facts) -> bool:
+    """Whether the build shows that its parser refused nothing."""
+    return any(isinstance(build, BuildFact) and build.parsed is True for build in facts.of("build"))
 
 
 def testimony(
@@ -88,7 +101,8 @@ def testimony(
         if witness.kind == "log":
             for message in _messages(facts, subject, witness.messages):
                 names = _names(message, subject, target)
-                yield _said(witness, names, _quoted(message)), message.at
+                if witness.where is None or witness.where.truth(names) is True:
+                    yield _said(witness, names, _quoted(message)), message.at
         elif witness.where is not None:
             for said in _holding(witness, witness.where, facts, subject, target):
                 yield said, ""
@@ -126,6 +140,20 @@ def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator
             if message.name in names and message.line not in seen:
                 seen.add(message.line)
                 yield message
+
+
+def _anywhere(witnesses: Iterable[Witness], facts: Facts) -> Iterator[tuple[str, str]]:
+    """Messages that are about every place, as the log names none, each with file and line."""
+    names = {name for witness in witnesses if witness.anywhere for name in witness.messages}
+    if any(message.named and message.name in names for message in _all_messages(facts)):
+        return
+    for message in _known(facts).nameless:
+        if message.name in names:
+            yield f"{_quoted(message)} (this log does not say of which nodes)", message.at
+
+
+def _all_messages(facts: Facts) -> Iterator[LogMessage]:
+    return (message for message in facts.of("log_message") if isinstance(message, LogMessage))
 
 
 def _unplaced(witnesses: Iterable[Witness], facts: Facts) -> Iterator[str]:

@@ -5,15 +5,20 @@ A rule names them in its front matter::
     witness:
       confirm:
         - log: [norm_fp16, norm_overflow]
+          anywhere: true
+        - log: [parser_error]
+          where: not ("Plugin not found" in message)
         - layer: attention
       refute:
         - layers: precision == "f32"
           because: "the norm runs in FP32: {name}"
 
-``log`` are messages by name: one that names a node of the block is a witness.  ``layer`` is an
-expression over the ``layer`` fact: one layer with a node of the block for which it holds is a
-witness.  ``layers`` is the same, and must be false of no other layer of the block.  ``build`` is an
-expression over the ``build`` fact.  ``because`` is the sentence that the finding shows.
+``log`` are messages by name: one that names a node of the block is a witness, if ``where``, an
+expression over the ``log_message`` fact, holds for it or is left out.  With ``anywhere`` a message that
+names nothing, in a log where none of these does, is one for every block.  ``layer`` is an expression
+over the ``layer`` fact: one layer with a node of the block for which it holds is a witness.  ``layers``
+is the same, and must be false of no other layer of the block.  ``build`` is an expression over the
+``build`` fact.  ``because`` is the sentence that the finding shows.
 """
 
 from __future__ import annotations
@@ -43,14 +48,16 @@ class Witness:
     Attributes:
         kind: what is asked.
         messages: names of log messages.
-        where: the condition on a layer or the build.
+        where: the condition on a layer, the build or the message, None for any message.
         because: the sentence that the finding shows, None for the message or layer itself.
+        anywhere: whether a message that names nothing is about every block.
     """
 
     kind: Kind
     messages: frozenset[str]
     where: Expression | None
     because: Template | None
+    anywhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +93,27 @@ def read_witnesses(
 
 
 def _read(item: Item, condition: Compile, text: CompileText, known: Iterable[str] | None) -> Witness:
-    fields = item.mapping("witness", (*_FACTS, "because"))
+    fields = item.mapping("witness", (*_FACTS, "where", "anywhere", "because"))
     kinds = [kind for kind in _FACTS if kind in fields]
     if len(kinds) != 1:
         raise FrontMatterError("a witness is one of 'log', 'layer', 'layers' and 'build'", item.line)
     kind, because = kinds[0], fields.get("because")
     what = f"witness {kind}"
-    messages = []
+    messages, where, anywhere = [], fields.get("where"), fields.get("anywhere")
+    if anywhere is not None and kind != "log":
+        raise FrontMatterError("only a witness of the log has an 'anywhere'", anywhere.line)
     if kind == "log":
         messages = [entry.choice(what, known) for entry in fields[kind].items(what)]
+    elif where is not None:
+        raise FrontMatterError("only a witness of the log has a 'where'", where.line)
+    else:
+        where = fields[kind]
     return Witness(
         kind=kind,
         messages=frozenset(messages),
-        where=None if kind == "log" else condition(fields[kind], what, _FACTS[kind]),
+        where=None if where is None else condition(where, what, _FACTS[kind]),
         because=None if because is None else text(because, "witness because", _FACTS[kind]),
+        anywhere=anywhere is not None and anywhere.choice("witness anywhere", ("true", "false")) == "true",
     )
 
 

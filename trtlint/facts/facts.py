@@ -74,6 +74,29 @@ class Facts:
         return NodeNames(self.model.graph, None if self.record is None else self.record.log)
 
     @cached_property
+    def of_another_model(self) -> bool:
+        """Whether the log of the build names nodes, and this model has none of them."""
+        from trtlint.buildfiles.join import is_of_another_model
+
+        if self.record is None or self.record.log is None or not self.has_model:
+            return False
+        return is_of_another_model(self.record.log, self.names)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What limits what is known of the model and its build."""
+        if self.record is None:
+            return self.model.notes
+        notes = (*self.model.notes, *self.record.notes)
+        if not self.of_another_model:
+            return notes
+        log = self.record.log_name
+        return (
+            *notes,
+            f"{log}: no node that it names is in this model, so that nothing in it counts for this one",
+        )
+
+    @cached_property
     def joined(self) -> Join | None:
         """The engine's layers and the nodes that are in them; None where no layers are known."""
         from trtlint.buildfiles.join import join

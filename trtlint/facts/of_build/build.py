@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
+_AFTER_PARSING = ("layers_original", "graph_time", "profile_started", "costs", "engine_time")
+"""Messages of the builder, which are printed after the parser is done."""
+
+
 @dataclass(frozen=True, slots=True)
 class BuildFact(Fact):
     """One build.  Whatever its files do not say is None.
@@ -43,6 +47,7 @@ class BuildFact(Fact):
         optimization_level: the builder's optimisation level.
         command: the command line.
         status: ``passed`` or ``failed``; failed also where the log shows it and the tool does not say so.
+        parsed: whether the parser took the whole network: the builder's own work begins after that.
         torch: settings of Torch-TensorRT as printed, by name.
         options: the option lines of trtexec, by name.
         counts: how many lines the log has, by the name of what they say (see ``log_message``).
@@ -82,6 +87,7 @@ class BuildFact(Fact):
     optimization_level: int | None
     command: str | None
     status: Literal["passed", "failed"] | None
+    parsed: bool | None
     torch: Mapping[str, str] | None
     options: Mapping[str, str]
     counts: Mapping[LogName, int]
@@ -136,6 +142,7 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         optimization_level=settings.optimization_level,
         command=settings.command,
         status=_status(settings.status, log),
+        parsed=None if log is None else _parsed(log),
         torch=settings.torch,
         options={key: text for block in _options(record) for key, text in block.items()},
         counts={} if log is None else log.counts,
@@ -148,6 +155,13 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         dynamic_inputs=tuple(groups["name"] for groups in inputs if "-1" in groups["dims"]),
         shapes_given=tuple(dict.fromkeys(shape.name for shape in settings.shapes)),
     )
+
+
+def _parsed(log: Log) -> bool | None:
+    """Whether parsing ended well, None where the log does not tell."""
+    if log.records.get("parsing_failed") or log.records.get("parser_error"):
+        return False
+    return True if any(log.records.get(name) for name in _AFTER_PARSING) else None
 
 
 def _status(stated: str | None, log: Log | None) -> Literal["passed", "failed"] | None:
