@@ -33,6 +33,47 @@ def test_examples_that_hold(tmp_path: Path) -> None:
     assert all(result.ok for result in results)
 
 
+TWICE = """\
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[2] x) => (float[2] y) { [first] z = Relu(x) [second] y = Relu(z) }
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "got"),
+    [
+        ("at: first,second", "fires"),
+        ("at: second,first times: 2", "fires"),
+        ("times: 2", "fires"),
+        ("at: first", "elsewhere"),
+        ("at: first,second,third", "elsewhere"),
+        ("times: 1", "elsewhere"),
+    ],
+)
+def test_an_example_says_where_and_how_often(tmp_path: Path, words: str, got: str) -> None:
+    text = body(TWICE, TANH).replace("```onnx", f"```onnx {words}", 1)
+    result = run(tmp_path, text)[0]
+    assert (result.got, result.ok) == (got, got == "fires")
+    assert "at first, second" in result.detail
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"), [(" times: two", "times: needs a number"), (" at: z", "has no places")]
+)
+def test_places_that_cannot_be(tmp_path: Path, options: str, problem: str) -> None:
+    with pytest.raises(RuleError, match=problem):
+        run(tmp_path, body(TANH, TANH, options))
+
+
+def test_a_fix_that_does_not_exist(tmp_path: Path) -> None:
+    rule = make_rule(tmp_path, body(RELU, TANH), where='op == "Relu"', advice="[{do: x, fix: merge-scales}]")
+    (missing, *_) = run_examples([rule], fixes=["merge-scale"])
+    assert not missing.ok
+    assert str(missing).endswith("TST001: there is no fix 'merge-scales'; did you mean 'merge-scale'?")
+    assert all(result.ok for result in run_examples([rule], fixes=["merge-scales"]))
+    assert all(result.ok for result in run_examples([rule]))
+
+
 def test_examples_name_a_build_command_and_the_version_that_is_left(tmp_path: Path) -> None:
     options = ' --trt 11.4 --from 8.6 --build "trtexec --onnx=a.onnx --fp16"'
     fires = 'op == "Relu" and "fp16" in target.asked and target.leaving == (8, 6)'

@@ -13,6 +13,7 @@ from trtlint.engine.examples import run_examples as run_all
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts.blocks.conditions import entries
+from trtlint.fixes import names
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
@@ -26,7 +27,7 @@ def run_examples(paths: Sequence[str]) -> int:
     try:
         rules = load_rules(map(Path, paths) if paths else [builtin_rules()])
         ran = failed = 0
-        for result in chain(run_all(rules), () if paths else run_condition_examples()):
+        for result in chain(run_all(rules, names()), () if paths else run_condition_examples()):
             ran += result.got != "missing"
             if not result.ok:
                 failed += 1

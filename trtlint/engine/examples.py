@@ -5,7 +5,8 @@ in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md).  Wo
 say what it is built for, as on the command line: ``onnx --trt 10.7 --fp16``.  An example without
 them is evaluated for the newest known release that the rule applies to.  ``--build "trtexec ..."`` is
 the command that builds it, ``--from 8.6`` the version that an upgrade leaves.  The word ``unchecked``
-stands before a model that the ONNX checker would refuse.  Beyond ONNX's text form, lines that begin
+stands before a model that the ONNX checker would refuse.  ``at: conv1,conv2`` names all the nodes that
+the rule fires at, ``times: 2`` says at how many places it does.  Beyond ONNX's text form, lines that begin
 with ``#`` are comments, a tensor without elements, ``float[64,3,7,7] w = {}``, is filled with zeros,
 and elements of ``float16`` and ``bfloat16`` are written as numbers.
 
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -32,6 +33,7 @@ from trtlint.engine.exampleblocks import Block, build_of, examples_in, trials_of
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
+from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.target.completion import complete
@@ -39,10 +41,15 @@ from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
 
-Outcome = Literal["fires", "conditional", "silent", "unreadable", "missing", "refused", "accepted"]
-"""What an example of a rule gives: a finding, one that depends on the target, none; or there is no
-such example, or it is no model.  One of a condition of the parser is refused or accepted."""
+Outcome = Literal[
+    "fires", "elsewhere", "conditional", "silent", "unreadable", "missing", "refused", "accepted"
+]
+"""What an example of a rule gives: a finding, one at other places than it says, one that depends on the
+target, none; or it is no model, or what a rule must have is missing.  One of a condition of the parser is
+refused or accepted."""
 
+_SHOWN = 5
+"""Places that are named where an example fires elsewhere."""
 _SECTIONS: dict[str, Literal["fires", "silent"]] = {"fires": "fires", "stays silent": "silent"}
 
 
@@ -57,6 +64,8 @@ class Example:
         command: the command that it is built with, None where there is none.
         blocks: the model, what its build left behind, or both.
         checked: whether the ONNX checker must accept it.
+        at: the nodes that the rule fires at, None where it does not say.
+        times: at how many places it fires, None where it does not say.
     """
 
     line: int
@@ -65,6 +74,8 @@ class Example:
     command: BuildCommand | None
     blocks: tuple[Block, ...]
     checked: bool
+    at: frozenset[str] | None = None
+    times: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +110,15 @@ class Result:
         return f"{self.path}:{self.line}: {self.rule}: expected {self.expected}, got {self.got}{detail}"
 
 
-def run_examples(rules: Iterable[Rule]) -> Iterator[Result]:
+def run_examples(rules: Iterable[Rule], fixes: Collection[str] | None = None) -> Iterator[Result]:
     """Run every example of some rules, each rule against its own examples only.
 
     A rule without an example that fires, one that stays silent, or a public reference gives a
-    result that is not ok.
+    result that is not ok, and so does one that names a fix that does not exist.
+
+    Args:
+        rules: the rules.
+        fixes: the names of the fixes that there are, None where they are not known.
 
     Raises:
         RuleError: an example stands in no section, is not closed, or names a target that does not
@@ -118,6 +133,10 @@ def run_examples(rules: Iterable[Rule]) -> Iterator[Result]:
                     yield _missing(rule, expected, f"no example that {words}")
             if not rule.references:
                 yield _missing(rule, "fires", "no public reference")
+            for name in {advice.fix for advice in rule.advice if advice.fix is not None}:
+                if fixes is not None and name not in fixes:
+                    hint = did_you_mean(name, fixes)
+                    yield _missing(rule, "fires", f"there is no fix {name!r}{hint}")
             for example in found:
                 yield _run(rule, example, Path(folder))
 
@@ -149,10 +168,20 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     facts = Facts(model, command=example.command, record=build, trials=trials)
     report = evaluate((rule,), facts, target)
     if report.findings:
-        return "fires", f"at {report.findings[0].sites[0].node or 'the whole model'}"
+        return _placed(example, [site.node for finding in report.findings for site in finding.sites])
     if report.conditional:
         return "conditional", f"depends on {' '.join(report.conditional[0].depends)}"
     return "silent", ""
+
+
+def _placed(example: Example, nodes: list[str]) -> tuple[Outcome, str]:
+    """Whether an example fires where and as often as it says."""
+    places = ", ".join(node or "the whole model" for node in nodes[:_SHOWN])
+    places += ", ..." if len(nodes) > _SHOWN else ""
+    wrong = example.at is not None and example.at != set(nodes)
+    if wrong or example.times not in (None, len(nodes)):
+        return "elsewhere", f"{len(nodes)} times, at {places}"
+    return "fires", f"at {places}"
 
 
 def examples(rule: Rule) -> list[Example]:
@@ -170,12 +199,37 @@ def _example(rule: Rule, blocks: tuple[Block, ...]) -> Example:
         raise RuleError(rule.path, first.line, "an example must stand below '## Fires' or '## Stays silent'")
     try:
         words = shlex.split(first.options)
+        checked = "unchecked" not in words
+        at, times = _taken(words, "at:"), _taken(words, "times:")
+        if times is not None and not times.isdecimal():
+            raise ValueError(f"times: needs a number, not {times!r}")
+        if _SECTIONS[first.section] == "silent" and (at, times) != (None, None):
+            raise ValueError("an example that stays silent has no places")
         target, command = target_of(rule.applies, [word for word in words if word != "unchecked"])
         if target.version is None and first.kind == "onnx" and len(blocks) == 1:
             target = replace(target, version=newest(rule.applies, target.product))
     except ValueError as error:  # of shlex and, as TargetError, of Target
         raise RuleError(rule.path, first.line, f"example: {error}") from None
-    return Example(first.line, _SECTIONS[first.section], target, command, blocks, "unchecked" not in words)
+    return Example(
+        line=first.line,
+        expected=_SECTIONS[first.section],
+        target=target,
+        command=command,
+        blocks=blocks,
+        checked=checked,
+        at=None if at is None else frozenset(at.split(",")),
+        times=None if times is None else int(times),
+    )
+
+
+def _taken(words: list[str], name: str) -> str | None:
+    """The word behind a name, both taken out of the words; None where the name is not there."""
+    if name not in words:
+        return None
+    place = words.index(name)
+    value = "".join(words[place + 1 : place + 2])
+    del words[place : place + 2]
+    return value
 
 
 def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Target, BuildCommand | None]:
