@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 import click
 
 from trtlint.commands.plan import Plan
+from trtlint.policy.config import shown
 from trtlint.policy.options import LintOptions
 from trtlint.runs import pools
 from trtlint.runs.cache import Cache, folder
@@ -83,7 +85,10 @@ class _Caches:
     """The caches of a run: beside each configuration one, unless told otherwise."""
 
     def __init__(self, options: LintOptions) -> None:
-        self._named = None if options.cache_dir is None else Path(options.cache_dir)
+        if options.cache_dir == "":
+            raise click.UsageError("--cache-dir: names no folder")
+        named = options.cache_dir
+        self._named = None if named is None else Path(os.path.realpath(named))
         self._wanted = options.cache
         self._caches: dict[Path, Cache] = {}
 
@@ -94,7 +99,9 @@ class _Caches:
             return None
         if place not in self._caches:
             self._caches[place] = Cache(place)
-        return self._caches[place]
+            if not self._caches[place].usable:
+                click.echo(f"trtlint: warning: {shown(place)} is no cache of trtlint: not used", err=True)
+        return self._caches[place] if self._caches[place].usable else None
 
     def folder_of(self, plan: Plan) -> Path | None:
         """The folder of the cache for a plan, None where none is wanted."""

@@ -8,7 +8,6 @@ device breaks the system.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -69,7 +68,7 @@ def replacing(
         OSError: it cannot be written, or :func:`require_replaceable` refuses it.
     """
     require_replaceable(path, spared)
-    temporary = path.with_name(f".trtlint-{secrets.token_hex(8)}.tmp")
+    temporary = path.with_name(f".trtlint-{os.urandom(8).hex()}.tmp")
     descriptor = os.open(temporary, _NEW, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -10,7 +10,8 @@ file is known by its path, size, times and inode, and is linted again when it ha
 
 An entry is JSON below a checksum, never a pickle, and is written to a file of its own that then takes
 its place: runs at the same time see whole entries only, and a damaged one is as good as none.  The
-checksum is against damage, not against malice: who can write to the folder can say what is found.
+checksum is against damage, not against malice: who can write to the folder can say what is found, as
+who can write the configuration beside it can.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import hashlib
 import json
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -31,6 +31,9 @@ from typing import Any
 
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import Entry as RuleEntry
+from trtlint.engine.ruletext import LARGEST as LARGEST_RULE
+from trtlint.files.regular import read_bytes
+from trtlint.runs import cachefolder
 from trtlint.runs import serialize as plain
 from trtlint.runs.job import Job, Store
 
@@ -47,8 +50,6 @@ _LARGEST_ENTRY = 64 << 20
 _MOST_BYTES = 256 << 20
 _LONGEST_UNUSED = 30 * 24 * 3600
 _SWEEP_EVERY = 24 * 3600
-_TAG = "CACHEDIR.TAG"
-_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# https://bford.info/cachedir/\n"
 
 
 class UncertainError(Exception):
@@ -70,15 +71,18 @@ class _Companion:
 
 
 def folder(configuration: Path | None) -> Path:
-    """Where results are kept: beside the configuration, else in the user's folder for caches."""
+    """Where results are kept: beside the configuration, else in the user's folder for caches.
+
+    Links that the user has made are followed; one beside a configuration came with it, and is not.
+    """
     if named := os.environ.get(ENVIRONMENT):
-        return Path(named)
+        return Path(os.path.realpath(named))
     if configuration is not None:
         return configuration.parent / BESIDE_CONFIGURATION
     # https://specifications.freedesktop.org/basedir-spec/latest/
     home = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
     base = Path(home) if Path(home).is_absolute() else Path("~/.cache").expanduser()
-    return base / "trtlint"
+    return Path(os.path.realpath(base / "trtlint"))
 
 
 class Cache:
@@ -86,6 +90,8 @@ class Cache:
 
     def __init__(self, folder: Path) -> None:
         self._folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
+        self.usable = cachefolder.may_be_cache(self._folder)
+        """Whether the folder is a cache or can be made one; any other is left alone."""
 
     def place(self, job: Job) -> Store | None:
         """Where the result of a job belongs; None where the model cannot be known for sure."""
@@ -95,7 +101,7 @@ class Cache:
             key = digest(json.dumps([*settings, known_by(job.path)]).encode())
         except (OSError, ValueError, UncertainError):
             return None
-        return Store(self._folder / key[:2] / f"{key[2:]}.json", before)
+        return Store(cachefolder.entry_in(self._folder, key), before)
 
     def find(self, job: Job, store: Store) -> tuple[ModelReport, ...] | None:
         """The reports that were kept; None where there are none that can be used."""
@@ -112,18 +118,15 @@ class Cache:
 
     def sweep(self) -> None:
         """Delete what has not been used for long, and the oldest where there is too much; once a day."""
-        tag = self._folder / _TAG
+        tag = self._folder / cachefolder.TAG
         try:
-            if time.time() - tag.stat().st_mtime < _SWEEP_EVERY:
+            if time.time() - tag.lstat().st_mtime < _SWEEP_EVERY or not cachefolder.is_cache(self._folder):
                 return
             os.utime(tag)
+            files = list(cachefolder.files_in(self._folder))
         except OSError:
             return
-        found = []
-        for file in self._folder.glob("??/*"):
-            with suppress(OSError):
-                status = file.stat()
-                found.append((status.st_mtime, status.st_size, file))
+        found = [(status.st_mtime, status.st_size, file) for file, status in files]
         room = _MOST_BYTES
         for used, size, file in sorted(found, reverse=True):
             room -= size
@@ -150,7 +153,8 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
 
 def digest_of_rules(rules: Iterable[RuleEntry]) -> str:
     """A digest of rules, which changes with their files."""
-    return digest(json.dumps([[rule.id, digest(rule.path.read_bytes())] for rule in rules]).encode())
+    known = [[rule.id, digest(read_bytes(rule.path, LARGEST_RULE))] for rule in rules]
+    return digest(json.dumps(known).encode())
 
 
 def stamp(path: Path) -> tuple[int, ...]:
@@ -207,7 +211,7 @@ def known_by(path: Path) -> str:
     if not stat.S_ISREG(status.st_mode):
         raise UncertainError
     if status.st_size <= LARGE:
-        return digest(path.read_bytes())
+        return digest(read_bytes(path, LARGE))
     if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _UNSETTLED:
         raise UncertainError
     return digest(json.dumps([os.path.realpath(path), *stamp(path)]).encode())
@@ -233,9 +237,8 @@ def companion(model: Path, name: str) -> str:
 def read(entry: Path) -> bytes | None:
     """What an entry holds, which is then used; None where it is missing or damaged."""
     try:
-        with entry.open("rb") as file:
-            checksum, _, data = file.read(_LARGEST_ENTRY).partition(b"\n")
-            used = os.fstat(file.fileno()).st_mtime
+        checksum, _, data = cachefolder.read_entry(entry, _LARGEST_ENTRY).partition(b"\n")
+        used = entry.lstat().st_mtime
     except OSError:
         return None
     if digest(data).encode() != checksum:
@@ -252,16 +255,4 @@ def write(entry: Path, data: bytes) -> None:
     Raises:
         OSError: a full disk, a folder that is not ours.
     """
-    if not entry.parent.is_dir():
-        root = entry.parent.parent
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        (root / ".gitignore").write_text("*\n", encoding="utf-8")
-        if not (root / _TAG).exists():
-            (root / _TAG).write_text(_TAG_TEXT, encoding="utf-8")
-    descriptor, temporary = tempfile.mkstemp(dir=entry.parent, prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(digest(data).encode() + b"\n" + data)
-        Path(temporary).replace(entry)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    cachefolder.write_entry(entry, digest(data).encode() + b"\n" + data)

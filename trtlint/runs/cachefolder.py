@@ -1,0 +1,120 @@
+"""The folder that results are kept in: nothing is read, written or deleted but regular files of its own.
+
+A folder is a cache by the tag in it, which says whose it is (https://bford.info/cachedir/).  Any other
+folder that is not empty is left alone: a checkout can bring one, with links out of it for names that a
+cache uses, and a user can name one by mistake.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from trtlint.files.regular import read_bytes
+from trtlint.files.replace import replacing
+
+TAG = "CACHEDIR.TAG"
+TAG_TEXT = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# Results of trtlint, which may be deleted at any time. https://bford.info/cachedir/\n"
+)
+_SHELF = re.compile(r"[0-9a-f]{2}")
+_FILE = re.compile(r"[0-9a-f]{38}\.(?:json|dry)|\.trtlint-[0-9a-f]{16}\.tmp")
+"""Names of the files in it, those under way among them."""
+
+
+def is_cache(folder: Path) -> bool:
+    """Whether a folder has the tag; a link to one is none."""
+    try:
+        return (
+            stat.S_ISDIR(folder.lstat().st_mode)
+            and read_bytes(folder / TAG, len(TAG_TEXT), links=False) == TAG_TEXT.encode()
+        )
+    except OSError:
+        return False
+
+
+def may_be_cache(folder: Path) -> bool:
+    """Whether a folder is a cache, or could be made one: it is not there, or empty."""
+    try:
+        return is_cache(folder) or (stat.S_ISDIR(folder.lstat().st_mode) and not any(folder.iterdir()))
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return False
+
+
+def entry_in(folder: Path, key: str) -> Path:
+    """The file for a key, a digest of 40 hexadecimal digits."""
+    return folder / key[:2] / f"{key[2:]}.json"
+
+
+def read_entry(entry: Path, most: int) -> bytes:
+    """What a file of the cache holds.
+
+    Raises:
+        OSError: it is not there, longer, no regular file, or not in a cache.
+    """
+    _require(is_cache(entry.parents[1]) and _is_folder(entry.parent), entry)
+    return read_bytes(entry, most, links=False)
+
+
+def write_entry(entry: Path, data: bytes) -> None:
+    """Write a file of the cache, which is made if it is not there.
+
+    Raises:
+        OSError: it cannot be written, or its place is not in a cache.
+    """
+    root = entry.parents[1]
+    if not is_cache(root):
+        _make(root)
+    with suppress(FileExistsError):
+        entry.parent.mkdir()
+    _require(_is_folder(entry.parent), entry)
+    with replacing(entry) as file:
+        file.write(data)
+
+
+def files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """The files of a cache, the tag apart, with their status; none of what is no cache."""
+    if not is_cache(folder):
+        return
+    for shelf in folder.iterdir():
+        if not _SHELF.fullmatch(shelf.name) or not _is_folder(shelf):
+            continue
+        for file in shelf.iterdir():
+            with suppress(OSError):
+                status = file.lstat()
+                if _FILE.fullmatch(file.name) and stat.S_ISREG(status.st_mode):
+                    yield file, status
+
+
+def _make(root: Path) -> None:
+    """Make a cache; it appears with its tag, so that runs at the same time see none without."""
+    _require(may_be_cache(root), root)
+    import shutil  # here, since most runs find one
+
+    root.parent.mkdir(parents=True, exist_ok=True)
+    new = root.with_name(f".trtlint-{os.urandom(8).hex()}.tmp")
+    new.mkdir()
+    try:
+        (new / TAG).write_text(TAG_TEXT, encoding="ascii", newline="\n")
+        (new / ".gitignore").write_text("*\n", encoding="ascii")
+        with suppress(OSError):  # another run was faster
+            new.rename(root)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    _require(is_cache(root), root)
+
+
+def _is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(path.lstat().st_mode)
+
+
+def _require(truth: bool, path: Path) -> None:
+    if not truth:
+        raise OSError(f"{path} is not in a cache of trtlint")
