@@ -66,3 +66,12 @@ def test_the_checker_must_accept_an_example_unless_it_says_so(monkeypatch: pytes
     unknown = FLOAT.replace("{", "{ w = Relu <none = 1> (x)")
     assert run(monkeypatch, INTEGER, unknown)[1].got == "unreadable"
     assert run(monkeypatch, INTEGER, f"unchecked {unknown}")[1].ok
+
+
+def test_an_entry_without_examples_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = run(monkeypatch, None, [])
+    assert [result.detail for result in results] == [
+        "no example that is refused",
+        "no example that is accepted",
+    ]
+    assert not any(result.ok for result in results)

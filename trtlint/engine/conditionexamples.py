@@ -53,7 +53,7 @@ def run_condition_examples() -> Iterator[Result]:
     """Run the examples of every entry of the table.
 
     An example of ``refused`` must be refused for the reason of its entry; the near miss must not be
-    refused for any reason.
+    refused for any reason.  An entry without either of them gives a result that is not ok.
 
     Raises:
         ValueError: an entry is wrong.
@@ -65,7 +65,10 @@ def run_condition_examples() -> Iterator[Result]:
 
 
 def _run(entry: Entry, expected: Expected, written: object, folder: Path) -> Iterator[Result]:
-    for text in texts_of(written):
+    texts = texts_of(written)
+    if not texts:
+        yield Result(entry.ops, PATH, entry.line, expected, "missing", f"no example that is {expected}")
+    for text in texts:
         got, detail = _outcome(entry, expected, text, folder)
         yield Result(entry.ops, PATH, entry.line, expected, got, detail)
 
