@@ -147,6 +147,7 @@ def lint(**options: Any) -> int:
 @click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
 @click.option("--diff", is_flag=True, help="Show the difference, in the text notation of ONNX.")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
+@click.option("--verify", is_flag=True, help="Compute what each rewrite changes before and after.")
 @click.option("--unsafe", is_flag=True, help="Also rewrites that change results by choice.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option(
@@ -173,7 +174,7 @@ def fix(**options: Any) -> int:
     """
     from trtlint.commands.fix import FixOptions, run_fix
 
-    own = {key: options.pop(key) for key in ("output", "diff", "dry_run", "unsafe")}
+    own = {key: options.pop(key) for key in ("output", "diff", "dry_run", "unsafe", "verify")}
     as_json = options.pop("format_") == "json"
     lint = LintOptions(target=target_options(options), left=build_files(options), **options)
     return run_fix(FixOptions(lint, as_json=as_json, **own))

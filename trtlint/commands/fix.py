@@ -16,6 +16,7 @@ from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed, Judge, fix_file, write_fixed
+from trtlint.fixes.session import Prove
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model
 from trtlint.policy.options import LintOptions
@@ -33,6 +34,7 @@ class FixOptions:
     diff: bool = False
     dry_run: bool = False
     unsafe: bool = False
+    verify: bool = False
     as_json: bool = False
 
 
@@ -44,11 +46,12 @@ def run_fix(options: FixOptions) -> int:
     if options.output is not None and len(plans) > 1:
         raise click.UsageError(f"-o names one file, and {len(plans)} models are given")
     outs = [_out(plan.file, options.output) for plan in plans]
+    prove = _prover() if options.verify else None
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff)
     found, failure = False, Exit.CLEAN
     for plan, out in zip(plans, outs, strict=True):
         try:
-            fixed = fix_file(plan.file, _judge(plan), unsafe=options.unsafe)
+            fixed = fix_file(plan.file, _judge(plan), unsafe=options.unsafe, prove=prove)
         except (ModelError, OSError) as error:
             report.problem(Problem.of(plan.file, error))
             failure = Exit.UNREADABLE
@@ -69,6 +72,12 @@ def run_fix(options: FixOptions) -> int:
     if failure:
         return failure
     return Exit.FINDINGS if found and not options.lint.exit_zero else Exit.CLEAN
+
+
+def _prover() -> Prove:
+    from trtlint.fixes.proof import prove
+
+    return prove
 
 
 def _out(model: Path, given: str | None) -> Path:

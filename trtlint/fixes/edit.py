@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx
 
+from trtlint.fixes.opsets import has, raises
 from trtlint.fixes.patch import Patch
 from trtlint.model.graph import Graph, Node
 from trtlint.model.protos import bodies, text
@@ -43,6 +44,9 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     edited.CopyFrom(proto)
     by_scope: dict[str, list[Patch]] = defaultdict(list)
     for patch in patches:
+        if patch.set_opset:
+            _set_opset(edited, patch.set_opset)
+            continue
         scopes = {node.scope for node in patch.touched}
         if len(scopes) != 1:
             raise EditError("it spans the body of an If or a loop and what is around it")
@@ -206,7 +210,32 @@ def _needs(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
-    """See to an opset that the inserted nodes have."""
+    """See to an opset that the inserted nodes have; raise it where no other operator changes by that."""
     for opset in proto.opset_import:
         if opset.domain in ("", "ai.onnx") and opset.version < least:
-            raise EditError(f"it needs opset {least}, and the model has opset {opset.version}")
+            for node in _all_nodes(proto.graph):
+                if node.domain in ("", "ai.onnx") and not _same_meaning(node.op_type, opset.version, least):
+                    raise EditError(
+                        f"it needs opset {least}, in which {text(node.op_type)} is another operator than in"
+                        f" the model's opset {opset.version}"
+                    )
+            opset.version = least
+
+
+def _same_meaning(op: str, old: int, new: int) -> bool:
+    """Whether an operator is the same in two opsets, or only in the newer one."""
+    return has(op, new) and (not has(op, old) or raises(op, old, new))
+
+
+def _all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for body in bodies(attribute):
+                yield from _all_nodes(body)
+
+
+def _set_opset(proto: onnx.ModelProto, version: int) -> None:
+    for opset in proto.opset_import:
+        if opset.domain in ("", "ai.onnx"):
+            opset.version = version

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES
 
@@ -44,7 +44,11 @@ class Patch:
         rewire: input ports of other nodes, each with the name of the value that it reads then.
         retyped: values whose declared type no longer holds.
         opset: the opset of the default domain that the inserted nodes need at least, 0 for any.
-        exact: whether the results are the same up to rounding for every input.
+        set_opset: the opset that the model gets, 0 for that which it has.
+        folds: whether its tensors are made of the values of stored ones.
+        keeps_a_key: whether the results are the same only where a mask leaves every row a key.
+        altered: values between the changed nodes and those around that are others than before.
+        around: nodes whose results are the same where those of the changed nodes alone are not.
     """
 
     title: str
@@ -54,7 +58,11 @@ class Patch:
     rewire: tuple[tuple[Node, int, str], ...] = ()
     retyped: tuple[str, ...] = ()
     opset: int = 0
-    exact: bool = True
+    around: tuple[Node, ...] = ()
+    set_opset: int = 0
+    folds: bool = False
+    keeps_a_key: bool = False
+    altered: tuple[str, ...] = ()
 
     @property
     def touched(self) -> tuple[Node, ...]:
@@ -136,7 +144,10 @@ class Draft:
         rewire: Iterable[tuple[Node, int, str]] = (),
         retyped: Iterable[str] = (),
         opset: int = 0,
-        exact: bool = True,
+        around: Iterable[Node] = (),
+        folds: bool = False,
+        keeps_a_key: bool = False,
+        altered: Iterable[str] = (),
     ) -> Patch:
         """The patch with all that was written so far."""
         return Patch(
@@ -147,7 +158,10 @@ class Draft:
             tuple(rewire),
             tuple(retyped),
             opset,
-            exact,
+            tuple(around),
+            folds=folds,
+            keeps_a_key=keeps_a_key,
+            altered=tuple(altered),
         )
 
     def name(self, what: str) -> str:
@@ -187,9 +201,3 @@ def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:
         if value.is_output or any(node not in inside for node, _ in value.uses):
             return value
     return None
-
-
-def only_use(graph: Graph, value: Value) -> Node | None:
-    """The one operator that reads a value which is no output; None where there is not just one."""
-    users = {node for node, _ in value.uses}
-    return next(iter(users)) if len(users) == 1 and not value.is_output else None

@@ -51,12 +51,12 @@ class Proof:
     """What a local proof of a patch found.
 
     Attributes:
-        equal: whether the results are the same as before.
+        equal: whether the results are the same as before; None where that could not be told.
         words: the figures in words.
         figures: by name.
     """
 
-    equal: bool
+    equal: bool | None
     words: str
     figures: dict[str, float | int | str]
 
@@ -212,7 +212,7 @@ class Session:
                 self._refuse(outcome, wanted, patch.reason)
                 continue
             proof = None if self._prove is None else self._prove(outcome.after.model, patch)
-            if proof is not None and not proof.equal:
+            if proof is not None and proof.equal is False:
                 self._refuse(outcome, wanted, f"the proof failed: {proof.words}")
                 continue
             touched.update(patch.touched)

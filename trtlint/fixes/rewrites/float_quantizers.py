@@ -53,12 +53,12 @@ def _of_stored(node: Node, model: Model) -> Patch | Refusal:
     if read.data.dtype == "u8" and bool(np.all(read.zero == _MIDDLE)):
         shifted = draft.constant((payload.astype(np.int16) - _MIDDLE).astype(np.int8), "shifted")
         _rewritten(draft, read, shifted, node.output)
-        return draft.patch(_SHIFTED, [node])
+        return draft.patch(_SHIFTED, [node], folds=True)
     result = folded(read, model)
     if result is None:
         return Refusal("it is too large to be stored in floating point")
     draft.constant(result, out=node.output.name)
-    return draft.patch(_FOLDED, [node])
+    return draft.patch(_FOLDED, [node], folds=True)
 
 
 def _of_pair(quantize: Node, model: Model) -> Patch | Refusal:
@@ -84,13 +84,13 @@ def _of_pair(quantize: Node, model: Model) -> Patch | Refusal:
         quantized = _rewritten(draft, read, read.data.name, None)
         for pair in pairs:
             _rewritten(draft, pair, quantized, pair.node.output)
-        return draft.patch(_SHIFTED, nodes)
+        return draft.patch(_SHIFTED, nodes, folds=True)
     if any(read.scale.dtype != pair.scale.dtype for pair in pairs):
         return Refusal("quantizer and dequantizer are of different types")
     steps = _rounded(draft, read, RANGES[dtype])
     for pair in pairs:
         _scaled(draft, steps, read, pair)
-    return draft.patch(_WRITTEN, nodes)
+    return draft.patch(_WRITTEN, nodes, folds=True)
 
 
 def _rewritten(draft: Draft, read: Quantizer, data: str, out: Value | None) -> str:

@@ -35,7 +35,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
 def _stored(node: Node, model: Model, payload: Array) -> Patch:
     draft = Draft(model, node)
     draft.constant(payload, out=node.output.name)
-    return draft.patch("stores the dequantized INT32 tensor as floating point", [node])
+    return draft.patch("stores the dequantized INT32 tensor as floating point", [node], folds=True)
 
 
 def _computed(node: Node, model: Model, read: Quantizer) -> Patch:
@@ -46,4 +46,4 @@ def _computed(node: Node, model: Model, read: Quantizer) -> Patch:
             "Sub", value, draft.constant(read.shaped(read.zero.astype(read.scale.dtype)), "zero")
         )
     draft.op("Mul", value, draft.constant(read.shaped(read.scale), "scale"), out=node.output.name)
-    return draft.patch("writes the dequantization of INT32 out as Cast and Mul", [node])
+    return draft.patch("writes the dequantization of INT32 out as Cast and Mul", [node], folds=True)

@@ -1,0 +1,153 @@
+"""A planted wrong rewrite of each kind is caught before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from trtlint.cli import run
+from trtlint.facts.base import Fact
+from trtlint.fixes import proposer as real
+from trtlint.fixes.patch import Patch, Refusal
+from trtlint.model.load import Model
+
+HEAD = '< ir_version: 10, opset_import: ["" : {opset}] >'
+BOTH = (
+    HEAD.format(opset=17)
+    + """
+g (float[1,8,19,64] q, float[1,8,64,19] kt, float[1,8,19,64] v) => (float[1,8,19,64] o)
+< float root = {0.35355339} >
+{
+  qs = Mul (q, root)
+  ks = Mul (kt, root)
+  scores = MatMul (qs, ks)
+  p = Softmax <axis = -1> (scores)
+  o = MatMul (p, v)
+}
+"""
+)
+NORM = (
+    HEAD.format(opset=17)
+    + """
+g (float[2,5,16] x) => (float[2,5,16] y)
+< float two = {2}, float eps = {0.00001} >
+{
+  m = ReduceMean <axes = [-1]> (x)
+  c = Sub (x, m)
+  s = Pow (c, two)
+  var = ReduceMean <axes = [-1]> (s)
+  e = Add (var, eps)
+  r = Sqrt (e)
+  n = Div (c, r)
+  h = Mul (n, gain)
+  y = Add (h, bias)
+}
+"""
+)
+MASKED = (
+    HEAD.format(opset=23)
+    + """
+g (float[1,4,6,64] q, float[1,4,6,64] k, float[1,4,6,64] v, bool[6,6] m) => (float[1,4,6,64] y)
+{ y = Attention (q, k, v, m) }
+"""
+)
+SCATTER = (
+    HEAD.format(opset=18)
+    + """
+g (float[4,4] x, int64[4,4] i, float[4,4] u) => (float[4,4] y)
+{ y = ScatterElements <axis = 0, reduction = "add"> (x, i, u) }
+"""
+)
+TRT, RTX = ("--trt", "10.7", "--fp16"), ("--rtx", "1.7", "--gpu", "L4")
+
+
+def model_of(text: str) -> onnx.ModelProto:
+    """A model; the norm's gain is one and its bias zero, as exporters leave them."""
+    model = onnx.parser.parse_model(text)
+    if "gain" in text:
+        model.graph.initializer.append(numpy_helper.from_array(np.ones(16, np.float32), "gain"))
+        model.graph.initializer.append(numpy_helper.from_array(np.zeros(16, np.float32), "bias"))
+    return model
+
+
+def scale_off(patch: Patch) -> None:
+    """The scale is 30 % too small."""
+    tensor = next(t for t in patch.initializers if t.name.endswith("scale"))
+    tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) * np.float32(0.7), tensor.name))
+
+
+def gain_dropped(patch: Patch) -> None:
+    """The gain is left out: ones take its place, which is what it is in the file."""
+    ones = numpy_helper.from_array(np.ones(16, np.float32), "ones")
+    object.__setattr__(patch, "initializers", (*patch.initializers, ones))
+    patch.insert[0].input[1] = "ones"
+
+
+def bias_dropped(patch: Patch) -> None:
+    """The bias is left out, which is zero in the file."""
+    del patch.insert[0].input[2]
+
+
+def wrong_fill(patch: Patch) -> None:
+    """What is masked gets a score of zero, and its probability is kept."""
+    for node in patch.insert:
+        if node.op_type == "Where":
+            node.input[2] = next(t.name for t in patch.initializers if t.name.endswith("zero"))
+    last = [node for node in patch.insert if node.op_type == "Where"][-1]
+    last.input[2] = last.input[1]
+
+
+def wrong_axis(patch: Patch) -> None:
+    """The softmax runs over the queries."""
+    for node in patch.insert:
+        if node.op_type == "Softmax":
+            node.attribute[0].i = -2
+
+
+def wrong_scatter_axis(patch: Patch) -> None:
+    """The updates are not turned with the indices."""
+    turned = [node for node in patch.insert if node.op_type == "Transpose"]
+    turned[1].attribute[0].ints[:] = [0, 1]
+
+
+CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[[Patch], None]]] = {
+    "scale off by 30 %": (BOTH, TRT, "scale-on-query", scale_off),
+    "gain dropped": (NORM, TRT, "fuse-norm", gain_dropped),
+    "bias dropped": (NORM, TRT, "fuse-norm", bias_dropped),
+    "scale of the operator off": (MASKED, RTX, "decompose-attention", scale_off),
+    "wrong mask fill": (MASKED, RTX, "decompose-attention", wrong_fill),
+    "wrong axis": (MASKED, RTX, "decompose-attention", wrong_axis),
+    "wrong axis of updates": (SCATTER, RTX, "write-out-scatter", wrong_scatter_axis),
+}
+
+
+@pytest.mark.parametrize("planted", [False, True], ids=["right", "wrong"])
+@pytest.mark.parametrize("case", CASES)
+def test_wrong_rewrites_are_caught(
+    case: str,
+    planted: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text, target, name, spoil = CASES[case]
+    path = tmp_path / "model.onnx"
+    onnx.save(model_of(text), path)
+
+    def spoiled(fact: Fact, model: Model) -> Patch | Refusal:
+        patch = real(name)(fact, model)
+        assert isinstance(patch, Patch)
+        spoil(patch)
+        return patch
+
+    if planted:
+        monkeypatch.setattr("trtlint.fixes.session.proposer", lambda n: spoiled if n == name else real(n))
+    run(["fix", str(path), *target, "--isolated", "--verify"])
+    out = capsys.readouterr().out
+    assert (f"{name}: the proof failed" in out) is planted
+    assert (f"{name}: " in out and "largest difference" in out) is not planted

@@ -1,0 +1,68 @@
+"""What operators mean in one opset and in another."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from onnx import defs
+
+
+def has(op: str, opset: int) -> bool:
+    """Whether an opset of the default domain has an operator."""
+    try:
+        defs.get_schema(op, opset, "")
+    except defs.SchemaError:
+        return False
+    return True
+
+
+@cache
+def same_but_types(op: str, one: int, other: int) -> bool:
+    """Whether an operator that two opsets have differs at most in the element types that it takes.
+
+    Versions of an operator that change what it computes change its inputs, its attributes or their
+    defaults with it.
+    """
+    return _attributes(op, one) == _attributes(op, other) and _formals(op, one) == _formals(op, other)
+
+
+@cache
+def raises(op: str, old: int, new: int) -> bool:
+    """Whether a node means the same in a newer opset, which may have added what can be left out."""
+    if op in _CHANGED:
+        return same_but_types(op, old, new)
+    before, after = _attributes(op, old), _attributes(op, new)
+    added = [after[name][1] for name in after.keys() - before.keys()]
+    kept = all(after.get(name) == each for name, each in before.items())
+    inputs, outputs = _formals(op, old)
+    new_inputs, new_outputs = _formals(op, new)
+    more = new_inputs[len(inputs) :]
+    optional = defs.OpSchema.FormalParameterOption.Optional
+    return (
+        kept
+        and not any(added)
+        and new_inputs[: len(inputs)] == inputs
+        and all(option == optional for _, option in more)
+        and new_outputs == outputs
+    )
+
+
+_CHANGED = frozenset({"GroupNormalization"})
+"""Opset 21 gave it an attribute, and gain and bias of another shape:
+https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
+"""
+
+
+def _attributes(op: str, opset: int) -> dict[str, tuple[object, bool, bytes]]:
+    """Type, need and default of each attribute of an operator."""
+    return {
+        name: (each.type, each.required, each.default_value.SerializeToString())
+        for name, each in defs.get_schema(op, opset, "").attributes.items()
+    }
+
+
+def _formals(op: str, opset: int) -> tuple[list[tuple[str, object]], list[tuple[str, object]]]:
+    """Names and options of the inputs and outputs of an operator."""
+    schema = defs.get_schema(op, opset, "")
+    inputs: list[tuple[str, object]] = [(formal.name, formal.option) for formal in schema.inputs]
+    return inputs, [(formal.name, formal.option) for formal in schema.outputs]

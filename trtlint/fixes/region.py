@@ -1,0 +1,177 @@
+"""The nodes that a patch changes, as a model of their own before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import onnx
+from onnx import helper
+
+from trtlint.fixes.patch import Patch
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+
+_MOST_NODES = 2000
+"""Nodes of a region; a rewrite of a block has tens."""
+
+
+class RegionError(Exception):
+    """A patch that has no region to be computed alone; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """What a patch changes, cut out.
+
+    Attributes:
+        before, after: the nodes as models; both read the same inputs and give the same outputs.
+        inputs: the values that they read and nothing of them computes.
+        outputs: names of the values that something else reads.
+    """
+
+    before: onnx.ModelProto
+    after: onnx.ModelProto
+    inputs: tuple[Value, ...]
+    outputs: tuple[str, ...]
+
+
+def region_of(model: Model, patch: Patch) -> Region:
+    """Cut out what a patch changes, with what lies between and with the arithmetic on shapes that it reads.
+
+    Raises:
+        RegionError: it cannot be cut out.
+    """
+    core = _convex([*patch.touched, *patch.around])
+    if not core:
+        raise RegionError("no operator changes")
+    nodes = _with_shapes(core, patch, model)
+    computed = {value for node in nodes for value in node.outputs}
+    removed = set(patch.remove)
+    rewired = {(node, port): name for node, port, name in patch.rewire}
+    before, after = [], list(patch.insert)
+    for node in nodes:
+        before.append(node.proto)
+        if node not in removed:
+            proto = onnx.NodeProto()
+            proto.CopyFrom(node.proto)
+            for (reader, port), name in rewired.items():
+                if reader is node:
+                    proto.input[port] = name
+            after.append(proto)
+    outputs = tuple(
+        value.name
+        for node in core
+        for value in node.outputs
+        if value.name
+        and value.name not in patch.altered
+        and (value.is_output or any(reader not in nodes for reader, _ in value.uses))
+    )
+    if not outputs:
+        raise RegionError("nothing reads what changes")
+    known = {value.name: value for values in model.graph.values.values() for value in values}
+    own = {name for node in patch.insert for name in node.output} | {t.name for t in patch.initializers}
+    reads = [value for node in nodes for value in node.inputs if value is not None]
+    names = [name for node in patch.insert for name in node.input if name and name not in own]
+    reads += [known[name] for name in names if name in known]
+    inputs = tuple(dict.fromkeys(value for value in reads if value not in computed))
+    return Region(
+        _model(before, (), inputs, outputs, model),
+        _model(_sorted(after), patch.initializers, inputs, outputs, model),
+        inputs,
+        outputs,
+    )
+
+
+def _convex(nodes: Iterable[Node]) -> list[Node]:
+    """Nodes with all that lies on ways from one of them to another, in graph order."""
+    chosen = set(nodes)
+    if not chosen:
+        return []
+    last = max(node.index for node in chosen)
+    below, above = set(chosen), set(chosen)
+    for reached, step in ((below, True), (above, False)):
+        pending = list(chosen)
+        while pending:
+            node = pending.pop()
+            values = node.outputs if step else [value for value in node.inputs if value is not None]
+            for value in values:
+                near = [n for n, _ in value.uses] if step else [value.producer] if value.producer else []
+                for other in near:
+                    if other not in reached and other.index <= last:
+                        reached.add(other)
+                        pending.append(other)
+            if len(reached) > 50 * _MOST_NODES:
+                raise RegionError("it reaches too far")
+    return _checked(below & above)
+
+
+def _with_shapes(core: list[Node], patch: Patch, model: Model) -> list[Node]:
+    """Nodes and those that compute shapes and the like for them, in graph order."""
+    found = set(core)
+    reads = {name for node in patch.insert for name in node.input}
+    pending = [v for node in core for v in node.inputs if v is not None]
+    pending += [v for name in reads for v in model.graph.values.get(name, ())]
+    while pending:
+        value = pending.pop()
+        node = value.producer
+        if node is None or node in found or not model.constants.data_free(value):
+            continue
+        found.add(node)
+        if node.op not in ("Shape", "Size"):
+            pending += [v for v in node.inputs if v is not None]
+    return _checked(found)
+
+
+def _checked(nodes: set[Node]) -> list[Node]:
+    if len(nodes) > _MOST_NODES:
+        raise RegionError("it reaches too far")
+    if any(attribute.HasField("g") for node in nodes for attribute in node.proto.attribute):
+        raise RegionError("there is an If or a loop between")
+    return sorted(nodes, key=lambda node: node.index)
+
+
+def _sorted(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """Nodes in topological order."""
+    left, order = list(nodes), []
+    waiting = {name for node in nodes for name in node.output if name}
+    while left:
+        ready = [node for node in left if not waiting.intersection(node.input)]
+        if not ready:
+            raise RegionError("what was written has a cycle")
+        for node in ready:
+            waiting.difference_update(node.output)
+        order += ready
+        done = {id(node) for node in ready}
+        left = [node for node in left if id(node) not in done]
+    return order
+
+
+def _model(
+    nodes: Iterable[onnx.NodeProto],
+    tensors: Iterable[onnx.TensorProto],
+    inputs: Iterable[Value],
+    outputs: Iterable[str],
+    model: Model,
+) -> onnx.ModelProto:
+    nodes, tensors = list(nodes), list(tensors)
+    stored = {tensor.name for tensor in tensors}
+    names = [*_results(outputs, stored)]
+    for name, result in zip(outputs, names, strict=True):
+        if name != result:
+            nodes.append(helper.make_node("Identity", [name], [result]))
+    graph = helper.make_graph(
+        nodes,
+        "region",
+        [helper.make_value_info(value.name, onnx.TypeProto()) for value in inputs],
+        [helper.make_value_info(name, onnx.TypeProto()) for name in names],
+        tensors,
+    )
+    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
+    return helper.make_model(graph, opset_imports=opsets)
+
+
+def _results(outputs: Iterable[str], stored: set[str]) -> Iterator[str]:
+    """The names of results; one that is a stored tensor now is given under another name."""
+    for name in outputs:
+        yield f"{name}/result" if name in stored else name

@@ -1,0 +1,56 @@
+"""A written-out normalization, as its rewrites need it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trtlint.facts.base import Fact
+from trtlint.facts.of_model.normalization import Normalization
+from trtlint.fixes.patch import Refusal
+from trtlint.model.graph import Node, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """The nodes of a written-out normalization; None for those that it does without.
+
+    Attributes:
+        tensor: what is normalized.
+        mean, centre, square, variance, epsilon, root, divide: its nodes.
+    """
+
+    tensor: Value
+    mean: Node | None
+    centre: Node | None
+    square: Node
+    variance: Node
+    epsilon: Node | None
+    root: Node
+    divide: Node
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Those that there are, in data-flow order."""
+        every = (self.mean, self.centre, self.square, self.variance, self.epsilon, self.root, self.divide)
+        return tuple(node for node in every if node is not None)
+
+
+def norm_of(fact: Fact) -> Norm | Refusal:
+    """The norm that a fact found."""
+    if not isinstance(fact, Normalization) or fact.form != "decomposed":
+        return Refusal("the norm is one operator")
+    steps = {step.role: step.node for step in fact.chain}
+    centre, square = steps.get("centre"), steps["square"]
+    tensor = centre.inputs[0] if centre is not None else square.inputs[0]
+    if tensor is None:
+        return Refusal("what is normalized is not known")
+    return Norm(
+        tensor,
+        steps.get("mean"),
+        centre,
+        square,
+        steps["variance"],
+        steps.get("epsilon"),
+        steps["root"],
+        steps["divide"],
+    )

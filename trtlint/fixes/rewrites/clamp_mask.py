@@ -1,0 +1,63 @@
+"""The constants of a mask brought into the range of FP16.
+
+What is far below every score is as far below it at -60000: the softmax gives zero for it.  Only rows in
+which every key is masked by addition may come out differently; no query of theirs has a meaning.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from trtlint.facts.base import Fact
+from trtlint.facts.of_model.constant import FP16_MAX, Constant
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+
+_ROOM = 6e4
+"""The magnitude of a mask that is added: what is left of the range of FP16 is for the scores."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Clamp one constant."""
+    node = fact.node
+    if not isinstance(fact, Constant) or node is None:
+        return Refusal("there is no constant here")
+    limit = _ROOM if fact.added or fact.multiplied else FP16_MAX
+    around = [step.node for step in fact.chain if step.role != "constant"]
+    altered = [fact.name, *(value.name for node in around[:-1] for value in node.outputs)]
+    title = f"brings a mask of {_worst(fact):.3g} to ±{limit:.0f}"
+    draft = Draft(model, node)
+    if node.op == "ConstantOfShape" and node.output.name == fact.name:
+        fill = node.attribute("value")
+        if not isinstance(fill, onnx.TensorProto):
+            return Refusal("it fills with zeros")
+        value = np.clip(numpy_helper.to_array(fill), -limit, limit)
+        draft.op("ConstantOfShape", node.inputs[0], value=numpy_helper.from_array(value), out=fact.name)
+        return draft.patch(title, [node], around=around, folds=True, keeps_a_key=True, altered=altered)
+    held = _held(node, fact.name)
+    payload = model.constants.payload(held)
+    if payload is None:
+        payload = model.constants.array(held)
+    if held is None or payload is None or payload.size > MOST_ELEMENTS:
+        return Refusal("its values cannot be read, or are too many")
+    if any(reader.scope != node.scope for reader, _ in held.uses) or held.is_output:
+        return Refusal("it is read in the body of an If or a loop, or is an output")
+    array = np.asarray(payload)
+    finite = np.where(np.isfinite(array), np.clip(array, -limit, limit), array).astype(array.dtype)
+    name = draft.constant(finite, "mask")
+    rewire = [(reader, port, name) for reader, port in held.uses]
+    return draft.patch(title, [], rewire=rewire, around=around, folds=True, keeps_a_key=True, altered=altered)
+
+
+def _worst(fact: Constant) -> float:
+    low, high = fact.values.low or 0.0, fact.values.high or 0.0
+    return low if abs(low) > abs(high) else high
+
+
+def _held(node: Node, name: str) -> Value | None:
+    """The value of a name that a node computes or reads."""
+    known = (*node.outputs, *node.inputs)
+    return next((value for value in known if value is not None and value.name == name), None)

@@ -1,0 +1,105 @@
+"""A layer norm over the last axis, written out, as one ``LayerNormalization``.
+
+Its statistics are in FP32 whatever the tensor is:
+https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trtlint.facts.base import Fact
+from trtlint.facts.of_model.normalization import Normalization
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.rewrites._norms import Norm, norm_of
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.values import Constants
+
+_SINCE = 17
+_TITLE = "makes the norm one LayerNormalization"
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Replace the norm where it is what the operator computes, to the last detail."""
+    norm = norm_of(fact)
+    if isinstance(norm, Refusal):
+        return norm
+    if not isinstance(fact, Normalization) or fact.family != "layer" or not fact.last_axis:
+        return Refusal("it is no layer norm over the last axis")
+    epsilon = fact.epsilon
+    tensor = norm.tensor
+    width = tensor.shape[-1] if tensor.shape else None
+    if epsilon is None or not isinstance(width, int) or width > MOST_ELEMENTS:
+        return Refusal("its epsilon or the size of its last axis is not known")
+    if tensor.dtype not in FLOAT_DTYPES or norm.divide.output.dtype != tensor.dtype:
+        return Refusal("its result is of another type than its tensor")
+    if not _plain(norm, model.constants):
+        return Refusal("it is not quite what LayerNormalization computes")
+    draft = Draft(model, norm.divide)
+    gain, bias, last = _parameters(norm.divide, width, model.constants)
+    scale: str | Value = (
+        draft.constant(np.ones(width, numpy_type(tensor.dtype)), "gain") if gain is None else gain
+    )
+    inputs = [tensor, scale, *([bias] if bias is not None else [])]
+    draft.op("LayerNormalization", *inputs, axis=-1, epsilon=float(epsilon), out=last[-1].output.name)
+    return draft.patch(_TITLE, last, opset=_SINCE, around=norm.nodes)
+
+
+def _plain(norm: Norm, constants: Constants) -> bool:
+    """Whether it is (x - mean) / sqrt(mean((x - mean)²) + epsilon) with nothing in between."""
+    centre, mean = norm.centre, norm.mean
+    if centre is None or mean is None or mean.op != norm.variance.op != "GlobalAveragePool":
+        return False
+    if norm.epsilon is not None and norm.epsilon.op != "Add":
+        return False
+    under = norm.epsilon if norm.epsilon is not None else norm.variance
+    straight = (
+        mean.input(0) is norm.tensor
+        and centre.inputs[1] is mean.output
+        and all(_is_centre(value, centre) for value in norm.square.inputs[:1])
+        and norm.variance.input(0) is norm.square.output
+        and (norm.epsilon is None or norm.variance.output in norm.epsilon.inputs)
+        and norm.root.op == "Sqrt"
+        and norm.root.input(0) is under.output
+    )
+    if not straight or any(int(node.number("keepdims", 1)) != 1 for node in (mean, norm.variance)):
+        return False
+    first, second = norm.divide.inputs[:2]
+    if norm.divide.op == "Div":
+        return _is_centre(first, centre) and second is norm.root.output
+    inverse = next((v for v in (first, second) if v is not None and not _is_centre(v, centre)), None)
+    before = inverse.producer if inverse is not None else None
+    return before is not None and before.op == "Reciprocal" and before.input(0) is norm.root.output
+
+
+def _is_centre(value: Value | None, centre: Node) -> bool:
+    """Whether a value is x - mean; exporters may compute it twice."""
+    node = None if value is None else value.producer
+    return node is not None and (node is centre or (node.op == "Sub" and node.inputs == centre.inputs))
+
+
+def _parameters(
+    divide: Node, width: int, constants: Constants
+) -> tuple[Value | None, Value | None, list[Node]]:
+    """Gain and bias behind the division where they are stored vectors, and the nodes that go."""
+    gain, scaled = _next(divide, "Mul", width, constants)
+    if gain is None or scaled is None:
+        return None, None, [divide]
+    bias, shifted = _next(scaled, "Add", width, constants)
+    if bias is None or shifted is None:
+        return gain, None, [divide, scaled]
+    return gain, bias, [divide, scaled, shifted]
+
+
+def _next(node: Node, op: str, width: int, constants: Constants) -> tuple[Value | None, Node | None]:
+    """The one operator that reads a result, with the stored vector that it brings in."""
+    if node.output.is_output or len(node.output.uses) != 1:
+        return None, None
+    reader, port = node.output.uses[0]
+    other = reader.input(1 - port) if reader.op == op and port < 2 and reader.scope == node.scope else None
+    fits = other is not None and other.shape == (width,) and constants.stored(other) is not None
+    return (
+        (other, reader) if fits and other is not None and other.dtype == node.output.dtype else (None, None)
+    )

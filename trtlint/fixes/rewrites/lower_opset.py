@@ -1,0 +1,27 @@
+"""The model's opset lowered, where every operator means the same in the older one."""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.opsets import has, same_but_types
+from trtlint.fixes.patch import Patch, Refusal
+from trtlint.model.load import Model
+
+_LEAST = 17
+"""The lowest opset that a parser of TensorRT 8.6 or newer states; no model need be older."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Lower the opset as far as no operator changes."""
+    opset = model.opset
+    if opset is None or opset <= _LEAST:
+        return Refusal("the opset is low enough")
+    lowest = _LEAST
+    for op in {node.op for node in model.graph.nodes if not node.domain}:
+        if not has(op, opset):
+            return Refusal(f"opset {opset} has no {op}")
+        while lowest < opset and not (has(op, lowest) and same_but_types(op, lowest, opset)):
+            lowest += 1
+        if lowest == opset:
+            return Refusal(f"{op} has its meaning from opset {opset} on only")
+    return Patch(f"lowers the opset from {opset} to {lowest}", (), (), set_opset=lowest)

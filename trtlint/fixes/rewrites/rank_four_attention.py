@@ -1,0 +1,70 @@
+"""Attention of three axes with a fourth one in front, its softmax included, and taken off again.
+
+TensorRT's kernels take channels-first operands in rank 4 only.
+"""
+
+from __future__ import annotations
+
+from onnx import helper
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._attention import Block, block_of
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+
+_ELEMENTWISE = frozenset(
+    {"Mul", "Div", "Add", "Sub", "Where", "Cast", "Clip", "Max", "Min", "Tanh", "Identity"}
+)
+_TITLE = "gives the attention a fourth axis"
+_SINCE = 13
+"""The opset from which Unsqueeze and Squeeze take their axes as an input."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Put an axis in front of Q, K and V."""
+    block = block_of(fact, model)
+    if isinstance(block, Refusal):
+        return block
+    refusal = _refusal(block, model)
+    if refusal is not None:
+        return refusal
+    softmax, weighted = block.softmax, block.weights.node
+    draft = Draft(model, block.product)
+    product = block.path.product
+    rewire: list[tuple[Node, int, str]] = [
+        (block.product, block.port(value), _raised(draft, value)) for value in (product.query, product.key)
+    ]
+    attributes = {name: helper.get_attribute_value(proto) for name, proto in softmax.attributes.items()}
+    draft.op("Softmax", softmax.inputs[0], out=softmax.output.name, **{**attributes, "axis": -1})
+    inputs: list[str | Value | None] = list(weighted.inputs)
+    inputs[weighted.inputs.index(block.weights.value)] = _raised(draft, block.weights.value)
+    result = draft.op("MatMul", *inputs)
+    draft.op("Squeeze", result, draft.ints(0), out=weighted.output.name)
+    inner = (block.product, *block.path.nodes, softmax)
+    retyped = [value.name for node in inner for value in node.outputs]
+    return draft.patch(_TITLE, [softmax, weighted], rewire=rewire, retyped=retyped)
+
+
+def _refusal(block: Block, model: Model) -> Refusal | None:
+    product, weighted = block.path.product, block.weights.node
+    values = (product.query, product.key, block.weights.value)
+    if product.form != "matmul" or weighted.op != "MatMul":
+        return Refusal("a product is written as Einsum")
+    if any(value.rank != 3 for value in values):
+        return Refusal("Q, K and V are not of rank 3")
+    if (model.opset or 0) < _SINCE:
+        return Refusal("it needs opset 13")
+    if block.path.shared or block.weights.shared or block.weights.guard is not None:
+        return Refusal("scores or probabilities are read elsewhere, or NaN is replaced")
+    if any(node.op not in _ELEMENTWISE for node in block.path.nodes):
+        return Refusal("there is more than arithmetic between the scores and the softmax")
+    if [node for node, _ in block.softmax.output.uses] != [weighted]:
+        return Refusal("something lies between the softmax and the product with V")
+    if len({node.scope for node in (block.product, block.softmax, weighted)}) > 1:
+        return Refusal("it spans the body of an If or a loop")
+    return None
+
+
+def _raised(draft: Draft, value: Value) -> str:
+    return draft.op("Unsqueeze", value, draft.ints(0))

@@ -1,0 +1,79 @@
+"""The statistics of a written-out norm in FP32: Casts where its tensor comes in and its result goes out."""
+
+from __future__ import annotations
+
+from onnx import helper
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal, onnx_type
+from trtlint.fixes.rewrites._norms import Norm, norm_of
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.operators import CAST
+from trtlint.model.protos import FLOAT_DTYPES
+
+_MOST_NODES = 64
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write the nodes between a norm's tensor and its division again, in FP32."""
+    norm = norm_of(fact)
+    if isinstance(norm, Refusal):
+        return norm
+    nodes = _between(norm)
+    if nodes is None:
+        return Refusal("the norm reaches farther than can be followed")
+    if norm.divide.output.dtype not in FLOAT_DTYPES or "f16" not in _types(nodes):
+        return Refusal("nothing of it is in FP16")
+    if any(node.domain or node.scope != norm.divide.scope for node in nodes):
+        return Refusal("it spans the body of an If or a loop, or operators that are not of ONNX")
+    return _written(norm, nodes, model)
+
+
+def _types(nodes: list[Node]) -> set[str | None]:
+    return {value.dtype for node in nodes for value in (*node.inputs, *node.outputs) if value is not None}
+
+
+def _between(norm: Norm) -> list[Node] | None:
+    """What lies between the tensor and the division, in graph order; None where it is too much."""
+    reached: set[Node] = set()
+    pending = [norm.divide]
+    while pending:
+        node = pending.pop()
+        if node in reached:
+            continue
+        reached.add(node)
+        if len(reached) > _MOST_NODES:
+            return None
+        pending += [v.producer for v in node.inputs if v is not None and v is not norm.tensor and v.producer]
+    depends: set[Value] = {norm.tensor}
+    nodes = []
+    for node in sorted(reached, key=lambda node: node.index):
+        if any(value in depends for value in node.inputs if value is not None):
+            depends.update(node.outputs)
+            nodes.append(node)
+    return nodes
+
+
+def _written(norm: Norm, nodes: list[Node], model: Model) -> Patch:
+    draft = Draft(model, norm.divide)
+    wide: dict[Value, str] = {}
+
+    def widened(value: Value | None) -> str | Value | None:
+        if value is None or value.dtype not in ("f16", "bf16", None):
+            return wide.get(value, value) if value is not None else None
+        if value not in wide:
+            wide[value] = draft.op("Cast", value, to=onnx_type("f32"))
+        return wide[value]
+
+    for node in nodes:
+        first = node.inputs[0]
+        if node.op in CAST and first is not None:
+            source = widened(first)
+            wide[node.output] = source if isinstance(source, str) else first.name
+            continue
+        attributes = {name: helper.get_attribute_value(proto) for name, proto in node.attributes.items()}
+        wide[node.output] = draft.op(node.op, *[widened(value) for value in node.inputs], **attributes)
+    result = norm.divide.output
+    draft.op("Cast", wide[result], to=onnx_type(result.dtype or "f16"), out=result.name)
+    return draft.patch("computes the norm in FP32", [norm.divide], around=nodes)
