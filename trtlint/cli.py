@@ -25,7 +25,7 @@ from trtlint.commands.arguments import (
 )
 from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
 from trtlint.commands.group import ClosedPipeError, Main
-from trtlint.policy.options import BuildFiles, LintOptions
+from trtlint.policy.options import LintOptions
 from trtlint.report.formats import FORMATS
 from trtlint.runs.exits import Exit
 
@@ -128,7 +128,7 @@ def lint(**options: Any) -> int:
 
     target = target_options(options)
     evidence = build_files(options)
-    if not options["paths"] and evidence == BuildFiles():
+    if not options["paths"] and not evidence:
         raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
     dry = take_dry_options(options)
     return run_lint(
@@ -266,7 +266,7 @@ def facts(**options: Any) -> int:
     from trtlint.commands.facts import run_facts
 
     given, paths = build_files(options), options["paths"]
-    if not paths and given == BuildFiles():
+    if not paths and not given:
         raise click.UsageError("no path given: trtlint facts PATH... (see trtlint facts --help)")
     as_json = options["format_"] == "json"
     return run_facts(paths, options["kinds"], given, as_json=as_json, command=options["build"])

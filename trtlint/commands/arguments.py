@@ -7,7 +7,8 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from trtlint.policy.options import BuildFiles, TargetOptions
+from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
+from trtlint.policy.options import TargetOptions
 from trtlint.target.flags import Flag
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -67,10 +68,8 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-prog
 """
 
 
-_LEFT_BEHIND: tuple[Callable[[Any], Any], ...] = (
-    click.option("--log", metavar="FILE", help="Log of a build, plain or .gz; - for standard input."),
-    click.option("--layers", metavar="FILE", help="Layers of the engine (--exportLayerInfo), or the engine."),
-    click.option("--profile", metavar="FILE", help="Layer times (--exportProfile)."),
+_LEFT_BEHIND = tuple(
+    click.option(f"--{kind}", metavar="FILE", help=words) for kind, words in WITNESSES.items()
 )
 """Files that a build leaves behind; as paths they are told by their content."""
 
@@ -96,7 +95,7 @@ def build_options(command: _Command) -> _Command:
 
 def build_files(options: dict[str, Any]) -> BuildFiles:
     """Take the options that name what a build left behind out of all options."""
-    return BuildFiles(options.pop("log"), options.pop("layers"), options.pop("profile"))
+    return {kind: path for kind in WITNESSES if (path := options.pop(kind)) is not None}
 
 
 def target_options(options: dict[str, Any]) -> TargetOptions:

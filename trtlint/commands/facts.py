@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.witnesses import BuildFiles
 from trtlint.commands.inputs import sort
 from trtlint.commands.setup import build_command, build_commands
 from trtlint.facts.facts import Facts
@@ -22,7 +23,6 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model, load
 from trtlint.model.origin import Origin, origin
 from trtlint.model.sources import Sources
-from trtlint.policy.options import BuildFiles
 from trtlint.report import facts as report
 from trtlint.report.escape import clean
 from trtlint.report.placements import table

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from trtlint.buildfiles.recognise import is_build_file
+from trtlint.buildfiles.witnesses import BuildFiles, Role
 from trtlint.commands.drying import Drying
 from trtlint.commands.plan import Plan, Planner
 from trtlint.files.expand import expand
-from trtlint.policy.options import BuildFiles, LintOptions
+from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Ran
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.gathered import Gathered
-    from trtlint.buildfiles.record import Role
 
 
 def plans(planner: Planner, options: LintOptions) -> list[Plan]:
@@ -51,7 +51,7 @@ def plans(planner: Planner, options: LintOptions) -> list[Plan]:
 
 def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple[str, Role]]]:
     """Models and folders, and the files of builds, each with what it was given as."""
-    files: list[tuple[str, Role]] = list(_given(given))
+    files: list[tuple[str, Role]] = list(_roles(given))
     models = []
     for path in paths:
         if is_build_file(path):
@@ -70,18 +70,13 @@ def gathered_of(model: Path, files: Sequence[tuple[str, Role]]) -> Gathered:
     return of_model(model, files)
 
 
-def _given(given: BuildFiles) -> Iterator[tuple[str, Role]]:
-    if given.log is not None:
-        yield given.log, "log"
-    if given.layers is not None:
-        yield given.layers, "layers"
-    if given.profile is not None:
-        yield given.profile, "profile"
+def _roles(given: BuildFiles) -> Iterator[tuple[str, Role]]:
+    return ((path, kind) for kind, path in given.items())
 
 
 def _with_own(plan: Plan) -> Plan:
     """A plan with the files of a build that the configuration names for the model."""
-    files = list(_given(plan.left))
+    files = list(_roles(plan.left))
     return _settled(plan, gathered_of(plan.file, files)) if files else plan
 
 

@@ -12,6 +12,7 @@ import click
 
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.gathered import Gathered
+from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.commands.setup import build_command, build_commands, rulebook
 from trtlint.commands.setup import targets as expanded
 from trtlint.engine.finding import Confidence
@@ -19,7 +20,7 @@ from trtlint.engine.rulebook import Entry, Rulebook, looking_at
 from trtlint.facts.kinds import grounds_for
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay
-from trtlint.policy.options import BuildFiles, FailOn, LintOptions, TargetOptions
+from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, Ran, names
 from trtlint.policy.selection import Layer, SelectionError, choose_by_layers, require, split
 from trtlint.runs.dryjob import DryJob
@@ -58,7 +59,7 @@ class Plan:
     chosen: tuple[Entry, ...]
     policy: Policy
     fail_on: FailOn
-    left: BuildFiles = field(default_factory=BuildFiles)
+    left: BuildFiles = field(default_factory=dict)
     gathered: Gathered | None = None
     dry: DryJob | None = None
 
@@ -137,11 +138,11 @@ class Planner:
                 known=names(book.entries),
             ),
             fail_on=options.fail_on or _last(c.fail_on for c in told) or "error",
-            left=BuildFiles(
-                log=_last(c.left.log for c in told),
-                layers=_last(c.left.layers for c in told),
-                profile=_last(c.left.profile for c in told),
-            ),
+            left={
+                kind: path
+                for kind in WITNESSES
+                if (path := _last(c.left.get(kind) for c in told)) is not None
+            },
         )
         return replace(plan, policy=replace(plan.policy, ran=self._ran_for(plan)))
 

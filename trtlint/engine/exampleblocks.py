@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.layers import layers_from_json, parse_json
@@ -21,14 +21,7 @@ from trtlint.trials.result import DryBuild, Result
 from trtlint.trials.trials import Trials
 
 Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build"]
-_KINDS: dict[str, Kind] = {
-    "onnx": "onnx",
-    "log": "log",
-    "layers": "layers",
-    "profile": "profile",
-    "plan": "plan",
-    "dry-build": "dry-build",
-}
+_KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
 
 

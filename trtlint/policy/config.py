@@ -15,11 +15,12 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.engine.finding import Confidence, Severity
 from trtlint.files.globs import covers_path
 from trtlint.files.regular import read_text
 from trtlint.policy import schema
-from trtlint.policy.options import INSTALLED, BuildFiles, DryOptions, FailOn, TargetOptions
+from trtlint.policy.options import INSTALLED, DryOptions, FailOn, TargetOptions
 from trtlint.policy.selection import Layer
 from trtlint.policy.suppression import Entry, texts
 
@@ -56,7 +57,7 @@ class Choices:
     fail_on: FailOn | None = None
     min_confidence: Confidence | None = None
     plugins: tuple[str, ...] = ()
-    left: BuildFiles = field(default_factory=BuildFiles)
+    left: BuildFiles = field(default_factory=dict)
     dry: DryOptions = field(default_factory=DryOptions)
 
 
@@ -236,7 +237,6 @@ def _plain(value: Any) -> Any:
 
 def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
     targets = table.get("target", ())
-    left = {key: _named(folder / table[key]) for key in ("log", "layers", "profile") if key in table}
     return Choices(
         where=where,
         targets=tuple(_target(entry) for entry in ([targets] if isinstance(targets, dict) else targets)),
@@ -250,7 +250,7 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
         fail_on=table.get("fail-on"),
         min_confidence=table.get("min-confidence"),
         plugins=tuple(table.get("plugins", ())),
-        left=BuildFiles(**left),
+        left={kind: _named(folder / table[kind]) for kind in WITNESSES if kind in table},
         dry=_dry(table),
     )
 

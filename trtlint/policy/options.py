@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from trtlint.buildfiles.witnesses import BuildFiles
 from trtlint.target.flags import Flag
 
 FailOn = Literal["error", "warning", "note", "never"]
@@ -22,15 +23,6 @@ class TargetOptions:
     """Precision and typing options that were given, by name: ``("fp16", True)``."""
     plugins: tuple[str, ...] | None = None
     """Names of the plugins that the build loads."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuildFiles:
-    """What a build left behind, as given with options; None where it was not."""
-
-    log: str | None = None
-    layers: str | None = None
-    profile: str | None = None
 
 
 INSTALLED = ""
@@ -89,7 +81,7 @@ class LintOptions:
     update_baseline: bool = False
     build: str | None = None
     """A trtexec command line, or a file with such lines."""
-    left: BuildFiles = BuildFiles()
+    left: BuildFiles = field(default_factory=dict)
     """What a build left behind."""
     dry: DryOptions = DryOptions()
     show_conditional: bool = False
