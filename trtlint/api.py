@@ -73,7 +73,8 @@ def lint(
         built = next(iter(commands_for(file, commands)), None)
         chosen, policy = rules_for(grounds_for(given, built))
         found = lint_file(file, built_with(targets, built), chosen, built, given)
-        yield from (report.located(sources.find) for report in review.apply(file, found, policy))
+        find = sources.finder()
+        yield from (report.located(find) for report in review.apply(file, found, policy))
 
     if record is not None and not paths:
         place = Path(next(iter(record.files), ""))

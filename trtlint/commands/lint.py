@@ -51,7 +51,8 @@ def run_lint(options: LintOptions) -> int:
     _collect_seldom()
     run = _Run(Review(recording=options.write_baseline is not None), planner.baselines, options)
     for plan, reports in zip(plans, run.reports(plans), strict=True):
-        located = [report.located(sources.find) for report in reports]
+        find = sources.finder()
+        located = [report.located(find) for report in reports]
         outputs.add(located, partial(counts, fail_on=plan.fail_on))
     outputs.close(run.notes())
     _keep_baselines(planner.baselines.values(), options, spared)

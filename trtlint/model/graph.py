@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import onnx
 
 from trtlint.model.errors import ModelError
-from trtlint.model.protos import DTYPES, Dimension, ElementType, bodies, dimension, text
+from trtlint.model.protos import DTYPES, MOST_DIMENSIONS, Dimension, ElementType, bodies, dimension, text
 from trtlint.model.schemas import attribute_type, required_inputs
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _Default = TypeVar("_Default")
 
+_LONGEST_SCOPE = 500
+"""Characters of a body's path that become part of its nodes' paths; of a longer one the end is."""
 _BODY_PORT = -1
 """Port of an edge from a body's output to the operator that owns the body."""
 
@@ -76,7 +78,7 @@ class Value:
         elif self._type is not None and self._type.HasField("tensor_type"):
             tensor = self._type.tensor_type
             self._dtype = DTYPES.get(tensor.elem_type)
-            if tensor.HasField("shape"):
+            if tensor.HasField("shape") and len(tensor.shape.dim) <= MOST_DIMENSIONS:
                 self._shape = tuple(dimension(dim) for dim in tensor.shape.dim)
         self._type = None
 
@@ -274,7 +276,9 @@ class Graph:
 
     def unique_path(self, scope: str, proto: onnx.NodeProto, index: int) -> str:
         """A path for a node that no other node has; a repeated name gets ``#2``, ``#3``, ..."""
-        base = (f"{scope}/" if scope else "") + (text(proto.name) or f"{text(proto.op_type)}_{index}")
+        base = (f"{scope[-_LONGEST_SCOPE:]}/" if scope else "") + (
+            text(proto.name) or f"{text(proto.op_type)}_{index}"
+        )
         path = base
         while path in self._taken:
             self._repeats[base] += 1
@@ -311,6 +315,7 @@ class _Scope:
         self.names: dict[str, Value] = {}
         types = {text(info.name): info.type for info in proto.value_info}
         for initializer in proto.initializer:
+            _check_dimensions(initializer, None)
             self._declare(initializer.name, None).initializer = initializer
         for sparse in proto.sparse_initializer:
             self._declare(sparse.values.name, None)
@@ -340,6 +345,8 @@ class _Scope:
             missing = required_inputs(node.op, node.domain) - len(inputs)
             node.inputs = (*inputs, *[None] * missing)
             for attribute in node.proto.attribute:
+                if attribute.type == onnx.AttributeProto.TENSOR:
+                    _check_dimensions(attribute.t, node)
                 for body in bodies(attribute):
                     scope = f"{node.path}/{text(attribute.name)}"
                     graph.add_owner(scope, node)
@@ -378,3 +385,14 @@ class _Scope:
         if value.producer is not None:
             self.graph.add_edge(value, node, port)
         return value
+
+
+def _check_dimensions(tensor: onnx.TensorProto, node: Node | None) -> None:
+    """Refuse a tensor whose dimensions alone would take long to multiply."""
+    count = len(tensor.dims)
+    if count > MOST_DIMENSIONS:
+        where = None if node is None else node.path
+        message = (
+            f"the tensor {text(tensor.name)!r} has {count:,} dimensions; at most {MOST_DIMENSIONS} are read"
+        )
+        raise ModelError(message, node=where)

@@ -20,9 +20,16 @@ import onnx.defs
 import onnx.onnx_cpp2py_export.shape_inference as library
 
 SECONDS = 20.0
-"""Time for the inference of one model; 20,000 nodes take a fraction of a second."""
-_MEMORY = 4 << 30
-"""Bytes that the child may map beyond what it inherits."""
+"""Time for one call into the library."""
+_PROCESSOR = 4
+"""Seconds of processor time for the inference of one model; 20,000 nodes take a fraction of one."""
+_MEMORY = 640 << 20
+"""Bytes that the inference of a small model may map beyond what the child inherits."""
+_MEMORY_PER_BYTE = 16
+"""More of them for each byte of a model without its weights."""
+_MOST_MEMORY = 4 << 30
+_MOST_ANSWER, _ANSWER_PER_BYTE = 64 << 20, 4
+"""Bytes of an answer, and more for each byte of what was asked; inferred types are shorter than nodes."""
 _CHUNK = 1 << 20
 
 
@@ -48,20 +55,29 @@ def infer(data: bytes) -> bytes:
     Raises:
         InferenceError: nothing could be inferred.
     """
-    return isolated(_infer, data)
+    memory = min(_MEMORY + _MEMORY_PER_BYTE * len(data), _MOST_MEMORY)
+    return isolated(_infer, data, processor=_PROCESSOR, memory=memory)
 
 
-def isolated(work: Callable[[bytes], bytes], data: bytes) -> bytes:
+def isolated(
+    work: Callable[[bytes], bytes],
+    data: bytes,
+    *,
+    processor: int = round(SECONDS),
+    memory: int = _MOST_MEMORY,
+) -> bytes:
     """What a call into the ONNX library gives, made in a process of its own where there is fork.
 
     Args:
         work: the call; an InferenceError that it raises is raised here.
         data: what it takes.
+        processor: seconds of processor time that it may take.
+        memory: bytes that it may map beyond what is mapped here.
 
     Raises:
         InferenceError: it failed, crashed, or took too long.
     """
-    return _isolated(work, data) if hasattr(os, "fork") else work(data)
+    return _isolated(work, data, (processor, memory)) if hasattr(os, "fork") else work(data)
 
 
 def _infer(data: bytes) -> bytes:
@@ -75,7 +91,7 @@ def _infer(data: bytes) -> bytes:
     return inferred
 
 
-def _isolated(work: Callable[[bytes], bytes], data: bytes) -> bytes:
+def _isolated(work: Callable[[bytes], bytes], data: bytes, limits: tuple[int, int]) -> bytes:
     onnx.defs.has("Identity")  # registers all operators, once for every child to come
     reader, writer = os.pipe()
     with warnings.catch_warnings():
@@ -83,11 +99,11 @@ def _isolated(work: Callable[[bytes], bytes], data: bytes) -> bytes:
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
-        _work(work, data, writer)
+        _work(work, data, limits, writer)
     os.close(writer)
     try:
-        answer = _drain(reader)
-    except InferenceError:
+        answer = _drain(reader, _MOST_ANSWER + _ANSWER_PER_BYTE * len(data))
+    except BaseException:
         with suppress(OSError):
             os.kill(child, signal.SIGKILL)
         raise
@@ -95,6 +111,8 @@ def _isolated(work: Callable[[bytes], bytes], data: bytes) -> bytes:
         os.close(reader)
         _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
+        if os.WTERMSIG(status) == signal.SIGXCPU:
+            raise InferenceError(f"it took more than {limits[0]} s of processor time")
         raise InferenceError(f"the ONNX library crashed ({signal.Signals(os.WTERMSIG(status)).name})")
     code = os.waitstatus_to_exitcode(status)
     if code != 0:
@@ -103,11 +121,11 @@ def _isolated(work: Callable[[bytes], bytes], data: bytes) -> bytes:
     return answer
 
 
-def _work(work: Callable[[bytes], bytes], data: bytes, writer: int) -> None:
+def _work(work: Callable[[bytes], bytes], data: bytes, limits: tuple[int, int], writer: int) -> None:
     """What the child does; it never returns."""
     code = 1
     try:
-        _limit()
+        _limit(*limits)
         silent = os.open(os.devnull, os.O_WRONLY)  # the library prints warnings
         os.dup2(silent, 1)
         os.dup2(silent, 2)
@@ -124,19 +142,23 @@ def _work(work: Callable[[bytes], bytes], data: bytes, writer: int) -> None:
         os._exit(code)
 
 
-def _limit() -> None:
+def _limit(processor: int, memory: int) -> None:
     import resource
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (processor, hard))
     with suppress(OSError, ValueError, IndexError):
         mapped = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (mapped + _MEMORY, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + memory, hard))
 
 
-def _drain(reader: int) -> bytes:
+def _drain(reader: int, most: int) -> bytes:
     deadline = time.monotonic() + SECONDS
     pieces: list[bytes] = []
+    held = 0
     poll = select.poll()
     poll.register(reader, select.POLLIN)
     while True:
@@ -147,3 +169,6 @@ def _drain(reader: int) -> bytes:
         if not piece:
             return b"".join(pieces)
         pieces.append(piece)
+        held += len(piece)
+        if held > most:
+            raise InferenceError(f"it gives more than {most >> 20} MiB")

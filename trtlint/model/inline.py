@@ -11,12 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 import onnx
+from google.protobuf.message import DecodeError
 
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import bodies, text
 
 _MOST_NODES = 500_000
 _DEEPEST = 64
+"""Functions that call one another."""
+_DEEPEST_BODY = 30
+"""Bodies in one another, those of functions put in; protobuf gives up at 100 messages, three a body."""
+_MOST_BYTES = 96 << 20
+"""Bytes that are copied or written in all; an export of 20,000 nodes with stack traces takes about half."""
+_BYTES_PER_NODE = 100
+"""What a copied node costs beside its bytes."""
+_LONGEST_PATH = 1000
+"""Characters of a call's path that names are made of; of a longer one the end is kept."""
 
 _Key = tuple[str, str, str]
 _Nodes = Iterable[onnx.NodeProto]
@@ -29,8 +39,13 @@ def inline(proto: onnx.ModelProto) -> list[str]:
         ModelError: a function calls itself, or the graph would become absurdly large.
     """
     inliner = _Inliner(proto)
-    inliner.graph(proto.graph)
+    try:
+        inliner.graph(proto.graph)
+    except (DecodeError, RecursionError):  # graphs that are passed to functions and nested there
+        raise _too_deep() from None
     del proto.functions[:]
+    if any(level > _DEEPEST_BODY for _, level in _walk(proto.graph.node)):
+        raise _too_deep()
     return inliner.notes
 
 
@@ -41,6 +56,8 @@ class _Inliner:
             self.functions.setdefault(_key(function.domain, function.name, function.overload), function)
         self.notes: list[str] = []
         self._taken: set[str] = set(_names(proto.graph))
+        self._repeats: dict[str, int] = {}
+        self._left = _MOST_BYTES
         self._import_opsets(proto)
         self._check_size(proto)
 
@@ -61,16 +78,23 @@ class _Inliner:
                 proto.opset_import.add(domain=domain, version=version)
 
     def _check_size(self, proto: onnx.ModelProto) -> None:
-        sizes: dict[_Key, int] = {}
-        nodes = self._size(proto.graph.node, (), sizes)
+        nodes, height = self._size(proto.graph.node, (), {})
         if nodes > _MOST_NODES:
             raise ModelError(f"its functions expand to more than {_MOST_NODES:,} nodes")
+        if height > _DEEPEST_BODY:
+            raise _too_deep()
 
-    def _size(self, nodes: _Nodes, calls: tuple[_Key, ...], sizes: dict[_Key, int]) -> int:
-        """The number of nodes after inlining; ``calls`` are the functions around these nodes."""
-        total = 0
-        for node in _walk(nodes):
+    def _size(
+        self, nodes: _Nodes, calls: tuple[_Key, ...], sizes: dict[_Key, tuple[int, int]]
+    ) -> tuple[int, int]:
+        """How many nodes there are after inlining, and how deep their bodies are in one another.
+
+        ``calls`` are the functions around these nodes.
+        """
+        total = height = 0
+        for node, level in _walk(nodes):
             total += 1
+            height = max(height, level)
             key = _callee(node)
             if key not in self.functions:
                 continue
@@ -80,8 +104,19 @@ class _Inliner:
                 raise ModelError(f"functions call each other more than {_DEEPEST} deep")
             if key not in sizes:
                 sizes[key] = self._size(self.functions[key].node, (*calls, key), sizes)
-            total += sizes[key]
-        return total
+            total += sizes[key][0]
+            height = max(height, level + sizes[key][1])
+        return total, height
+
+    def _spend(self, size: int) -> None:
+        """Take bytes that are about to be written from what is left of them.
+
+        Raises:
+            ModelError: there are too many.
+        """
+        self._left -= size
+        if self._left < 0:
+            raise ModelError(f"its functions expand to more than {_MOST_BYTES >> 20} MiB")
 
     def graph(self, graph: onnx.GraphProto) -> None:
         """Inline the calls in a graph and in the bodies below it."""
@@ -104,6 +139,9 @@ class _Inliner:
     def _call(
         self, call: onnx.NodeProto, function: onnx.FunctionProto, graph: onnx.GraphProto, path: str
     ) -> Iterator[onnx.NodeProto]:
+        path = path[-_LONGEST_PATH:]
+        self._spend(function.ByteSize())
+        inherited = sum(entry.ByteSize() for entry in call.metadata_props)
         names = dict(_zip(function.input, call.input))
         results = _zip(function.output, call.output)
         names.update((formal, actual or self._fresh(formal, path)) for formal, actual in results)
@@ -117,10 +155,12 @@ class _Inliner:
                 graph.value_info.add().CopyFrom(info)
                 graph.value_info[-1].name = own[text(info.name)]
         for index, original in enumerate(function.node):
+            self._spend(_BYTES_PER_NODE + len(path))
             node = onnx.NodeProto()
             node.CopyFrom(original)
             node.name = f"{path}/{text(original.name) or f'{text(original.op_type)}_{index}'}"
             if not node.metadata_props:
+                self._spend(inherited)
                 node.metadata_props.extend(call.metadata_props)
             self._bind(node, names, attributes, path)
             yield from self._node(node, graph, node.name)
@@ -135,6 +175,7 @@ class _Inliner:
         """Put the call's values and attributes in the place of the function's parameters."""
         node.input[:] = [names.get(text(name), text(name)) for name in node.input]
         node.output[:] = [names.get(text(name), text(name)) for name in node.output]
+        self._spend(sum(map(len, node.input)) + sum(map(len, node.output)))
         bound: list[onnx.AttributeProto] = []
         for attribute in node.attribute:
             if attribute.ref_attr_name:
@@ -142,6 +183,7 @@ class _Inliner:
                 if actual is None:
                     continue  # an optional attribute that the call leaves out
                 name = text(attribute.name)
+                self._spend(actual.ByteSize())
                 attribute.CopyFrom(actual)
                 attribute.name = name
             for body in bodies(attribute):
@@ -174,9 +216,9 @@ class _Inliner:
     def _fresh(self, name: str, path: str) -> str:
         """A value name that nothing else in the model has."""
         fresh = base = f"{path}/{name}"
-        count = 1
+        self._spend(len(base))
         while fresh in self._taken:
-            count += 1
+            self._repeats[base] = count = self._repeats.get(base, 1) + 1
             fresh = f"{base}#{count}"
         self._taken.add(fresh)
         return fresh
@@ -201,13 +243,18 @@ def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, 
         yield text(formal), text(next(given, ""))
 
 
-def _walk(nodes: _Nodes) -> Iterator[onnx.NodeProto]:
-    """The nodes and those of all bodies below them."""
-    for node in nodes:
-        yield node
-        for attribute in node.attribute:
-            for body in bodies(attribute):
-                yield from _walk(body.node)
+def _too_deep() -> ModelError:
+    return ModelError(f"its functions nest bodies more than {_DEEPEST_BODY} deep")
+
+
+def _walk(nodes: _Nodes) -> Iterator[tuple[onnx.NodeProto, int]]:
+    """The nodes and those of all bodies below them, each with the number of bodies around it."""
+    waiting = [(nodes, 0)]
+    while waiting:
+        some, level = waiting.pop()
+        for node in some:
+            yield node, level
+            waiting += ((body.node, level + 1) for attribute in node.attribute for body in bodies(attribute))
 
 
 def _defined(graph: onnx.GraphProto) -> Iterator[str]:

@@ -115,7 +115,8 @@ def _inlined(path: Path) -> tuple[bytes, TensorStore]:
     data = raw.data
     if raw.has_functions:
         proto = decode(data)
-        raw.notes.extend(inline(proto))
+        for note in inline(proto):
+            raw.tensors.note(note)
         data = proto.SerializeToString()
     return data, raw.tensors
 

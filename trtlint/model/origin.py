@@ -26,6 +26,10 @@ _NAMESPACE = "namespace"
 _TRACE = "pkg.torch.onnx.stack_trace"
 _EMPTY_SCOPE = "_empty_nn_module_stack_from_metadata_hook"
 _LONGEST = 65536
+_LONGEST_PATH = 1024
+"""Characters of a file's path; systems have 4,096, people far fewer."""
+_MOST_FRAMES = 64
+"""Frames of one stack that are kept, the innermost; exporters note about a dozen."""
 
 _FRAME = re.compile(
     r'File "([^"\n]+)", line (\d{1,9})(?:, in ([^\n]*))?(?:\n(?![ \t]*File ")[ \t]*([^\n]+))?'
@@ -110,8 +114,8 @@ def _source(trace: str, doc: str) -> Source | None:
     frames = tuple(
         Frame(path, int(line), function.strip(), code.strip())
         for path, line, function, code in reversed(listed)
-        if not path.startswith("<") and not _LIBRARY.search(path)
-    )
+        if len(path) <= _LONGEST_PATH and not path.startswith("<") and not _LIBRARY.search(path)
+    )[:_MOST_FRAMES]
     if not frames:
         return None
     first = frames[0]

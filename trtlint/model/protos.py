@@ -40,6 +40,9 @@ DTYPES: Mapping[int, ElementType] = {
 }
 """The names by the numbers that files have for them."""
 
+MOST_DIMENSIONS = 64
+"""Dimensions of a tensor; TensorRT has 8, NumPy 64."""
+
 FLOAT_DTYPES = frozenset({"f16", "bf16", "f32", "f64"})
 
 Dimension = int | str | None

@@ -6,14 +6,21 @@ only given as found where the file is in the repository and still holds that lin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from trtlint.files.regular import read_bytes
 from trtlint.model.source import Frame, Source
 
-_LARGEST = 8 << 20
+_LARGEST = 2 << 20
 """Bytes of a Python file at most; a longer one is not code that a person reads."""
+_MOST_LOOKS = 20_000
+"""Files that are looked for on behalf of one model, those that are not there included."""
+_MOST_READ = 64 << 20
+"""Bytes of all files that are read in one run."""
+_MOST_PARTS = 32
+"""Components of a path that are looked for; the first ones of a longer one are another machine's."""
 
 
 class Sources:
@@ -41,8 +48,14 @@ class Sources:
             self._bases.append(below)
         if self.root is not None and self.root not in self._bases:
             self._bases.append(self.root)
+        self._looks, self._room = _MOST_LOOKS, _MOST_READ
         self._files: dict[Path, tuple[str, ...]] = {}
         self._known: dict[tuple[Frame, ...], Source | None] = {}
+
+    def finder(self) -> Callable[[Source], Source]:
+        """:meth:`find` for the sources of one model, which may look for so many files and no more."""
+        self._looks = _MOST_LOOKS
+        return self.find
 
     def find(self, source: Source) -> Source:
         """The line of the innermost frame that is in the repository; the source as it is if none is."""
@@ -55,9 +68,12 @@ class Sources:
 
     def _frame(self, frame: Frame) -> Source | None:
         """The line of a frame: in the file with the longest end of its path that holds the code."""
-        parts = frame.parts
+        parts = frame.parts[-_MOST_PARTS:]
         for base in self._bases:
             for start in range(len(parts)):
+                self._looks -= 1
+                if self._looks < 0:
+                    return None
                 file = base.joinpath(*parts[start:])
                 line = self._line(file, frame)
                 if line is not None and self.root is not None:
@@ -67,7 +83,8 @@ class Sources:
     def _line(self, file: Path, frame: Frame) -> int | None:
         """Where the code of a frame is in a file now: the nearest line with the same text."""
         if file not in self._files:
-            self._files[file] = _lines(file)
+            self._files[file] = _lines(file, min(self._room, _LARGEST))
+            self._room -= sum(map(len, self._files[file]))
         lines = self._files[file]
         if not lines or self.root is None or not file.resolve().is_relative_to(self.root):
             return None
@@ -77,10 +94,10 @@ class Sources:
         return min(same, key=lambda number: abs(number - frame.line), default=None)
 
 
-def _lines(file: Path) -> tuple[str, ...]:
-    """The stripped lines of a file; none where there is no such file."""
+def _lines(file: Path, most: int) -> tuple[str, ...]:
+    """The stripped lines of a file; none where there is no such file of at most so many bytes."""
     try:
-        text = read_bytes(file, _LARGEST).decode("utf-8", "replace")
+        text = read_bytes(file, most).decode("utf-8", "replace")
     except OSError:  # unreadable, too large, no name that a file can have
         return ()
     return tuple(line.strip() for line in text.splitlines())

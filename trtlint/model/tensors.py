@@ -37,6 +37,9 @@ _BITS = {
 }
 """Bits of an element, for types that share bytes."""
 
+_MOST_NOTES = 50
+"""Notes on one file; more of them would be no help."""
+
 Array = np.ndarray[Any, np.dtype[Any]]
 _Stamp = tuple[int, int]
 """Size and time of change, by which a file is known not to have changed."""
@@ -65,8 +68,10 @@ class TensorStore:
 
     def note(self, text: str) -> None:
         """Add a note that is not there yet."""
-        if text not in self.notes:
+        if len(self.notes) < _MOST_NOTES and text not in self.notes:
             self.notes.append(text)
+            if len(self.notes) == _MOST_NOTES:
+                self.notes.append("there is more of this kind that is not listed")
 
     def array(self, tensor: onnx.TensorProto) -> Array | None:
         """All values of a tensor, with its shape and element type.

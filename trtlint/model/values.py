@@ -162,6 +162,7 @@ def _constant_attribute(node: Node) -> Array | None:
     """The value of a ``Constant`` node that is written as a number or a list of numbers."""
     for name, dtype in (("value_float", np.float32), ("value_int", np.int64)):
         for attribute in (name, f"{name}s"):
-            if attribute in node.attributes:
-                return ma.asarray(np.array(node.attribute(attribute), dtype=dtype))
+            value = node.attribute(attribute)
+            if value is not None:
+                return ma.asarray(np.array(value, dtype=dtype))
     return None

@@ -26,7 +26,9 @@ RuleName = tuple[str, str]
 """Id and name of a rule."""
 
 _LONGEST = 1 << 20
-_MOST = 10_000
+"""Characters of what a model's metadata holds."""
+_MOST = 1000
+"""Entries in it."""
 
 
 @dataclass(frozen=True, slots=True)
