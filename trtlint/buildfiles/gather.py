@@ -7,8 +7,8 @@ from pathlib import Path
 
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.gathered import Gathered
-from trtlint.buildfiles.record import FileRead, read_file, together
-from trtlint.buildfiles.witnesses import Role
+from trtlint.buildfiles.record import FileRead, Role, read_file, together
+from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem
 
 
@@ -53,13 +53,12 @@ def _read(files: Iterable[tuple[str, Role]]) -> tuple[list[FileRead], list[Probl
 
 def _try(path: str, role: Role) -> FileRead | Problem:
     try:
-        return read_file(path, role)
-    except BuildFileError as error:
-        return _problem(error, path)
+        with limited(path):
+            return read_file(path, role)
+    except (BuildFileError, LimitError) as error:
+        return Problem.of(path, error)
 
 
-def _problem(error: BuildFileError, path: str = "") -> Problem:
-    if path:
-        return Problem(path, error.message.removeprefix(f"{path}: "), error.offset)
+def _problem(error: BuildFileError) -> Problem:
     name, _, message = error.message.partition(": ")
     return Problem(name, message, error.offset)

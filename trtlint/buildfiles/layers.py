@@ -22,6 +22,9 @@ from trtlint.files.regular import read_bytes
 LARGEST_JSON = 256 << 20
 """Bytes of a JSON file that is read; a layer file of 100,000 detailed layers is below it."""
 
+_MOST_LAYERS = 200_000
+"""Layers of one engine; the largest known have some ten thousand."""
+
 
 @dataclass(frozen=True, slots=True)
 class LayerTensor:
@@ -154,6 +157,8 @@ def layers_from_json(root: object) -> LayerInfo:
         tensors += [_engine_tensor(item) for item in _list(root.get("I/O Tensors")) if isinstance(item, dict)]
     if not isinstance(items, list):
         raise BuildFileError("no list of layers in this JSON", line=1)
+    if len(items) > _MOST_LAYERS:
+        raise BuildFileError(f"{len(items):,} layers; at most {_MOST_LAYERS:,} are read", line=1)
     layers = tuple(
         _layer(index, item) if isinstance(item, dict) else _named(index, str(item))
         for index, item in enumerate(items)

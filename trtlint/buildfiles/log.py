@@ -31,6 +31,7 @@ _TRACEBACK = b"Traceback (most recent call last)"
 _BARE = Prefix("", "", 0, None)
 _DUMPS, _LAYERS, _TABLES, _ROWS = 16, 50_000, 16, 50_000
 _OPTIONS = 1000  # option lines
+_MOST_LOUD = 200_000  # warnings and errors; a log with more of them is read so far and no further
 _HEADINGS = (b"Layers:", b"Engine Layer Information:")
 _DATED = 32  # [MM/DD/YYYY-HH:MM:SS] [V] [TRT] message, or [TRT] [V]: where the message begins
 _TOOL_SPEAKS = b"] [I] "  # [MM/DD/YYYY-HH:MM:SS] [I] message: trtexec of itself
@@ -91,6 +92,7 @@ class LogReader:
         self._open_last = 0
         self._open_prefix: Prefix | None = None
         self._open_context: str | None = None
+        self._limit = ""  # why the rest was not read
         self._trace = b""  # how the lines inside of a traceback begin
 
     def __iter__(self) -> Iterator[Record]:
@@ -104,6 +106,9 @@ class LogReader:
                 if self._kept.ready:
                     yield from self._kept.ready
                     self._kept.ready.clear()
+                if self._severities.total() > _MOST_LOUD:
+                    self._limit = f"more than {_MOST_LOUD:,} warnings and errors: the rest is not read"
+                    break
         except OSError as error:
             raise BuildFileError(f"cannot read the log: {error}", line=self._scanner.lines + 1) from error
         self._close()
@@ -121,13 +126,13 @@ class LogReader:
             return
         message = _text(line[prefix.start :])
         for pattern in self._table.endings:
-            if found := pattern.compiled.search(message):
+            if found := pattern.search(message):
                 severity = cast("Severity", prefix.severity)
                 self._kept.keep(pattern, number, severity, message, groups(found))
 
     def log(self) -> Log:
         """Everything read so far."""
-        note = getattr(self._source, "note", None)
+        note = self._limit or getattr(self._source, "note", None)
         counts = Counter(self._kept.counts)
         for literal, count in self._scanner.counts().items():
             counts[self._enough[literal]] += count
@@ -279,7 +284,7 @@ class LogReader:
                     self._scanner.enough(literal, context=pattern.context)
                 return
             text = _text(line[offset:])
-            found = pattern.compiled.search(text)
+            found = pattern.search(text)
             if found:
                 if offset == _DATED:
                     letter = chr(line[23] if line[22:25] in (b"[V]", b"[I]") else line[29])
@@ -344,7 +349,7 @@ class LogReader:
             if alone and self._kept.counts[pattern.name] >= pattern.keep:
                 self._kept.counts[pattern.name] += 1
                 return
-            found = pattern.compiled.search(first)
+            found = pattern.search(first)
             if found:
                 self._kept.keep(pattern, number, "I", first, groups(found))
                 return

@@ -12,6 +12,11 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
+SEARCHED = 1500
+"""Characters of a message that a regular expression is searched in, unless its pattern is for whole messages:
+some take time that grows with their square or cube."""
+_BEFORE = 500
+"""How many of them lie before the text that made the message a candidate."""
 KEY = 6
 """Bytes of a message that choose the entries to try; every ``starts`` literal is at least this long."""
 
@@ -56,6 +61,7 @@ class Pattern:
     causes: bool = False
     island: bool = False
     everywhere: bool = False
+    whole: bool = False
     settles: str = ""
     duration: str = ""
     compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
@@ -64,6 +70,13 @@ class Pattern:
     def __post_init__(self) -> None:
         object.__setattr__(self, "compiled", re.compile(self.regex))
         object.__setattr__(self, "literals", tuple(s.encode() for s in self.starts))
+
+    def search(self, message: str, at: int = 0) -> re.Match[str] | None:
+        """Search in a message; ``at`` is where the text stands that made it a candidate."""
+        if self.whole or len(message) <= SEARCHED:
+            return self.compiled.search(message)
+        begin = max(0, at - _BEFORE)
+        return self.compiled.search(message, begin, begin + SEARCHED)
 
 
 class Table:
@@ -115,8 +128,8 @@ class Table:
         """Every entry that a line without prefix matches, with its groups, best first."""
         seen: set[str] = set()
         for text, pattern in self._bare:
-            if text in line:
-                yield from _match(pattern, line, seen)
+            if (at := line.find(text)) >= 0:
+                yield from _match(pattern, line, at, seen)
 
     def loud(self, message: str, severity: str = "") -> tuple[tuple[Pattern, dict[str, str]], ...]:
         """Every entry that a whole message of severity W or above matches, with its groups, best first.
@@ -137,10 +150,10 @@ class Table:
         seen: set[str] = set()
         for literal, pattern, _ in self.by_key.get(message[:KEY].encode(errors="replace")[:KEY], ()):
             if message.startswith(literal.decode()):
-                yield from _match(pattern, message, seen)
+                yield from _match(pattern, message, 0, seen)
         for text, pattern in self._inside:
-            if text in message:
-                yield from _match(pattern, message, seen)
+            if (at := message.find(text)) >= 0:
+                yield from _match(pattern, message, at, seen)
 
 
 def _is_printed(pattern: Pattern, severity: str) -> bool:
@@ -150,10 +163,12 @@ def _is_printed(pattern: Pattern, severity: str) -> bool:
     return severity in pattern.severity if pattern.says or pattern.bare else True
 
 
-def _match(pattern: Pattern, message: str, seen: set[str]) -> Iterator[tuple[Pattern, dict[str, str]]]:
+def _match(
+    pattern: Pattern, message: str, at: int, seen: set[str]
+) -> Iterator[tuple[Pattern, dict[str, str]]]:
     if pattern.name in seen:
         return
-    found = pattern.compiled.search(message)
+    found = pattern.search(message, at)
     if found:
         seen.add(pattern.name)
         yield pattern, groups(found)

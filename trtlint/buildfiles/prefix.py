@@ -41,6 +41,8 @@ _OTHER = re.compile(
 )
 _EMBEDDED = re.compile(_DATE + rb" \[(?:[FEWIV]\]|TRT\] \[[FEWIV]\])")
 _CI_STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
+_TAIL = 300
+"""Bytes at the end of a message in which that origin is looked for."""
 _ORT_TAIL = re.compile(rb" \[[\w./]*tensorrt_execution_provider[^\]]*\]$")
 _GLOG_LIBRARY = (b" logging.cc:", b" tensorrt.cc:", b" tensorrt_backend.cc:")
 """Files of Triton that hand on what TensorRT says:
@@ -133,4 +135,6 @@ def embedded(line: bytes, start: int) -> int:
 
 def without_tail(message: bytes) -> bytes:
     """The message without the origin that some sinks of ONNX Runtime append."""
-    return _ORT_TAIL.sub(b"", message) if message.endswith(b"]") else message
+    if not message.endswith(b"]"):
+        return message
+    return message[:-_TAIL] + _ORT_TAIL.sub(b"", message[-_TAIL:])

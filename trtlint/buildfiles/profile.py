@@ -15,7 +15,7 @@ from trtlint.buildfiles.errors import BuildFileError
 _NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
 # From TensorRT 8.6 on the layer's name comes last; before, it came first, padded to the longest name.
 _LAST = re.compile(rf"^\s*{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s{{2,3}}(\S.*)$")
-_FIRST = re.compile(rf"^\s*(\S.*?)\s+{_NUMBER}\s+{_NUMBER}\s+(?:{_NUMBER}\s+)?{_NUMBER}\s*$")
+_NUMBERS = re.compile(rf"{_NUMBER}(?:\s+{_NUMBER}){{2,3}}")
 _HEADING = re.compile(r"^=== Profile \((\d+) iterations ?\) ===")
 _LONGEST_ROW = 20_000
 
@@ -86,15 +86,16 @@ class TableReader:
 
     def _row(self, message: str) -> LayerTime | None:
         last = _LAST.match(message)
-        found = None if last else _FIRST.match(message)
         try:
             if last:
                 total, average, median, share = (float(last[i]) for i in range(1, 5))
                 return LayerTime(last[5].rstrip(), total, average, median, share / 100)
-            if found:
-                middle = float(found[4]) if found[4] else None
-                return LayerTime(found[1], float(found[2]), float(found[3]), middle, float(found[5]) / 100)
-        except ValueError:
+            for count in (4, 3):  # the median may be missing
+                words = message.rsplit(None, count)
+                if len(words) == count + 1 and _NUMBERS.fullmatch(" ".join(words[1:])):
+                    total, average, *middle, share = map(float, words[1:])
+                    return LayerTime(words[0].strip(), total, average, next(iter(middle), None), share / 100)
+        except ValueError:  # two points in a number
             pass
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -33,6 +34,14 @@ class Record:
     groups: Mapping[str, str] = field(default_factory=dict)
     context: str | None = None
     common: bool = False
+
+    def number(self, group: str) -> float | None:
+        """The number that a group holds; None where it is left out, is none, or has no end."""
+        try:
+            value = float(self.groups.get(group, ""))
+        except ValueError:
+            return None
+        return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +92,8 @@ class Log:
         for pattern in table().patterns:
             if not (name := pattern.duration):
                 continue
-            texts = [record.groups.get("seconds", "") for record in self.records.get(pattern.name, ())]
-            values = [value for text in texts if (value := _number(text)) is not None]
+            found = (record.number("seconds") for record in self.records.get(pattern.name, ()))
+            values = [value for value in found if value is not None]
             if values:
                 total[name] = sum(values)
         return total
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

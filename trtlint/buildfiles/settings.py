@@ -18,6 +18,8 @@ _POLYGRAPHY_FLAGS = {
     "FP16": "fp16", "INT8": "int8", "BF16": "bf16", "FP8": "fp8", "TF32": "tf32", "INT4": "int4",
 }  # fmt: skip
 _PRECISIONS = {"FP32", "FP16", "INT8", "BF16", "FP8", "INT4", "FP4", "TF32"}
+_LONGEST_COMMAND = 20_000
+"""Characters of a command that are taken apart."""
 _TOOLS = ("torch-tensorrt", "onnxruntime", "tensorrt-llm", "python", "logger")
 _BUILDER_FLAGS = re.compile(r"^\s*Flags\s+\| \[([^\]]*)\]", re.MULTILINE)
 _TORCH_DTYPE = re.compile(
@@ -128,7 +130,7 @@ class Collector:
 
     def precision(self, value: str, line: int | None) -> None:
         """Take trtexec's ``Precision:`` value, such as ``FP32+FP16 (obey precision constraints)``."""
-        words = set(re.findall(r"[A-Z]+\d+", value)) & _PRECISIONS
+        words = set(re.findall(r"(?<![A-Z])[A-Z]+\d+", value)) & _PRECISIONS
         if "Strongly Typed" in value:
             self.set("strongly_typed", True, line)
         elif words:
@@ -314,7 +316,7 @@ def is_metadata(root: object) -> bool:
 
 def _words(command: str) -> list[str]:
     try:
-        return shlex.split(command[:100_000], posix=False)
+        return shlex.split(command[:_LONGEST_COMMAND], posix=False)
     except ValueError:
         return command.split()
 

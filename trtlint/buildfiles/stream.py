@@ -15,6 +15,10 @@ from trtlint.buildfiles.errors import BuildFileError
 from trtlint.files.regular import open_regular
 
 GZIP = b"\x1f\x8b"
+_MOST_UNZIPPED = 64 << 20
+"""Bytes that any gzip data may become."""
+_MOST_RATIO = 100
+"""Bytes that each of its bytes may become beyond that; of a verbose log, it is about 30."""
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -63,17 +67,25 @@ class Unzipped:
     """A gzip stream; one that is cut or damaged ends where it can no longer be read, and says so."""
 
     def __init__(self, rest: Source) -> None:
-        self._file = gzip.GzipFile(fileobj=cast("BinaryIO", _Reader(rest)), mode="rb")
+        self._raw = _Reader(rest)
+        self._file = gzip.GzipFile(fileobj=cast("BinaryIO", self._raw), mode="rb")
+        self._given = 0
         self.note: str | None = None
 
     def read(self, size: int = -1, /) -> bytes:
         if self.note:
             return b""
         try:
-            return bytes(self._file.read1(size))
+            data = bytes(self._file.read1(size))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             self.note = f"the gzip data ends early or is damaged: {error}"
             return b""
+        self._given += len(data)
+        most = _MOST_UNZIPPED + _MOST_RATIO * self._raw.taken
+        if self._given > most:
+            self.note = f"the gzip data unpacks to more than {most >> 20} MiB: the rest is not read"
+            return b""
+        return data
 
 
 class _Reader:
@@ -81,9 +93,12 @@ class _Reader:
 
     def __init__(self, rest: Source) -> None:
         self._rest = rest
+        self.taken = 0
 
     def read(self, size: int = -1, /) -> bytes:
-        return self._rest.read(size if size > 0 else 1 << 16)
+        data = self._rest.read(size if size > 0 else 1 << 16)
+        self.taken += len(data)
+        return data
 
     def seekable(self) -> bool:
         return False

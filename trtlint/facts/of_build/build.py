@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -12,7 +12,7 @@ from trtlint.facts.of_build.log_message import LogName
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
-    from trtlint.buildfiles.records import Log
+    from trtlint.buildfiles.records import Log, Record
     from trtlint.facts.facts import Facts
 
 
@@ -114,8 +114,8 @@ def find(facts: Facts) -> Iterator[BuildFact]:
     settings, log = record.settings, record.log
     records = {} if log is None else log.records
     inputs = [record.groups for record in records.get("network_input", ())]
-    islands = [float(record.groups["seconds"]) for record in records.get("island_time", ())]
-    skipped = [int(record.groups["bytes"]) for record in records.get("tactic_memory", ())]
+    islands = _numbers(records.get("island_time", ()), "seconds")
+    skipped = _numbers(records.get("tactic_memory", ()), "bytes")
     yield BuildFact(
         node=None,
         chain=(),
@@ -148,7 +148,7 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         counts={} if log is None else log.counts,
         seconds={} if log is None else log.seconds(),
         memory=_memory(record),
-        workspace_wanted=max(skipped, default=None),
+        workspace_wanted=int(max(skipped)) if skipped else None,
         island_seconds=sum(islands) if islands else None,
         warnings=None if log is None else log.severities.get("W", 0),
         errors=None if log is None else sum(log.severities.get(letter, 0) for letter in "EF"),
@@ -175,12 +175,17 @@ def _options(record: BuildRecord) -> Iterator[Mapping[str, str]]:
         yield from record.log.options.values()
 
 
+def _numbers(records: Iterable[Record], group: str) -> list[float]:
+    found = (record.number(group) for record in records)
+    return [number for number in found if number is not None]
+
+
 def _memory(record: BuildRecord) -> dict[str, float]:
     """The largest number of bytes that the log gives for each purpose."""
     found: dict[str, float] = {}
     for message in () if record.log is None else record.log.records.get("memory", ()):
         what = message.groups["what"]
-        found[what] = max(found.get(what, 0.0), float(message.groups["bytes"]))
+        found[what] = max(found.get(what, 0.0), message.number("bytes") or 0.0)
     return found
 
 
