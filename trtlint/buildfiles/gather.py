@@ -7,7 +7,8 @@ from pathlib import Path
 
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.gathered import Gathered
-from trtlint.buildfiles.record import FileRead, Role, read_file, together
+from trtlint.buildfiles.record import FileRead, read_file, together
+from trtlint.buildfiles.witnesses import Role
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
 
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.files import BuildFile as FileContent
@@ -18,9 +17,7 @@ from trtlint.buildfiles.plan import PlanHeader
 from trtlint.buildfiles.profile import Profile, Times
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
-
-Role = Literal["any", "log", "layers", "profile"]
-"""What a file was given as; ``any`` is told by its content."""
+from trtlint.buildfiles.witnesses import Role
 
 _ANY: Role = "any"
 _STDIN = "-"

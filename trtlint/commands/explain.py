@@ -23,6 +23,10 @@ def run_explain(plans: Sequence[Plan], asked: tuple[str, str]) -> int:
     code = Exit.CLEAN
     for plan in plans:
         file = plan.file
+        if plan.problem:
+            print(clean(f"error: {file}: {plan.problem}"), file=sys.stderr)
+            code = max(code, Exit.USAGE)
+            continue
         try:
             rule = plan.book.rule(key)
         except LookupError as error:

@@ -76,9 +76,10 @@ def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Itera
             require_lfs=options.require_lfs,
             gathered=plan.gathered,
             dry=None if plan.dry is None else replace(plan.dry, kept=caches.folder_of(plan)),
+            refused=plan.problem,
         )
         # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.
-        yield job, caches.of(plan) if plan.gathered is None and plan.dry is None else None
+        yield job, caches.of(plan) if not (plan.gathered or plan.dry or plan.problem) else None
 
 
 class _Caches:

@@ -30,7 +30,7 @@ def plans(planner: Planner, options: LintOptions) -> list[Plan]:
         click.UsageError: files of a build with several models, or as :meth:`Planner.plan` does.
     """
     models, files = sort(options.paths, options.left)
-    found = [planner.plan(file) for file in expand(models)]
+    found = planner.plans(expand(models))
     if not files:
         drying = Drying(options.dry)
         return [drying.add(_with_own(plan)) for plan in found]

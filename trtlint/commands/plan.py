@@ -45,6 +45,7 @@ class Plan:
         chosen: those that are wanted.
         policy: what to make of the findings.
         fail_on: the mildest finding that gives exit code 1.
+        problem: why the file cannot be linted as its configuration wants; empty where it can.
         left: the files of a build that the configuration names for the model.
         gathered: what a build of it left behind, None where nothing was given.
         dry: what to ask of NVIDIA's parser and builder, None for nothing.
@@ -59,6 +60,7 @@ class Plan:
     chosen: tuple[Entry, ...]
     policy: Policy
     fail_on: FailOn
+    problem: str = ""
     left: BuildFiles = field(default_factory=dict)
     gathered: Gathered | None = None
     dry: DryJob | None = None
@@ -96,6 +98,25 @@ class Planner:
             with _users():
                 self._fixed = load(Path(options.config))
         self.baselines: dict[Path, Baseline] = {}
+
+    def plans(self, files: Iterable[Path]) -> list[Plan]:
+        """What to do with each of some files.
+
+        A configuration that cannot be used is the problem of the files that it is for.
+
+        Raises:
+            click.UsageError: none of the files has a plan; the reason of the first.
+        """
+        found = [self._tried(file) for file in files]
+        if found and all(error is not None for _, error in found) and found[0][1] is not None:
+            raise found[0][1]
+        return [plan for plan, _ in found]
+
+    def _tried(self, file: Path) -> tuple[Plan, click.UsageError | None]:
+        try:
+            return self.plan(file), None
+        except click.UsageError as error:
+            return _without(file, error), error
 
     def plan(self, file: Path) -> Plan:
         """What to do with a file.
@@ -205,6 +226,22 @@ class Planner:
             with _users():
                 self.baselines[file] = Baseline(file) if options.write_baseline else Baseline.read(file)
         return self.baselines[file]
+
+
+def _without(file: Path, error: click.UsageError) -> Plan:
+    """The plan for a file that cannot be linted."""
+    return Plan(
+        file=file,
+        configuration=Configuration(),
+        builds=(),
+        targets=(Target(),),
+        command=None,
+        book=Rulebook(()),
+        chosen=(),
+        policy=Policy(),
+        fail_on="error",
+        problem=error.message,
+    )
 
 
 def _builds(told: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:

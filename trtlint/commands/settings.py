@@ -15,17 +15,22 @@ from trtlint.runs.exits import Exit
 
 def run_settings(plans: Sequence[Plan]) -> int:
     """Write the settings of all files, those of files with the same ones together; return the exit code."""
+    code = Exit.CLEAN
     for lines, same in groupby(plans, key=lambda plan: tuple(_lines(plan))):
         for plan in same:
             print(clean(f"# {plan.file}"))
+            code = max(code, Exit.USAGE if plan.problem else Exit.CLEAN)
         for line in lines:
             print(clean(line))
         print()
-    return Exit.CLEAN
+    return code
 
 
 def _lines(plan: Plan) -> Iterator[str]:
     """The settings as TOML."""
+    if plan.problem:
+        yield f"# error: {plan.problem}"
+        return
     file = plan.configuration.file
     yield f"# configuration: {'none' if file is None else shown(file)}"
     policy = plan.policy

@@ -54,7 +54,7 @@ def run_upgrade(options: UpgradeOptions) -> int:
             ignore=options.ignore,
         )
     )
-    plans = [planner.plan(file) for file in expand(options.paths)]
+    plans = planner.plans(expand(options.paths))
     results = _results(plans, options.product, options.first, last)
     problems = _write_json(results) if options.as_json else _write_text(results, options.show_conditional)
     return Exit.UNREADABLE if problems else Exit.CLEAN
@@ -73,6 +73,9 @@ def _results(plans: list[Plan], product: Product, first: str, last: str) -> Iter
     review = Review()
     for plan in plans:
         path = str(plan.file)
+        if plan.problem:
+            yield Problem(path, plan.problem)
+            continue
         try:
             facts = Facts(load(plan.file), command=plan.command)
         except (ModelError, OSError) as error:

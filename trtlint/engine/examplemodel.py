@@ -20,7 +20,7 @@ from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
 
 _DATA = ("raw_data", "float_data", "int32_data", "int64_data", "uint64_data", "double_data", "string_data")
-_HALF = re.compile(r"\b(float16|bfloat16)(\s*\[[^\]]*\])?(\s*\w*\s*=?\s*)\{([^{}]*)\}")
+_HALF = re.compile(r"\b(float16|bfloat16)(\s*\[[^\]]*\])?(\s*(?:\w+\s*)?(?:=\s*)?)\{([^{}]*)\}")
 _PLACE = re.compile(r"line: (\d+) column")
 
 

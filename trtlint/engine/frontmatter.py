@@ -18,6 +18,8 @@ from trtlint.knowledge.nearest import did_you_mean
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 12
 _FEW = 12
+_LONGEST_WORD = 500
+"""Characters of a key, or of a word that is one of a few."""
 
 
 class FrontMatterError(ValueError):
@@ -60,6 +62,8 @@ class Item:
             FrontMatterError: it is something else; the message names the nearest word.
         """
         text, words = self.text(what), None if choices is None else tuple(choices)
+        if len(text) > _LONGEST_WORD:
+            raise FrontMatterError(f"{what}: longer than {_LONGEST_WORD} characters", self.line)
         if words is not None and text not in words:
             raise FrontMatterError(f"{what}: unknown {text!r}{_hint(text, words)}", self.line)
         return text
@@ -149,6 +153,8 @@ def _item(event: yaml.NodeEvent, events: Iterator[yaml.Event], depth: int) -> It
         key = _item(child, events, depth + 1)
         if not isinstance(key.value, str):
             raise FrontMatterError("a key must be text", key.line)
+        if len(key.value) > _LONGEST_WORD:
+            raise FrontMatterError(f"a key is longer than {_LONGEST_WORD} characters", key.line)
         if key.value in entries:
             raise FrontMatterError(f"the key {key.value!r} is given twice", key.line)
         value = next(events)

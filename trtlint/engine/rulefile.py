@@ -23,6 +23,7 @@ from trtlint.engine.ruletext import read_rule
 from trtlint.engine.scope import scope_of_kind, scope_of_pattern
 from trtlint.engine.witness import read_witnesses
 from trtlint.facts import kinds as facts
+from trtlint.files.limits import LimitError, limited
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.language.pattern import Pattern, PatternError
@@ -31,7 +32,9 @@ from trtlint.language.template import Template, template
 _ID = re.compile(r"[A-Z]{2,5}[0-9]{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RELEASE = re.compile(r"[0-9]+(\.[0-9]+){1,2}")
-_URL = re.compile(r"https://[^\s/]+\.[^\s/]+(/\S*)?")
+_URL = re.compile(r"https://[^\s/]+\.[^\s/.]+(/\S*)?")
+_LONGEST_WORD = 500
+"""Characters of an id, a name, a URL or a version specifier."""
 
 _KEYS = (
     *("id", "name", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
@@ -47,7 +50,11 @@ def load_rule(path: Path) -> Rule:
     Raises:
         RuleError: the file cannot be read or is wrong.
     """
-    return parse_rule(path, read_rule(path), checked=True)
+    try:
+        with limited(path):
+            return parse_rule(path, read_rule(path), checked=True)
+    except LimitError as error:
+        raise RuleError(path, 1, error.message) from None
 
 
 def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:
@@ -245,6 +252,7 @@ def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
         if not isinstance(item.value, str):
             raise FrontMatterError(f"{product} must be a version specifier such as '>=10.7,<10.8'", item.line)
         text = item.value.strip()
+        _bounded(text, product, item.line)
         ranges[product] = "" if text == "*" else text
         try:
             SpecifierSet(ranges[product])
@@ -267,6 +275,12 @@ def _safety(item: Item) -> Safety:
 
 def _matching(item: Item, what: str, pattern: re.Pattern[str], words: str) -> str:
     text = item.text(what)
+    _bounded(text, what, item.line)
     if not pattern.fullmatch(text):
         raise FrontMatterError(f"{what}: {text!r} is not {words}", item.line)
     return text
+
+
+def _bounded(text: str, what: str, line: int) -> None:
+    if len(text) > _LONGEST_WORD:
+        raise FrontMatterError(f"{what}: longer than {_LONGEST_WORD} characters", line)

@@ -355,6 +355,8 @@ def _calling(function: Function, codes: list[Code], named: Mapping[str, Code]) -
             return plain(function.call(names.get(CONSTANTS), *arguments, **options))
         except (TypeError, AttributeError):  # an argument of no declared type was of the wrong one
             return UNKNOWN
+        except (ArithmeticError, ValueError):  # a whole number that is too large to become a fraction
+            return UNKNOWN
 
     return call
 

@@ -14,6 +14,7 @@ from trtlint.model.operators import COMMUTATIVE
 
 MAX_LINES = 16
 MAX_ARGUMENTS = 16
+_LONGEST_LINE = 1_000
 
 RESERVED = frozenset({"target", "model", "constants"})
 """Names that expressions use for something else."""
@@ -70,7 +71,7 @@ class Line:
         return tuple(name for name in (*self.outputs, *named) if name is not None)
 
 
-_LINE = re.compile(r"\s*(?:(?P<outputs>[^=()]*)=)?(?P<ops>[^=()]*)\((?P<inputs>[^=()]*)\)\s*")
+_LINE = re.compile(r"(?:(?P<outputs>[^=()]*)=)?(?P<ops>[^=()]*)\((?P<inputs>[^=()]*)\)\s*")
 _OPERATOR = re.compile(r"(?:(?P<domain>[A-Za-z_][\w.]*)::)?(?P<op>[A-Za-z_]\w*)")
 _INPUT = re.compile(r"(?P<through>~?)\s*(?P<name>[A-Za-z_]\w*)\s*(?P<optional>\??)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -84,12 +85,12 @@ def read_lines(text: str) -> tuple[Line, ...]:
     """
     lines = []
     for number, raw in enumerate(text.split("\n"), 1):
-        if line := raw.partition("#")[0].strip():
+        if raw.partition("#")[0].strip():
+            if len(raw) > _LONGEST_LINE:
+                raise PatternError(f"the line is longer than {_LONGEST_LINE} characters", number)
             lines.append(_line(raw.partition("#")[0], number))
             if len(lines) > MAX_LINES:
                 raise PatternError(f"a pattern has at most {MAX_LINES} lines", number)
-            if len(line) > 1_000:
-                raise PatternError("the line is too long", number)
     if not lines:
         raise PatternError("the pattern is empty", 1)
     return tuple(lines)

@@ -18,6 +18,7 @@ from typing import Any
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.engine.finding import Confidence, Severity
 from trtlint.files.globs import covers_path
+from trtlint.files.limits import LimitError, limited
 from trtlint.files.regular import read_text
 from trtlint.policy import schema
 from trtlint.policy.options import INSTALLED, DryOptions, FailOn, TargetOptions
@@ -28,6 +29,8 @@ OWN, SHARED = "trtlint.toml", "pyproject.toml"
 _TABLE = "tool.trtlint"
 _MOST_BYTES = 1 << 20
 """Bytes that any configuration is below."""
+_DEEPEST = 16
+"""Tables and lists in one another; the schema needs four."""
 
 
 class ConfigError(ValueError):
@@ -159,7 +162,7 @@ def load(file: Path) -> Configuration:
         if table is None:
             raise ConfigError(f"{shown(file)}: there is no table [{_TABLE}]")
         document, prefix = table, f"{_TABLE}."
-    document = _plain(document)
+    document = _plain(document, f"{shown(file)}: {prefix.removesuffix('.')}")
     try:
         schema.check(document)
     except schema.SchemaError as error:
@@ -219,19 +222,30 @@ def _toml(file: Path) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(read_text(file, _MOST_BYTES))
+        with limited(file):
+            return tomllib.loads(read_text(file, _MOST_BYTES))
+    except LimitError as error:
+        raise ConfigError(f"{shown(file)}: {error.message}") from None
     except OSError as error:
         raise ConfigError(f"{shown(file)}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:  # TOMLDecodeError, UnicodeDecodeError
         raise ConfigError(f"{shown(file)}: not TOML: {error}") from None
 
 
-def _plain(value: Any) -> Any:
-    """TOML data as JSON data: dates as text."""
+def _plain(value: Any, where: str, depth: int = 0) -> Any:
+    """TOML data as JSON data: dates as text.
+
+    Raises:
+        ConfigError: it is nested too deep, or holds a NUL, which no path and no name can have.
+    """
+    if depth > _DEEPEST:
+        raise ConfigError(f"{where}: nested more than {_DEEPEST} deep")
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _plain(item, where, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_plain(item, where, depth + 1) for item in value]
+    if isinstance(value, str) and "\0" in value:
+        raise ConfigError(f"{where}: a text holds a NUL")
     return value.isoformat() if isinstance(value, date | datetime) else value
 
 

@@ -55,6 +55,7 @@ class Job:
         gathered: what a build of it left behind, None where nothing was given; such a job stays here.
         dry: what to ask of NVIDIA's parser and builder, None for nothing.
         store: where to keep the result, None for nowhere.
+        refused: why it is not to be linted, such as a wrong configuration; empty where it is.
     """
 
     path: Path
@@ -66,6 +67,7 @@ class Job:
     gathered: Gathered | None = None
     dry: DryJob | None = None
     store: Store | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import Entry, with_builtin
 from trtlint.files import lfs
+from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem
 from trtlint.runs import cache
 from trtlint.runs.bugs import describe
@@ -34,9 +35,14 @@ def describe_rules(folders: tuple[str, ...], entries: Iterable[Entry]) -> RuleSe
 
 def lint_job(job: Job) -> Outcome:
     """Lint one file; whatever happens is in the outcome."""
+    if job.refused:
+        return failed(job, job.refused, Exit.USAGE)
     try:
         pointer = lfs.is_pointer(job.path)
-        outcome = _skipped(job) if pointer else _lint(job)
+        with limited(job.path, *_build_files(job)):
+            outcome = _skipped(job) if pointer else _lint(job)
+    except LimitError as error:
+        outcome = failed(job, error.message, Exit.UNREADABLE)
     except MemoryError:
         outcome = failed(job, "not enough memory to lint this file", Exit.UNREADABLE)
     except (OtherRulesError, WheelError) as error:
@@ -60,6 +66,11 @@ def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
     if job.require_lfs:
         named = tuple(_requiring_data(report, job.path) for report in named)
     return Outcome(named, Exit.UNREADABLE if any(report.errors for report in named) else Exit.CLEAN)
+
+
+def _build_files(job: Job) -> tuple[str, ...]:
+    record = None if job.gathered is None else job.gathered.record
+    return () if record is None else record.files
 
 
 def _lint(job: Job) -> Outcome:
