@@ -191,6 +191,16 @@ def fix(**options: Any) -> int:
 @click.option("--select", multiple=True, metavar="RULE,...", help="Only these: ids, id prefixes or names.")
 @click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option("--output", "outputs", multiple=True, metavar="FORMAT:FILE", help="Also to a file; repeatable.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "note", "never"]),
+    default="never",
+    help="Mildest finding about the graph at the end of the way that gives exit code 1.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Only what models have in common, and a line for each.")
+@click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
+@click.option("--isolated", is_flag=True, help="Use no configuration.")
 @click.option("--show-conditional", is_flag=True, help="Also what depends on options not given.")
 def upgrade(**options: Any) -> int:
     """Say what moving ONNX models from one version to another changes, step by step.
@@ -204,9 +214,10 @@ def upgrade(**options: Any) -> int:
     from trtlint.commands.upgrade import UpgradeOptions, run_upgrade
 
     target = target_options({"trt": (), "rtx": (), **options})
-    kept = ("paths", "first", "last", "product", "build", "rules", "select", "ignore", "show_conditional")
-    as_json = options["format_"] == "json"
-    return run_upgrade(UpgradeOptions(target=target, as_json=as_json, **{key: options[key] for key in kept}))
+    kept = set(UpgradeOptions.__dataclass_fields__) & set(options)
+    return run_upgrade(
+        UpgradeOptions(target=target, format=options["format_"], **{key: options[key] for key in kept})
+    )
 
 
 @cli.command(context_settings=_HELP, short_help="Tell what FP16 does to a model, on a CPU.")
@@ -273,12 +284,16 @@ def facts(**options: Any) -> int:
 
 
 @cli.command(context_settings=_HELP, short_help="List the rules.")
+@click.argument("selectors", nargs=-1, metavar="[RULE,...]...")
 @RULES
-def rules(rules: tuple[str, ...]) -> int:
-    """List the rules: what they find, how grave it is, for which versions, and on what they rest."""
+def rules(selectors: tuple[str, ...], rules: tuple[str, ...]) -> int:
+    """List the rules: what they find, how grave it is, for which versions, and on what they rest.
+
+    All of them, or those that ids, id prefixes or names select: `trtlint rules ACC PERF104`.
+    """
     from trtlint.commands.rules import run_rules
 
-    return run_rules(rules)
+    return run_rules(selectors, rules)
 
 
 @cli.command(context_settings=_HELP, short_help="Explain a rule.")

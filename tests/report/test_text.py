@@ -142,22 +142,25 @@ def drawn(lines: list[RichText]) -> str:
 
 
 def test_long_blocks_are_elided_and_culprits_kept() -> None:
-    picture = drawn(drawing.draw(rows(30, 2, 20), None, style="bold"))
+    picture = drawn(drawing.draw([drawing.Marks(rows(30, 2, 20), "bold")], None))
     assert "/n2/" in picture and "/n20/" in picture
     assert len(re.findall(r"/n\d+/", picture)) == 8
     assert picture.count("...") == 2
-    assert len(re.findall(r"/n\d+/", drawn(drawing.draw(rows(30, *range(12)), None, style="bold")))) == 12
+    assert (
+        len(re.findall(r"/n\d+/", drawn(drawing.draw([drawing.Marks(rows(30, *range(12)), "bold")], None))))
+        == 12
+    )
 
 
 def test_operators_are_named_where_names_do_not_tell() -> None:
     named = (Row("/a/Add", "Add"), Row("/a/Mul", "Mul"))
     unnamed = (Row("n0", "Add"), Row("/a/Mul", "Mul"))
-    assert "Add  " not in drawn(drawing.draw(named, None, style="bold"))
-    assert "n0      Add" in drawn(drawing.draw(unnamed, None, style="bold"))
+    assert "Add  " not in drawn(drawing.draw([drawing.Marks(named, "bold")], None))
+    assert "n0      Add" in drawn(drawing.draw([drawing.Marks(unnamed, "bold")], None))
 
 
 def test_carets_stand_below_the_last_part_of_the_name() -> None:
-    picture = drawn(drawing.draw((Row("/attn/宽/Mul", "Mul", label="here"),), None, style="bold"))
+    picture = drawn(drawing.draw([drawing.Marks((Row("/attn/宽/Mul", "Mul", label="here"),), "bold")], None))
     _, row, carets, _ = picture.split("\n")
     # A wide character takes two cells, so the carets are one character further left in the string.
     assert carets.index("^") - 1 == row.index("Mul")

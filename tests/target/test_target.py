@@ -42,14 +42,14 @@ class TestVersions:
         [
             ("10.17", "TensorRT 10.17 does not exist; nearest: 10.16, 11.0"),
             ("12.0", "TensorRT 12.0 does not exist; nearest: 11.4"),
-            ("8.5", "TensorRT 8.5 does not exist; nearest: 8.6"),
+            ("8.5", "TensorRT 8.5 is older than what is covered here, 8.6 and newer"),
             ("9.7", "TensorRT 9.7 does not exist; nearest: 9.3, 10.0"),
             ("10.14.0", "TensorRT 10.14.0 is not a known release; nearest: 10.14.1"),
             ("10.13.1", "not a known release; nearest: 10.13.0, 10.13.2, 10.13.3"),
             ("latest", "'latest' is not a version of TensorRT; write it as 11.4"),
             ("", "'' is not a version"),
             ("10.8rc1", "not a known release"),
-            ("1.4", "TensorRT 1.4 does not exist; nearest: 8.6"),
+            ("1.4", "TensorRT 1.4 is older than what is covered here"),
             ("10.8.0.43.1", "not a known release"),
         ],
     )

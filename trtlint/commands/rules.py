@@ -8,13 +8,18 @@ from collections.abc import Sequence
 import click
 
 from trtlint.commands.setup import rulebook
+from trtlint.policy.selection import SelectionError, choose
 from trtlint.report.rules import write_rule, write_table
 from trtlint.runs.exits import Exit
 
 
-def run_rules(folders: Sequence[str]) -> int:
+def run_rules(selectors: Sequence[str], folders: Sequence[str]) -> int:
     """Write the table of rules to standard output and return the exit code."""
-    write_table(rulebook(folders), sys.stdout)
+    try:
+        chosen = choose(rulebook(folders).entries, selectors)
+    except SelectionError as error:
+        raise click.UsageError(str(error)) from None
+    write_table((entry.read() for entry in chosen), sys.stdout)
     return Exit.CLEAN
 
 

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TextIO
 
 import click
 
 from trtlint.commands.plan import Plan, Planner
+from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
 from trtlint.facts.facts import Facts
 from trtlint.files.expand import expand
 from trtlint.files.problem import Problem
+from trtlint.files.replace import replace_text
 from trtlint.knowledge.releases import Product, minors
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
-from trtlint.policy.options import LintOptions, TargetOptions
+from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Review
 from trtlint.runs.exits import Exit
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
+
+FORMATS = ("text", "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +43,21 @@ class UpgradeOptions:
     rules: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    as_json: bool = False
+    format: str = "text"
+    outputs: tuple[str, ...] = ()
+    """``FORMAT:FILE``, besides what goes to standard output."""
+    fail_on: FailOn = "never"
+    quiet: bool = False
+    config: str | None = None
+    isolated: bool = False
     show_conditional: bool = False
 
 
 def run_upgrade(options: UpgradeOptions) -> int:
-    """Write the report for each model to standard output and return the exit code."""
+    """Write the report for each model and return the exit code."""
     last = options.last or minors(options.product)[-1]
     _check(Target(product=options.product), options.first, last)
+    outputs = [("-", options.format), *map(_output, options.outputs)]
     planner = Planner(
         LintOptions(
             paths=options.paths,
@@ -52,12 +66,43 @@ def run_upgrade(options: UpgradeOptions) -> int:
             rules=options.rules,
             select=options.select,
             ignore=options.ignore,
+            config=options.config,
+            isolated=options.isolated,
         )
     )
     plans = planner.plans(expand(options.paths))
     results = _results(plans, options.product, options.first, last)
-    problems = _write_json(results) if options.as_json else _write_text(results, options.show_conditional)
-    return Exit.UNREADABLE if problems else Exit.CLEAN
+    streamed = options.format == "text"
+    found = list(_streamed(results, options, len(plans) > 1) if streamed else results)
+    for place, format_ in outputs[streamed:]:
+        text = _written(found, format_, options)
+        if place == "-":
+            sys.stdout.write(text)
+        else:
+            replace_text(Path(place), text, [plan.file for plan in plans])
+    if any(isinstance(result, Problem) for result in found):
+        return Exit.UNREADABLE
+    failed = any(isinstance(result, Upgrade) and _fails(result, options.fail_on) for result in found)
+    return Exit.FINDINGS if failed else Exit.CLEAN
+
+
+def _output(word: str) -> tuple[str, str]:
+    """The file and the format of an ``--output``."""
+    format_, _, file = word.partition(":")
+    if format_ not in FORMATS or not file:
+        raise click.UsageError(f"--output {word!r}: write it as {' or '.join(f'{f}:FILE' for f in FORMATS)}")
+    if not Path(file).parent.is_dir():
+        raise click.UsageError(f"--output {word}: there is no folder {Path(file).parent}")
+    return file, format_
+
+
+def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
+    """Whether the end of the way has a finding about the graph that is grave enough for exit code 1."""
+    if fail_on == "never":
+        return False
+    grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    end = upgrade.lines[-1]
+    return not end.supported or any(end.risks.get(severity, 0) for severity in grave)
 
 
 def _check(base: Target, first: str, last: str) -> None:
@@ -94,30 +139,38 @@ def _bases(plan: Plan, product: Product) -> list[Target]:
     return list(dict.fromkeys(known))
 
 
-def _write_text(results: Iterator[Upgrade | Problem], show_conditional: bool) -> bool:
-    """Write reports as they come; whether a file could not be read."""
+def _streamed(
+    results: Iterator[Upgrade | Problem], options: UpgradeOptions, several: bool
+) -> Iterator[Upgrade | Problem]:
+    """Write reports to standard output as they come."""
+    yield from _reported(results, sys.stdout, options, several)
+
+
+def _written(results: Sequence[Upgrade | Problem], format_: str, options: UpgradeOptions) -> str:
+    """Reports in a format."""
+    if format_ == "json":
+        from trtlint.report.upgradejson import dumps
+
+        upgrades = [result for result in results if isinstance(result, Upgrade)]
+        return dumps(upgrades, [result for result in results if isinstance(result, Problem)]) + "\n"
+    buffer = io.StringIO()
+    for _ in _reported(iter(results), buffer, options, len(results) > 1):
+        pass
+    return buffer.getvalue()
+
+
+def _reported(
+    results: Iterator[Upgrade | Problem], file: TextIO, options: UpgradeOptions, several: bool
+) -> Iterator[Upgrade | Problem]:
     from trtlint.report.upgrade import UpgradeReport
 
-    report = UpgradeReport(sys.stdout, show_conditional=show_conditional)
-    problems = False
+    report = UpgradeReport(
+        file, show_conditional=options.show_conditional, several=several, quiet=options.quiet
+    )
     for result in results:
         if isinstance(result, Problem):
-            problems = True
             report.problem(result)
         else:
             report.add(result)
-    return problems
-
-
-def _write_json(results: Iterator[Upgrade | Problem]) -> bool:
-    from trtlint.report.upgradejson import dumps
-
-    upgrades: list[Upgrade] = []
-    problems: list[Problem] = []
-    for result in results:
-        if isinstance(result, Problem):
-            problems.append(result)
-        else:
-            upgrades.append(result)
-    print(dumps(upgrades, problems))
-    return bool(problems)
+        yield result
+    report.close()

@@ -29,6 +29,7 @@ from trtlint.engine.told import Told, about_builds, about_trials, turn
 from trtlint.engine.witness import Shown, Verdict
 from trtlint.facts.base import Step
 from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.model import ModelFact
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.ranges import covers_all, in_words, matching
 from trtlint.knowledge.releases import Product
@@ -69,7 +70,13 @@ class Evaluation:
             notes=facts.notes,
             suppress=facts.model.metadata.get(SUPPRESS_KEY, ""),
             data_files=facts.model.tensors.locations,
+            exporter=self._exporter,
         )
+
+    @property
+    def _exporter(self) -> str:
+        found = self.facts.of("model")[0] if self.facts.has_model else None
+        return found.exporter if isinstance(found, ModelFact) else ""
 
     def _kept(self, case: _Case) -> Iterable[Finding]:
         """The findings of one rule, kept for targets in which it sees no difference."""

@@ -174,6 +174,8 @@ class ModelReport:
     """How many findings were left out because they are less sure than ``--min-confidence``."""
     data_files: tuple[str, ...] = ()
     """Files with external data that the model names, relative to its folder."""
+    exporter: str = ""
+    """What wrote the model, as the fact about the model says it; empty without a model."""
     skipped: bool = False
     """Whether the file was not linted without that being an error (a Git LFS pointer); a note says why."""
     dry_build: DryBuildResult | None = None

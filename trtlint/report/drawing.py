@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -18,18 +19,34 @@ _GUTTER = "   |"
 _GAP = "  "
 
 
-def draw(rows: Sequence[Row], width: int | None, *, style: str) -> list[Text]:
-    """The lines of a site's drawing, an empty one above and below; none if it has no rows.
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What one finding marks in a drawing.
+
+    Attributes:
+        rows: its rows: the same nodes as those of the others in the drawing, with labels of its own.
+        style: of its carets and labels.
+        name: what its labels begin with, empty where no other finding marks anything.
+    """
+
+    rows: Sequence[Row]
+    style: str
+    name: str = ""
+
+
+def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
+    """The lines of a block's drawing, an empty one above and below; none if it has no rows.
 
     Args:
-        rows: the nodes in data-flow order.
+        marks: the findings at the block, one at least; the rows of all are the same nodes in data-flow
+            order.
         width: cells of a line, None for endless lines and names in full.
-        style: the style of carets and labels.
     """
+    rows = marks[0].rows
     if not rows:
         return []
     names = [clean(row.node) for row in rows]
-    kept = _kept(rows)
+    kept = _kept([any(each.rows[i].label for each in marks) for i in range(len(rows))])
     widest = None if width is None else max(16, (width - len(_GUTTER)) * 2 // 5)
     drawn = dict(zip(kept, shorten([names[i] for i in kept], widest), strict=True))
     names = [drawn.get(i, name) for i, name in enumerate(names)]
@@ -46,21 +63,32 @@ def draw(rows: Sequence[Row], width: int | None, *, style: str) -> list[Text]:
             lines.append(_gutter("..."))
         previous = i
         lines += _row(columns[i], widths, clean(rows[i].detail), width)
-        if rows[i].label:
-            lines += _carets(names[i], clean(rows[i].label), width, style)
+        for label, style in _labels(marks, i):
+            lines += _carets(names[i], clean(label), width, style)
     if previous != len(rows) - 1:
         lines.append(_gutter("..."))
     lines.append(_gutter())
     return lines
 
 
-def _kept(rows: Sequence[Row]) -> list[int]:
+def _labels(marks: Sequence[Marks], index: int) -> Iterator[tuple[str, str]]:
+    """The labels of a row, each with its style; one that several findings have in common, once."""
+    alike: dict[str, list[Marks]] = {}
+    for each in marks:
+        if each.rows[index].label:
+            alike.setdefault(each.rows[index].label, []).append(each)
+    for label, having in alike.items():
+        names = ", ".join(each.name for each in having if each.name)
+        yield f"{names}: {label}" if names else label, having[0].style
+
+
+def _kept(marked: Sequence[bool]) -> list[int]:
     """The indexes of the rows to draw: the labelled ones, then the nearest to them, then the ends."""
-    labelled = [i for i, row in enumerate(rows) if row.label]
-    if len(rows) <= _ROWS:
-        return list(range(len(rows)))
-    anchors = labelled or [0, len(rows) - 1]
-    nearest = sorted(range(len(rows)), key=lambda i: (min(abs(i - a) for a in anchors), i))
+    labelled = [i for i, mark in enumerate(marked) if mark]
+    if len(marked) <= _ROWS:
+        return list(range(len(marked)))
+    anchors = labelled or [0, len(marked) - 1]
+    nearest = sorted(range(len(marked)), key=lambda i: (min(abs(i - a) for a in anchors), i))
     return sorted(nearest[: max(_ROWS, len(labelled))])
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from trtlint.report.counts import by_severity, plural
-from trtlint.report.drawing import draw
+from trtlint.report.drawing import Marks, draw
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Spot
@@ -100,12 +100,13 @@ def _table(spots: tuple[Spot, ...]) -> Iterator[str]:
     if not spots:
         return
     yield ""
-    yield "| | finding | line | model | where |"
-    yield "|---|---|---|---|---|"
+    yield "| | finding | what | line | model | where |"
+    yield "|---|---|---|---|---|---|"
     for spot in spots[:_ROWS]:
         line = f"{spot.place.path}:{spot.place.line}" if spot.place.line else ""
         where = within(spot.finding.sites)
-        cells = [_severity(spot), text(heading(spot.finding)), code(line), code(spot.model), code(where)]
+        named = [_severity(spot), text(heading(spot.finding)), text(spot.finding.message)]
+        cells = [*named, code(line), code(spot.model), code(where)]
         yield f"| {' | '.join(cells)} |"
     if len(spots) > _ROWS:
         yield ""
@@ -145,7 +146,7 @@ def _detail(spot: Spot) -> Iterator[str]:
     yield f"<details><summary>{text(title)}</summary>"
     yield ""
     if finding.sites and finding.sites[0].rows:
-        drawing = "\n".join(line.plain for line in draw(finding.sites[0].rows, None, style=""))
+        drawing = "\n".join(line.plain for line in draw([Marks(finding.sites[0].rows, "")], None))
         fence = _fence(drawing, 3)
         yield f"{fence}text"
         yield drawing

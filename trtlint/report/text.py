@@ -28,7 +28,7 @@ from trtlint.engine.targets import Seen, changes, labels, merge, seen_for, span
 from trtlint.files.problem import Problem
 from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import by_severity, either, hidden, plural
-from trtlint.report.drawing import draw
+from trtlint.report.drawing import Marks, draw
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 from trtlint.report.names import collapse
@@ -119,6 +119,7 @@ class TextReport:
         self._show_conditional = show_conditional
         self._quiet = quiet
         self._sourced = False
+        self._unsourced = False
         self._severities: Counter[str] = Counter()
         self._places = 0
         self._hidden: list[Finding] = []
@@ -153,6 +154,7 @@ class TextReport:
         if not linted:
             return
         self._linted += 1
+        self._unsourced = self._unsourced or any(model.exporter == "torchscript" for model in linted)
         self._targets.update(dict.fromkeys(model.target for model in linted))
         seen = merge([model.findings for model in linted])
         conditional = merge([model.conditional for model in linted])
@@ -200,7 +202,7 @@ class TextReport:
             self._print(*hang(Text(), Text(line), self._width))
         if self._rule:
             self._print(Text(f"a rule explains itself with: trtlint rule {self._rule}", style="dim"))
-            if not self._sourced:
+            if self._unsourced and not self._sourced:
                 self._print(*hang(Text(), Text(_UNSOURCED, style="dim"), self._width))
 
     def _note(self, note: str) -> None:
@@ -215,12 +217,31 @@ class TextReport:
     def _findings(self, shown: Iterable[Seen], models: Sequence[ModelReport]) -> None:
         names = labels([model.target for model in models])
         said: dict[str, set[str]] = {}
+        blocks: dict[object, list[Seen]] = {}
         for item in shown:
-            self._finding(item, models, names, said.setdefault(item.finding.rule, set()))
+            blocks.setdefault(_block(item.finding), []).append(item)
+        for items in blocks.values():
+            for item in items:
+                drawn = items if item is items[0] else []
+                self._finding(item, drawn, models, names, said.setdefault(item.finding.rule, set()))
 
     def _finding(
-        self, item: Seen, models: Sequence[ModelReport], names: Sequence[str], said: set[str]
+        self,
+        item: Seen,
+        drawn: Sequence[Seen],
+        models: Sequence[ModelReport],
+        names: Sequence[str],
+        said: set[str],
     ) -> None:
+        """Write a finding.
+
+        Args:
+            item: the finding.
+            drawn: the findings at its block, itself the first; none where the block has been drawn.
+            models: the reports of the file.
+            names: the targets in few words.
+            said: what has been said of the rule in this file.
+        """
         finding = item.finding
         self._rule = self._rule or finding.rule
         style = SEVERITY_STYLES[finding.severity]
@@ -228,18 +249,19 @@ class TextReport:
         message = Text(clean(finding.message), style="bold")
         lines = hang(Text(), title + message, self._width)
         place, others = _where(finding.sites)
+        others += "" if drawn else "  (drawn above)"
         arrow = Text.assemble(("  --> ", _FRAME), clean(models[0].path), place)
         if self._width and cell_len(arrow.plain + others) > self._width:
             lines += [arrow, *(hang(Text(" " * 6), Text(others.strip()), self._width) if others else ())]
         else:
             lines.append(arrow + Text(others))
-        if finding.sites:
+        if finding.sites and drawn:
             site = finding.sites[0]
             if site.source is not None:
                 self._sourced = True
                 exported = Text(f"      exported from {clean(str(site.source))}")
                 lines += hang(Text(" " * 6), exported[6:], self._width)
-            lines += draw(site.rows, self._width, style=style)
+            lines += draw(_marks([other.finding for other in drawn]), self._width)
         self._print(*lines)
         several = len(models) > 1
         target = "" if several or ANY_VERSION in models[0].target else models[0].target
@@ -281,6 +303,28 @@ class TextReport:
                 self._print(Text.assemble(f"  {head}  ", (f"{sign} {clean(title)}", style)))
                 head = " " * widest
         self._print(Text())
+
+
+def _block(finding: Finding) -> object:
+    """What findings at the same block have in common: the nodes of the first place.
+
+    Something of its own for a finding without nodes.
+    """
+    nodes = tuple(row.index for row in finding.sites[0].rows) if finding.sites else ()
+    return nodes if nodes and None not in nodes else id(finding)
+
+
+def _marks(findings: Sequence[Finding]) -> list[Marks]:
+    """What each of some findings marks in the drawing of their block."""
+    marking = sum(any(row.label for row in finding.sites[0].rows) for finding in findings)
+    return [
+        Marks(
+            finding.sites[0].rows,
+            SEVERITY_STYLES[finding.severity],
+            finding.rule if marking > 1 else "",
+        )
+        for finding in findings
+    ]
 
 
 def _console(file: TextIO, width: int | None) -> Console | None:

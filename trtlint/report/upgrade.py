@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +22,7 @@ from trtlint.report.layout import hang
 from trtlint.report.names import collapse
 from trtlint.report.terminal import console
 from trtlint.report.text import SEVERITY_STYLES
+from trtlint.report.upgradesummary import rows, shared
 
 _HEADINGS: dict[Concern, str] = {
     "graph": "In the graph",
@@ -43,15 +45,29 @@ class UpgradeReport:
         file: where to write.
         width: cells of a line; the terminal's if not given.
         show_conditional: also the findings that depend on something not known about the target.
+        several: whether there are several models; what is about command and code is said once then, at the
+            end, before a line for each.
+        quiet: only what is at the end.
     """
 
-    def __init__(self, file: TextIO, *, width: int | None = None, show_conditional: bool = False) -> None:
+    def __init__(
+        self,
+        file: TextIO,
+        *,
+        width: int | None = None,
+        show_conditional: bool = False,
+        several: bool = False,
+        quiet: bool = False,
+    ) -> None:
         self._console: Console = console(file, width)
         terminal = width is not None or file.isatty()
         self._width = self._console.width if terminal else None
         self._wide = self._console if terminal else console(file, _UNBOUNDED)
         self._show_conditional = show_conditional
         self._first = True
+        self._several = several
+        self._quiet = quiet
+        self._upgrades: list[Upgrade] = []
 
     def problem(self, problem: Problem) -> None:
         """Say why a file has no report."""
@@ -59,6 +75,9 @@ class UpgradeReport:
 
     def add(self, upgrade: Upgrade) -> None:
         """Write the report of one model."""
+        self._upgrades.append(upgrade)
+        if self._quiet:
+            return
         if not self._first:
             self._print(Text())
         self._first = False
@@ -66,11 +85,40 @@ class UpgradeReport:
         self._safest(upgrade)
         self._steps(upgrade)
         for concern in CONCERNS:
-            self._section(upgrade, concern)
+            if concern == "graph" or not self._several:
+                self._section(upgrade, concern)
         if self._show_conditional:
             self._conditional(upgrade)
         elif line := hidden(upgrade.conditional):
             self._print(*hang(Text(), Text(line, style="dim"), self._width))
+
+    def close(self) -> None:
+        """Write what several models have in common, and a line for each."""
+        if not self._upgrades or not (self._several or self._quiet):
+            return
+        for concern in CONCERNS:
+            if concern != "graph":
+                self._common(concern)
+        self._print(Text(), Text("In short", style="bold underline"))
+        listed = list(rows(self._upgrades))
+        widest = [max(cell_len(clean(row[column])) for row in listed) for column in (0, 1)]
+        last = self._upgrades[0].lines[-1].line
+        for path, safest, risks in listed:
+            name, version = clean(path).ljust(widest[0]), safest.ljust(widest[1])
+            first = Text.assemble(f"  {name}  safest ", (version, "bold green"), f"  at {last}: ")
+            self._print(*hang(first, Text(risks), self._width))
+
+    def _common(self, concern: Concern) -> None:
+        found = shared(self._upgrades, concern)
+        if not found:
+            return
+        self._print(Text(), Text(_HEADINGS[concern], style="bold underline"))
+        said: set[tuple[str, str]] = set()
+        for each in found:
+            self._finding(each.upgrade, each.item, said, placed=len(each.models) == 1)
+            if len(each.models) < len(self._upgrades):
+                models = f"{_some(each.models)}"
+                self._print(*hang(Text("      models: ", style="dim"), Text(clean(models)), self._width))
 
     def _print(self, *lines: Text) -> None:
         for line in lines:
@@ -113,7 +161,7 @@ class UpgradeReport:
             self._print(Text("\nNothing that trtlint knows of changes on the way.", style="bold"))
             return
         self._print(Text())
-        if self._wide.width < _NARROW:
+        if self._wide.width < max(_NARROW, _table_width(upgrade, steps)):
             self._list(upgrade, steps)
         else:
             self._print_table(self._table(upgrade, steps))
@@ -164,13 +212,15 @@ class UpgradeReport:
         for item in listed:
             self._finding(upgrade, item, said)
 
-    def _finding(self, upgrade: Upgrade, item: Listed, said: set[tuple[str, str]]) -> None:
+    def _finding(
+        self, upgrade: Upgrade, item: Listed, said: set[tuple[str, str]], *, placed: bool = True
+    ) -> None:
         finding = item.finding
         style = SEVERITY_STYLES[finding.severity]
         when = _when(item.lines, [line.line for line in upgrade.lines])
         title = Text.assemble((f"{finding.severity}[{finding.rule}]", style), f" {when}: ")
         self._print(*hang(Text("  "), title + Text(clean(finding.message), style="bold"), self._width))
-        places = _places(item)
+        places = _places(item) if placed else ""
         if places and places not in finding.message:
             self._print(*hang(Text("      at: ", style="dim"), Text(clean(places)), self._width))
         names = [line.line for line in upgrade.lines]
@@ -209,6 +259,18 @@ def _entries(upgrade: Upgrade, step: Step, concern: Concern) -> list[tuple[Text,
         several = f" (x{number})" if number > 1 else ""
         entries.append((Text.assemble((f"{sign} {word} {rule}", style), several), name))
     return entries
+
+
+def _table_width(upgrade: Upgrade, steps: Sequence[Step]) -> int:
+    """Cells that the table of steps takes, if no name is to break inside of a word.
+
+    Columns have equal shares of the width, so that the widest entry decides.
+    """
+    first = max(len(f" {step.before} to {step.after} ") for step in steps)
+    shown = [concern for concern in CONCERNS if _touches(upgrade, steps, concern)]
+    entries = [entry for concern in shown for step in steps for entry in _entries(upgrade, step, concern)]
+    widest = max(cell_len(text) for head, name in entries for text in (head.plain, f"  {name}"))
+    return first + len(shown) * (widest + 3)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -50,6 +50,8 @@ def check_version(text: str, product: Product = "tensorrt") -> str:
         lines = [tuple(map(int, minor.split("."))) for minor in minors(product)]
         place = sum(line < parts[:2] for line in lines)
         near = [".".join(map(str, line)) for line in lines[max(place - 1, 0) : place + 1]]
+        if parts[:2] < lines[0]:
+            raise TargetError(f"{name} {version} is older than what is covered here, {near[0]} and newer")
         raise TargetError(f"{name} {version} does not exist; nearest: {', '.join(near)}")
     return version
 

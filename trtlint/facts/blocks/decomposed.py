@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from trtlint.facts.base import Step
@@ -36,6 +36,9 @@ class Decomposed:
         divide: the division, or the multiplication by the reciprocal root.
         axes: the axes reduced, counted from the end where the rank is known.
         centred: whether what is squared is centred, and not only what is divided.
+        standard: whether it is the formula of LayerNormalization and RMSNormalization: the epsilon is added
+            below the root, and the variance has no correction such as Bessel's n / (n - 1).
+            https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
     """
 
     tensor: Value
@@ -49,6 +52,7 @@ class Decomposed:
     root: Node
     divide: Node
     axes: tuple[int, ...] | None
+    standard: bool
 
     @property
     def family(self) -> Literal["layer", "rms"]:
@@ -103,6 +107,7 @@ def decomposed_norms(graph: Graph, constants: Constants) -> Iterator[Decomposed]
             tail.root,
             tail.divide,
             _axes(variance, constants),
+            tail.standard,
         )
 
 
@@ -154,6 +159,7 @@ class _Tail:
     root: Node
     divide: Node
     numerator: Value
+    standard: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +169,7 @@ class _State:
     inverted: bool = False
     epsilon_node: Node | None = None
     epsilon: float | None = 0.0
+    standard: bool = True
 
 
 def _tail(variance: Node, constants: Constants) -> _Tail | None:
@@ -184,27 +191,27 @@ def _tail(variance: Node, constants: Constants) -> _Tail | None:
 
 def _advance(state: _State, node: Node, port: int, constants: Constants) -> _State | _Tail | None:
     """One operator on: where the walk is after it, the end of the walk, or None off the path."""
-    out = node.output
-    kept = _State(out, state.root, state.inverted, state.epsilon_node, state.epsilon)
+    kept = replace(state, value=node.output)
     if node.op in CAST or (node.op in MOVING and port == 0):
         return kept
     if state.root is None:
         exponent = constants.scalar(node.input(1)) if node.op == "Pow" and port == 0 else None
         if node.op == "Sqrt" or exponent in (0.5, -0.5):
-            return _State(out, node, exponent == -0.5, state.epsilon_node, state.epsilon)
-        if node.op == "Sub" or scaling(node, constants) is not None:
-            return kept
+            return replace(kept, root=node, inverted=exponent == -0.5)
+        scaled = scaling(node, constants)
+        if node.op == "Sub" or scaled is not None:
+            return replace(kept, standard=state.standard and (scaled is None or scaled.factor == 1.0))
         return _with_epsilon(state, node, port, constants)
     if node.op == "Reciprocal":
-        return _State(out, state.root, not state.inverted, state.epsilon_node, state.epsilon)
+        return replace(kept, inverted=not state.inverted)
     other = node.inputs[1 - port] if len(node.inputs) == 2 and port < 2 else None
     if other is None or node.op not in ("Mul", "Div"):
         return None if state.inverted else _with_epsilon(state, node, port, constants)
     divides = node.op == "Div" and port == 1
     if constants.data_free(other):  # 1 / root, or the weight of the norm, multiplied in first
-        return _State(out, state.root, state.inverted ^ divides, state.epsilon_node, state.epsilon)
+        return replace(kept, inverted=state.inverted ^ divides)
     if divides if not state.inverted else node.op == "Mul":
-        return _Tail(state.epsilon_node, state.epsilon, state.root, node, other)
+        return _Tail(state.epsilon_node, state.epsilon, state.root, node, other, state.standard)
     return None
 
 
@@ -214,7 +221,9 @@ def _with_epsilon(state: _State, node: Node, port: int, constants: Constants) ->
     other = node.input(1) if node.op == "Clip" else node.input(1 - port)
     if other is None or not constants.data_free(other):
         return None
-    return _State(node.output, state.root, state.inverted, node, constants.scalar(other))
+    standard = state.standard and node.op == "Add" and state.root is None
+    epsilon = constants.scalar(other)
+    return replace(state, value=node.output, epsilon_node=node, epsilon=epsilon, standard=standard)
 
 
 def _axes(reduce: Node, constants: Constants) -> tuple[int, ...] | None:

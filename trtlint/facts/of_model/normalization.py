@@ -40,6 +40,8 @@ class Normalization(Fact):
         statistics_dtype: the narrowest element type that the mean, the squares and their mean are
             computed in, None where unknown.
         squares_dtype: the element type of the squares where they are written out.
+        standard: whether it is the formula of LayerNormalization or RMSNormalization: no correction of the
+            variance such as Bessel's, and the epsilon added below the root.
         upcast: whether a Cast widens the tensor before its statistics are taken.
         follows_attention: whether the tensor comes from an attention block a few operators upstream.
         attention_distance: how many operators upstream, None where it does not follow attention.
@@ -65,6 +67,7 @@ class Normalization(Fact):
     dtype: ElementType | None = None
     statistics_dtype: ElementType | None = None
     squares_dtype: ElementType | None = None
+    standard: bool = True
     upcast: bool = False
     follows_attention: bool = False
     attention_distance: int | None = None
@@ -171,6 +174,7 @@ def _decomposed(norm: Decomposed, distances: Mapping[Node, int]) -> Normalizatio
         dtype=norm.tensor.dtype,
         statistics_dtype=statistics,
         squares_dtype=squares,
+        standard=norm.standard,
         upcast=_upcast(norm.tensor) and mean != "f16",
         follows_attention=bool(near),
         attention_distance=min(near, default=None),

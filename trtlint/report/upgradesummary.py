@@ -1,0 +1,42 @@
+"""What the upgrades of several models have in common, and one line for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from trtlint.engine.finding import SEVERITIES
+from trtlint.engine.rule import Concern
+from trtlint.engine.upgrade import Listed, Upgrade
+from trtlint.report.counts import plural
+
+
+@dataclass(slots=True)
+class Shared:
+    """A finding about command or code, the first of those that say the same, and the models that have it."""
+
+    upgrade: Upgrade
+    item: Listed
+    models: list[str] = field(default_factory=list)
+
+
+def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
+    """The findings about the command or the code, each once, in the order of the way."""
+    found: dict[object, Shared] = {}
+    for upgrade in upgrades:
+        for item in upgrade.findings:
+            if item.concern == concern:
+                finding = item.finding
+                key = finding.rule, finding.message, item.lines, item.advice
+                found.setdefault(key, Shared(upgrade, item)).models.append(upgrade.path)
+    return sorted(found.values(), key=lambda each: each.item.lines[0])
+
+
+def rows(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str, str]]:
+    """For each model its path, its safest version, and what is known of it at the end of the way."""
+    for upgrade in upgrades:
+        safest = "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
+        end = upgrade.lines[-1]
+        risks = [plural(end.risks[name], name) for name in SEVERITIES if end.risks.get(name)]
+        there = ", ".join(risks) or "nothing known"
+        yield upgrade.path, safest, there if end.supported else f"{there}; the GPU is not supported"
