@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from trtlint.engine.applying import advice_for, affects, best_reading, common_versions, version_truth
 from trtlint.engine.finding import (
     CONFIDENCES,
     SEVERITIES,
@@ -31,11 +32,11 @@ from trtlint.facts.base import Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.model import ModelFact
 from trtlint.facts.refusal import Refusal
-from trtlint.knowledge.ranges import covers_all, in_words, matching
+from trtlint.knowledge.ranges import covers_all, in_words
 from trtlint.knowledge.releases import Product
 from trtlint.model.origin import origin
 from trtlint.target.target import Target
-from trtlint.target.truth import Truth, Unknown, both
+from trtlint.target.truth import Truth, Unknown
 
 
 class Evaluation:
@@ -113,28 +114,6 @@ def _rank(finding: Finding) -> tuple[bool, float, int, str]:
     """What to show first: what takes most of the measured time, then the gravest; what is refuted last."""
     refuted = finding.standing == "refuted"
     return refuted, -(finding.share or 0.0), SEVERITIES.index(finding.severity), finding.rule
-
-
-def version_truth(rule: Rule, target: Target) -> Truth:
-    """Whether a rule is about the target's product and version."""
-    return _affected(rule.applies, target)
-
-
-def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: Truth) -> Truth:
-    """Whether a rule holds with these names, ``applies`` being what :func:`version_truth` says.
-
-    Where no version was given, not knowing it makes no finding conditional: the finding names the
-    versions that it holds for.
-    """
-    known = True if isinstance(applies, Unknown) and target.version is None else applies
-    if known is False or rule.where is None:
-        return known
-    return both(known, rule.where.truth(names))
-
-
-def _affected(ranges: Mapping[Product, str], target: Target) -> Truth:
-    specifier = ranges.get(target.product)
-    return False if specifier is None else target.matches(specifier, target.product)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,15 +194,15 @@ class _Case:
     def _hits(self) -> Iterator[_Hit]:
         """The places where the rule holds or may hold."""
         rule, target, told = self.rule, self.target, self.told
-        advice = _advice_for(rule, target)
+        advice = advice_for(rule, target)
         for candidate in self.evaluation.subjects.candidates(rule):
-            versions = _versions(rule, candidate, target)
+            versions = common_versions(rule, candidate, target)
             if versions is None or told.covers(rule, candidate):
                 continue
             affected = self.applies
             if candidate.applies is not None:
-                affected = _affected({target.product: versions}, target)
-            subject, truth = _best_reading(rule, candidate, target, affected)
+                affected = affects({target.product: versions}, target)
+            subject, truth = best_reading(rule, candidate, target, affected)
             # What no option could settle is not known from the file; guessing would be noise.
             if truth is not True and not (isinstance(truth, Unknown) and truth.needs):
                 continue
@@ -350,51 +329,6 @@ def _confidence(rule: Rule, product: Product, group: _Group) -> Confidence:
     if group.support is not None:
         own = min(own, group.support, key=CONFIDENCES.index)
     return own if group.doubt is None else max(own, group.doubt, key=CONFIDENCES.index)
-
-
-def _best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
-    """The first reading of the subject for which the rule holds, else may hold, and whether it does."""
-    possible: tuple[Subject, Truth] = subject, False
-    for reading in (subject, *subject.others):
-        truth = condition(rule, reading.names(target), target, applies)
-        if truth is True:
-            return reading, truth
-        if isinstance(truth, Unknown) and truth.needs and possible[1] is False:
-            possible = reading, truth
-    return possible
-
-
-def _versions(rule: Rule, subject: Subject, target: Target) -> str | None:
-    """The range of the target's product that both the rule and the fact are about, None if there is none."""
-    own = rule.applies[target.product]
-    if subject.applies is None:
-        return own
-    specifier = subject.applies.get(target.product)
-    if specifier is None:
-        return None
-    common = ",".join(part for part in (own, specifier) if part)
-    return common if matching(target.product, common) else None
-
-
-def _advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
-    """The advice that is not for another version, each with how it begins.
-
-    Where the target leaves open whether it is for this version, it begins with the versions it is
-    for, unless these are all that the rule is about.
-    """
-    found = []
-    product = target.product
-    for advice in rule.advice:
-        affected = _affected(advice.applies, target) if advice.applies else True
-        if affected is False:
-            continue
-        prefix = ""
-        if isinstance(affected, Unknown):
-            specifier = advice.applies[product]
-            if not set(matching(product, rule.applies[product])) <= set(matching(product, specifier)):
-                prefix = f"{in_words(product, specifier)}: "
-        found.append((prefix, advice))
-    return found
 
 
 def _row(rule: Rule, step: Step, names: Mapping[str, object]) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from trtlint.engine.evaluate import condition, version_truth
+from trtlint.engine.applying import condition, version_truth
 from trtlint.engine.rule import PATTERN, Rule
 from trtlint.engine.scope import operands, scope_of
 from trtlint.engine.subjects import Subject, Subjects

@@ -40,7 +40,7 @@ class Ran:
     @cached_property
     def names(self) -> tuple[RuleName, ...]:
         """Id and name of each of them."""
-        from trtlint.engine.evaluate import version_truth
+        from trtlint.engine.applying import version_truth
 
         rules = [entry.read() for entry in self._entries]
         return names(

@@ -19,10 +19,10 @@ from trtlint.files.problem import Problem
 from trtlint.report.counts import hidden, plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
-from trtlint.report.names import collapse
 from trtlint.report.terminal import console
 from trtlint.report.text import SEVERITY_STYLES
 from trtlint.report.upgradesummary import rows, shared
+from trtlint.report.upgradewording import asks, places, reasons, risks, some, still, when, why
 
 _HEADINGS: dict[Concern, str] = {
     "graph": "In the graph",
@@ -34,8 +34,6 @@ _NARROW = 100
 """Cells below which the steps are listed instead of put into a table."""
 _UNBOUNDED = 120
 """Cells of a table where the output is no terminal."""
-_NAMES = 3
-"""Inputs, outputs and places named at most."""
 
 
 class UpgradeReport:
@@ -103,10 +101,10 @@ class UpgradeReport:
         listed = list(rows(self._upgrades))
         widest = [max(cell_len(clean(row[column])) for row in listed) for column in (0, 1)]
         last = self._upgrades[0].lines[-1].line
-        for path, safest, risks in listed:
+        for path, safest, left in listed:
             name, version = clean(path).ljust(widest[0]), safest.ljust(widest[1])
             first = Text.assemble(f"  {name}  safest ", (version, "bold green"), f"  at {last}: ")
-            self._print(*hang(first, Text(risks), self._width))
+            self._print(*hang(first, Text(left), self._width))
 
     def _common(self, concern: Concern) -> None:
         found = shared(self._upgrades, concern)
@@ -117,7 +115,7 @@ class UpgradeReport:
         for each in found:
             self._finding(each.upgrade, each.item, said, placed=len(each.models) == 1)
             if len(each.models) < len(self._upgrades):
-                models = f"{_some(each.models)}"
+                models = f"{some(each.models)}"
                 self._print(*hang(Text("      models: ", style="dim"), Text(clean(models)), self._width))
 
     def _print(self, *lines: Text) -> None:
@@ -136,8 +134,8 @@ class UpgradeReport:
         types = model.float_type or "no floats"
         quantized = ", quantized" if model.quantized else ""
         self._field("model", f"{opset}, {model.exporter}, {types}{quantized}, {plural(model.nodes, 'node')}")
-        self._field("inputs", _some(upgrade.inputs))
-        self._field("outputs", _some(upgrade.outputs))
+        self._field("inputs", some(upgrade.inputs))
+        self._field("outputs", some(upgrade.outputs))
         if upgrade.setting:
             self._field("build", upgrade.setting)
         if upgrade.command:
@@ -151,8 +149,8 @@ class UpgradeReport:
             self._field("safest version", "none: no version of the range supports this GPU", "bold red")
             return
         best = upgrade.lines[safest.line]
-        self._field("safest version", f"{best.line}, {_why(upgrade)}", "bold green")
-        for reason in (_risks(upgrade), *_reasons(upgrade), *_asks(upgrade)):
+        self._field("safest version", f"{best.line}, {why(upgrade)}", "bold green")
+        for reason in (risks(upgrade), *reasons(upgrade), *asks(upgrade)):
             self._print(*hang(Text("    "), Text(clean(reason)), self._width))
 
     def _steps(self, upgrade: Upgrade) -> None:
@@ -165,8 +163,8 @@ class UpgradeReport:
             self._list(upgrade, steps)
         else:
             self._print_table(self._table(upgrade, steps))
-        if still := _still(upgrade, steps):
-            self._print(*hang(Text(), Text(f"no change within {', '.join(still)}", style="dim"), self._width))
+        if quiet := still(upgrade, steps):
+            self._print(*hang(Text(), Text(f"no change within {', '.join(quiet)}", style="dim"), self._width))
 
     def _print_table(self, table: Table) -> None:
         if self._wide is self._console:
@@ -217,19 +215,18 @@ class UpgradeReport:
     ) -> None:
         finding = item.finding
         style = SEVERITY_STYLES[finding.severity]
-        when = _when(item.lines, [line.line for line in upgrade.lines])
-        title = Text.assemble((f"{finding.severity}[{finding.rule}]", style), f" {when}: ")
-        self._print(*hang(Text("  "), title + Text(clean(finding.message), style="bold"), self._width))
-        places = _places(item) if placed else ""
-        if places and places not in finding.message:
-            self._print(*hang(Text("      at: ", style="dim"), Text(clean(places)), self._width))
         names = [line.line for line in upgrade.lines]
+        title = Text.assemble((f"{finding.severity}[{finding.rule}]", style), f" {when(item.lines, names)}: ")
+        self._print(*hang(Text("  "), title + Text(clean(finding.message), style="bold"), self._width))
+        where = places(item) if placed else ""
+        if where and where not in finding.message:
+            self._print(*hang(Text("      at: ", style="dim"), Text(clean(where)), self._width))
         for advice, lines in item.advice:
-            when = "" if lines == item.lines else f"{_when(lines, names)}: "
-            if (finding.rule, when + advice) in said:
+            sentence = advice if lines == item.lines else f"{when(lines, names)}: {advice}"
+            if (finding.rule, sentence) in said:
                 continue
-            said.add((finding.rule, when + advice))
-            self._print(*hang(Text("      do: ", style="dim"), Text(clean(when + advice)), self._width))
+            said.add((finding.rule, sentence))
+            self._print(*hang(Text("      do: ", style="dim"), Text(clean(sentence)), self._width))
         if finding.references and (finding.rule, "") not in said:
             said.add((finding.rule, ""))
             self._print(*hang(Text("      see: ", style="dim"), Text(finding.references[0]), self._width))
@@ -273,145 +270,7 @@ def _table_width(upgrade: Upgrade, steps: Sequence[Step]) -> int:
     return first + len(shown) * (widest + 3)
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return ", ".join(names[:_NAMES]) + more if names else "none"
-
-
 def _touches(upgrade: Upgrade, steps: Iterable[Step], concern: Concern) -> bool:
     return any(
         upgrade.findings[number].concern == concern for step in steps for number in step.fixed + step.new
     )
-
-
-def _why(upgrade: Upgrade) -> str:
-    """How many risks the safest line has, and how it compares."""
-    assert upgrade.safest is not None
-    best = upgrade.lines[upgrade.safest.line]
-    known = [
-        plural(number, severity) for severity, number in best.risks.items() if number and severity != "note"
-    ]
-    risks = f"{' and '.join(known) or 'no error or warning'} known for this graph"
-    equals = [upgrade.lines[index].line for index in upgrade.safest.equals]
-    if len(equals) == len(upgrade.lines):
-        return f"the newest: {risks}, as for every version of the range"
-    if len(equals) == 1:
-        return f"{risks}, fewer than for any other version of the range"
-    others = _when(upgrade.safest.equals[:-1], [line.line for line in upgrade.lines])
-    return f"{risks}; {others} {'has' if len(equals) == 2 else 'have'} as few, and it is the newest of them"
-
-
-def _risks(upgrade: Upgrade) -> str:
-    """How many errors and warnings about the graph each version has, equal neighbours together."""
-    names = [line.line for line in upgrade.lines]
-    runs: list[tuple[str, list[int]]] = []
-    for index, line in enumerate(upgrade.lines):
-        known = [plural(number, word) for word, number in line.risks.items() if number and word != "note"]
-        text = ", ".join(known) or "none"
-        if not line.supported:
-            text = "GPU not supported"
-        if runs and runs[-1][0] == text:
-            runs[-1][1].append(index)
-        else:
-            runs.append((text, [index]))
-    return "known risks: " + "; ".join(
-        f"{names[run[0]]} to {names[run[-1]]} {text}" if len(run) > 1 else f"{names[run[0]]} {text}"
-        for text, run in runs
-    )
-
-
-def _reasons(upgrade: Upgrade) -> Iterable[str]:
-    """What the ends of the range have that the safest line has not."""
-    safest = upgrade.safest
-    assert safest is not None
-    ends = ((0, safest.first_adds), (len(upgrade.lines) - 1, safest.last_adds))
-    for index, adds in ends:
-        line = upgrade.lines[index]
-        if not line.supported:
-            yield f"{line.line} does not support this GPU"
-        elif adds and index != safest.line:
-            titles = dict.fromkeys(
-                f"{upgrade.findings[n].finding.rule} {upgrade.findings[n].finding.name}" for n in adds
-            )
-            yield f"{line.line} also has {', '.join(titles)}"
-    names = [line.line for line in upgrade.lines]
-    everywhere = dict.fromkeys(
-        f"{item.finding.rule} {item.finding.name}"
-        for item in upgrade.findings
-        if item.concern == "graph" and item.finding.severity == "error" and len(item.lines) == len(names)
-    )
-    if everywhere:
-        yield f"no version of the range is without {', '.join(everywhere)}: change the graph first"
-    for item in upgrade.findings:
-        grave = item.concern == "graph" and item.finding.severity == "error"
-        inside = 0 not in item.lines and len(names) - 1 not in item.lines
-        if grave and inside and item.finding.confidence != "low":
-            yield f"avoid {_when(item.lines, names)}: {item.finding.rule} {item.finding.name}"
-
-
-def _asks(upgrade: Upgrade) -> Iterable[str]:
-    """What the way to the safest line asks for outside the graph: errors and warnings that come on it."""
-    assert upgrade.safest is not None
-    best = upgrade.safest.line
-    for concern, where in (("command", "in the build command"), ("code", "in the code")):
-        titles = dict.fromkeys(
-            f"{item.finding.rule} {item.finding.name}"
-            for item in upgrade.findings
-            if item.concern == concern
-            and item.finding.severity != "note"
-            and best in item.lines
-            and 0 not in item.lines
-        )
-        if titles:
-            yield f"to get there, change {where}: {', '.join(titles)}"
-
-
-def _when(lines: Sequence[int], names: Sequence[str]) -> str:
-    """The lines of a finding, shortly: ``from 10.0``, ``10.7``, ``8.6 to 10.16``, ``always``."""
-    if len(lines) == len(names):
-        return "all along"
-    runs: list[list[int]] = []
-    for index in lines:
-        if runs and runs[-1][-1] == index - 1:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-    last = len(names) - 1
-    words = []
-    for run in runs:
-        if run[-1] == last and len(run) > 1:
-            words.append(f"from {names[run[0]]}")
-        elif len(run) == 1:
-            words.append(names[run[0]])
-        else:
-            words.append(f"{names[run[0]]} to {names[run[-1]]}")
-    return ", ".join(words)
-
-
-def _still(upgrade: Upgrade, steps: Sequence[Step]) -> list[str]:
-    """The runs of versions between which nothing changes."""
-    runs: list[tuple[str, str]] = []
-    for step in upgrade.steps:
-        if step in steps:
-            continue
-        if runs and runs[-1][1] == step.before:
-            runs[-1] = runs[-1][0], step.after
-        else:
-            runs.append((step.before, step.after))
-    return [f"{first} to {last}" for first, last in runs]
-
-
-def _places(item: Listed) -> str:
-    """The places, those that differ in numbers only as one pattern; tensors at the edge by their names."""
-    finding = item.finding
-    if item.concern == "code":
-        names = [row.detail for site in finding.sites for row in site.rows if row.detail]
-    else:
-        names = [site.module or site.node for site in finding.sites]
-    places = dict.fromkeys(name for name in names if name)
-    if not places:
-        return ""
-    patterns = collapse(places)
-    more = f" and {len(patterns) - _NAMES} more" if len(patterns) > _NAMES else ""
-    count = f" ({len(finding.sites)} places)" if len(finding.sites) > 1 else ""
-    return ", ".join(patterns[:_NAMES]) + more + count

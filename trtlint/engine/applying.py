@@ -1,0 +1,79 @@
+"""Whether a rule is about a target, and holds for a subject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trtlint.engine.rule import Advice, Rule
+from trtlint.engine.subjects import Subject
+from trtlint.knowledge.ranges import in_words, matching
+from trtlint.knowledge.releases import Product
+from trtlint.target.target import Target
+from trtlint.target.truth import Truth, Unknown, both
+
+
+def version_truth(rule: Rule, target: Target) -> Truth:
+    """Whether a rule is about the target's product and version."""
+    return affects(rule.applies, target)
+
+
+def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: Truth) -> Truth:
+    """Whether a rule holds with these names, ``applies`` being what :func:`version_truth` says.
+
+    Where no version was given, not knowing it makes no finding conditional: the finding names the
+    versions that it holds for.
+    """
+    known = True if isinstance(applies, Unknown) and target.version is None else applies
+    if known is False or rule.where is None:
+        return known
+    return both(known, rule.where.truth(names))
+
+
+def affects(ranges: Mapping[Product, str], target: Target) -> Truth:
+    specifier = ranges.get(target.product)
+    return False if specifier is None else target.matches(specifier, target.product)
+
+
+def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
+    """The first reading of the subject for which the rule holds, else may hold, and whether it does."""
+    possible: tuple[Subject, Truth] = subject, False
+    for reading in (subject, *subject.others):
+        truth = condition(rule, reading.names(target), target, applies)
+        if truth is True:
+            return reading, truth
+        if isinstance(truth, Unknown) and truth.needs and possible[1] is False:
+            possible = reading, truth
+    return possible
+
+
+def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
+    """The range of the target's product that both the rule and the fact are about, None if there is none."""
+    own = rule.applies[target.product]
+    if subject.applies is None:
+        return own
+    specifier = subject.applies.get(target.product)
+    if specifier is None:
+        return None
+    common = ",".join(part for part in (own, specifier) if part)
+    return common if matching(target.product, common) else None
+
+
+def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
+    """The advice that is not for another version, each with how it begins.
+
+    Where the target leaves open whether it is for this version, it begins with the versions it is
+    for, unless these are all that the rule is about.
+    """
+    found = []
+    product = target.product
+    for advice in rule.advice:
+        affected = affects(advice.applies, target) if advice.applies else True
+        if affected is False:
+            continue
+        prefix = ""
+        if isinstance(affected, Unknown):
+            specifier = advice.applies[product]
+            if not set(matching(product, rule.applies[product])) <= set(matching(product, specifier)):
+                prefix = f"{in_words(product, specifier)}: "
+        found.append((prefix, advice))
+    return found

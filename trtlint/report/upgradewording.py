@@ -1,0 +1,150 @@
+"""Sentences about an upgrade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from trtlint.engine.upgrade import Listed, Step, Upgrade
+from trtlint.report.counts import plural
+from trtlint.report.names import collapse
+
+_NAMES = 3
+"""Inputs, outputs and places named at most."""
+
+
+def some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more if names else "none"
+
+
+def why(upgrade: Upgrade) -> str:
+    """How many risks the safest line has, and how it compares."""
+    assert upgrade.safest is not None
+    best = upgrade.lines[upgrade.safest.line]
+    known = [
+        plural(number, severity) for severity, number in best.risks.items() if number and severity != "note"
+    ]
+    risks = f"{' and '.join(known) or 'no error or warning'} known for this graph"
+    equals = [upgrade.lines[index].line for index in upgrade.safest.equals]
+    if len(equals) == len(upgrade.lines):
+        return f"the newest: {risks}, as for every version of the range"
+    if len(equals) == 1:
+        return f"{risks}, fewer than for any other version of the range"
+    others = when(upgrade.safest.equals[:-1], [line.line for line in upgrade.lines])
+    return f"{risks}; {others} {'has' if len(equals) == 2 else 'have'} as few, and it is the newest of them"
+
+
+def risks(upgrade: Upgrade) -> str:
+    """How many errors and warnings about the graph each version has, equal neighbours together."""
+    names = [line.line for line in upgrade.lines]
+    runs: list[tuple[str, list[int]]] = []
+    for index, line in enumerate(upgrade.lines):
+        known = [plural(number, word) for word, number in line.risks.items() if number and word != "note"]
+        text = ", ".join(known) or "none"
+        if not line.supported:
+            text = "GPU not supported"
+        if runs and runs[-1][0] == text:
+            runs[-1][1].append(index)
+        else:
+            runs.append((text, [index]))
+    return "known risks: " + "; ".join(
+        f"{names[run[0]]} to {names[run[-1]]} {text}" if len(run) > 1 else f"{names[run[0]]} {text}"
+        for text, run in runs
+    )
+
+
+def reasons(upgrade: Upgrade) -> Iterable[str]:
+    """What the ends of the range have that the safest line has not."""
+    safest = upgrade.safest
+    assert safest is not None
+    ends = ((0, safest.first_adds), (len(upgrade.lines) - 1, safest.last_adds))
+    for index, adds in ends:
+        line = upgrade.lines[index]
+        if not line.supported:
+            yield f"{line.line} does not support this GPU"
+        elif adds and index != safest.line:
+            titles = dict.fromkeys(
+                f"{upgrade.findings[n].finding.rule} {upgrade.findings[n].finding.name}" for n in adds
+            )
+            yield f"{line.line} also has {', '.join(titles)}"
+    names = [line.line for line in upgrade.lines]
+    everywhere = dict.fromkeys(
+        f"{item.finding.rule} {item.finding.name}"
+        for item in upgrade.findings
+        if item.concern == "graph" and item.finding.severity == "error" and len(item.lines) == len(names)
+    )
+    if everywhere:
+        yield f"no version of the range is without {', '.join(everywhere)}: change the graph first"
+    for item in upgrade.findings:
+        grave = item.concern == "graph" and item.finding.severity == "error"
+        inside = 0 not in item.lines and len(names) - 1 not in item.lines
+        if grave and inside and item.finding.confidence != "low":
+            yield f"avoid {when(item.lines, names)}: {item.finding.rule} {item.finding.name}"
+
+
+def asks(upgrade: Upgrade) -> Iterable[str]:
+    """What the way to the safest line asks for outside the graph: errors and warnings that come on it."""
+    assert upgrade.safest is not None
+    best = upgrade.safest.line
+    for concern, where in (("command", "in the build command"), ("code", "in the code")):
+        titles = dict.fromkeys(
+            f"{item.finding.rule} {item.finding.name}"
+            for item in upgrade.findings
+            if item.concern == concern
+            and item.finding.severity != "note"
+            and best in item.lines
+            and 0 not in item.lines
+        )
+        if titles:
+            yield f"to get there, change {where}: {', '.join(titles)}"
+
+
+def when(lines: Sequence[int], names: Sequence[str]) -> str:
+    """The lines of a finding, shortly: ``from 10.0``, ``10.7``, ``8.6 to 10.16``, ``always``."""
+    if len(lines) == len(names):
+        return "all along"
+    runs: list[list[int]] = []
+    for index in lines:
+        if runs and runs[-1][-1] == index - 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    last = len(names) - 1
+    words = []
+    for run in runs:
+        if run[-1] == last and len(run) > 1:
+            words.append(f"from {names[run[0]]}")
+        elif len(run) == 1:
+            words.append(names[run[0]])
+        else:
+            words.append(f"{names[run[0]]} to {names[run[-1]]}")
+    return ", ".join(words)
+
+
+def still(upgrade: Upgrade, steps: Sequence[Step]) -> list[str]:
+    """The runs of versions between which nothing changes."""
+    runs: list[tuple[str, str]] = []
+    for step in upgrade.steps:
+        if step in steps:
+            continue
+        if runs and runs[-1][1] == step.before:
+            runs[-1] = runs[-1][0], step.after
+        else:
+            runs.append((step.before, step.after))
+    return [f"{first} to {last}" for first, last in runs]
+
+
+def places(item: Listed) -> str:
+    """The places, those that differ in numbers only as one pattern; tensors at the edge by their names."""
+    finding = item.finding
+    if item.concern == "code":
+        names = [row.detail for site in finding.sites for row in site.rows if row.detail]
+    else:
+        names = [site.module or site.node for site in finding.sites]
+    places = dict.fromkeys(name for name in names if name)
+    if not places:
+        return ""
+    patterns = collapse(places)
+    more = f" and {len(patterns) - _NAMES} more" if len(patterns) > _NAMES else ""
+    count = f" ({len(finding.sites)} places)" if len(finding.sites) > 1 else ""
+    return ", ".join(patterns[:_NAMES]) + more + count
