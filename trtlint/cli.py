@@ -147,7 +147,11 @@ def lint(**options: Any) -> int:
 @click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
 @click.option("--diff", is_flag=True, help="Show the difference, in the text notation of ONNX.")
 @click.option("--dry-run", is_flag=True, help="Write nothing.")
-@click.option("--verify", is_flag=True, help="Compute what each rewrite changes before and after.")
+@click.option("--verify", is_flag=True, help="Compute what changes, and both models, and compare.")
+@click.option("--verify-build", is_flag=True, help="Build both with TensorRT-RTX, which needs no GPU.")
+@click.option("--inputs", multiple=True, metavar="FILE.npz", help="Inputs to compare both on; repeatable.")
+@click.option("--load-inputs", multiple=True, metavar="FILE", help="Inputs saved by Polygraphy; repeatable.")
+@click.option("--data-loader-script", metavar="FILE[:NAME]", help="Polygraphy's script that yields inputs.")
 @click.option("--unsafe", is_flag=True, help="Also rewrites that change results by choice.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option(
@@ -173,11 +177,14 @@ def fix(**options: Any) -> int:
     trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff
     """
     from trtlint.commands.fix import FixOptions, run_fix
+    from trtlint.trials.comparison import Inputs
 
-    own = {key: options.pop(key) for key in ("output", "diff", "dry_run", "unsafe", "verify")}
+    inputs = Inputs(options.pop("inputs"), options.pop("load_inputs"), options.pop("data_loader_script"))
+    names = ("output", "diff", "dry_run", "unsafe", "verify", "verify_build")
+    own = {key: options.pop(key) for key in names}
     as_json = options.pop("format_") == "json"
     lint = LintOptions(target=target_options(options), left=build_files(options), **options)
-    return run_fix(FixOptions(lint, as_json=as_json, **own))
+    return run_fix(FixOptions(lint, as_json=as_json, inputs=inputs, **own))
 
 
 @cli.command(context_settings=_HELP, short_help="Say what moving models to another version changes.")

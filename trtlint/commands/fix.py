@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
@@ -17,12 +19,14 @@ from trtlint.facts.facts import Facts
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed, Judge, fix_file, write_fixed
 from trtlint.fixes.session import Prove
+from trtlint.fixes.verification import Verdict
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
+from trtlint.trials.comparison import Inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class FixOptions:
     dry_run: bool = False
     unsafe: bool = False
     verify: bool = False
+    verify_build: bool = False
+    inputs: Inputs = field(default_factory=Inputs)
     as_json: bool = False
 
 
@@ -57,7 +63,7 @@ def run_fix(options: FixOptions) -> int:
             failure = Exit.UNREADABLE
             continue
         try:
-            written = _write(fixed, out, options)
+            written, verdicts = _write(fixed, out, options, plan)
         except (ModelError, OSError) as error:
             problem = Problem.of(plan.file, error)
             report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
@@ -66,7 +72,11 @@ def run_fix(options: FixOptions) -> int:
         if fixed.fault:
             report.problem(Problem(str(plan.file), f"not written: {fixed.fault}"))
             failure = Exit.UNREADABLE
-        report.add(fixed, written)
+        for verdict in verdicts:
+            if verdict.good is False:
+                report.problem(Problem(str(plan.file), f"not written: {verdict.words}"))
+                failure = Exit.UNREADABLE
+        report.add(fixed, written, verdicts)
         found = found or fails(fixed.outcome.after.reports, plan.fail_on)
     report.close()
     if failure:
@@ -108,14 +118,36 @@ def _judge(plan: Plan) -> Judge:
     return judge
 
 
-def _write(fixed: Fixed, out: Path, options: FixOptions) -> Path | None:
-    """Write the fixed model where there is something to write; returns the file."""
+def _write(
+    fixed: Fixed, out: Path, options: FixOptions, plan: Plan
+) -> tuple[Path | None, tuple[Verdict, ...]]:
+    """Write the fixed model where there is something to write and nothing against it."""
     if options.dry_run or not fixed.changed or fixed.fault:
-        return None
+        return None, ()
     outside = fixed.outcome.after.model.tensors.locations
     if outside and out.parent.resolve() != fixed.path.parent.resolve():
         raise click.UsageError(
             f"the weights are in {outside[0]!r} beside the model; write the fixed one to {fixed.path.parent}"
         )
-    write_fixed(fixed, out)
-    return out
+    if not options.verify and not options.verify_build:
+        write_fixed(fixed, out)
+        return out, ()
+    trial = out.with_name(f".{out.name}.{os.getpid()}.trial.onnx")
+    try:
+        write_fixed(fixed, trial)
+        verdicts = tuple(_verdicts(fixed.path, trial, options, plan))
+    finally:
+        trial.unlink(missing_ok=True)
+    if any(verdict.good is False for verdict in verdicts):
+        return None, verdicts
+    write_fixed(fixed, out, [verdict.document for verdict in verdicts])
+    return out, verdicts
+
+
+def _verdicts(before: Path, after: Path, options: FixOptions, plan: Plan) -> Iterator[Verdict]:
+    from trtlint.fixes.verification import build, outputs
+
+    if options.verify:
+        yield outputs(before, after, options.inputs)
+    if options.verify_build:
+        yield build(before, after, next((t.sm for t in plan.targets if t.sm is not None), None))

@@ -19,6 +19,7 @@ from trtlint.engine.finding import Finding
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed
 from trtlint.fixes.session import Applied, Refused
+from trtlint.fixes.verification import Verdict
 from trtlint.model.protos import DTYPES, text
 from trtlint.report.counts import by_severity, plural
 from trtlint.report.escape import clean
@@ -32,6 +33,7 @@ _PLACES = 3
 """Patterns of places listed at most in one line."""
 _SHOWN = 8
 """Elements of a tensor up to which a difference shows them."""
+_GOOD = {True: "as before or better", False: "worse", None: "not told"}
 _CONTEXT = 2
 """Unchanged lines around a change in a difference."""
 
@@ -67,13 +69,13 @@ class FixReport:
         if not self._as_json:
             self._print(f"error: {problem}")
 
-    def add(self, fixed: Fixed, written: Path | None) -> None:
+    def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict] = ()) -> None:
         """Say what was done to a model, and where it was written; None for nowhere."""
         lines = list(difference(fixed)) if self._diff else []
         if self._as_json:
-            self._models.append(_data(fixed, written, lines if self._diff else None))
+            self._models.append(_data(fixed, written, verdicts, lines if self._diff else None))
             return
-        for line in _text(fixed, written):
+        for line in _text(fixed, written, verdicts):
             self._print(line)
         for line in lines:
             self._print(line)
@@ -89,7 +91,7 @@ class FixReport:
         self._file.write(clean(line) + "\n")
 
 
-def _text(fixed: Fixed, written: Path | None) -> Iterator[str]:
+def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> Iterator[str]:
     outcome = fixed.outcome
     yield f"{fixed.path}" + (f" -> {written}" if written is not None else "")
     groups: dict[tuple[str, ...], list[Applied]] = defaultdict(list)
@@ -114,6 +116,8 @@ def _text(fixed: Fixed, written: Path | None) -> Iterator[str]:
             yield f"  left     {finding.severity}[{finding.rule}] {finding.name}: {finding.message}{places}"
     counts = (by_severity(Counter(finding.severity for finding in found)) for found in (before, after))
     first, last = counts
+    for verdict in verdicts:
+        yield f"  {verdict.check + ':':<8} {_GOOD[verdict.good]}: {verdict.words}"
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
 
@@ -164,7 +168,9 @@ def _tensor(tensor: onnx.TensorProto) -> str:
     return f"{head} = {onnx.numpy_helper.to_array(tensor).tolist()}"
 
 
-def _data(fixed: Fixed, written: Path | None, diff: Sequence[str] | None) -> dict[str, Any]:
+def _data(
+    fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], diff: Sequence[str] | None
+) -> dict[str, Any]:
     outcome = fixed.outcome
     return {
         "path": str(fixed.path),
@@ -196,5 +202,6 @@ def _data(fixed: Fixed, written: Path | None, diff: Sequence[str] | None) -> dic
             for each in outcome.refused
         ],
         "left": [finding_data(finding) for finding in _findings(outcome.after.reports)],
+        "verified": [verdict.document for verdict in verdicts],
         "diff": None if diff is None else list(diff),
     }

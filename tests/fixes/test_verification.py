@@ -1,0 +1,59 @@
+"""Whole models compared, and built."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from trtlint.cli import run
+from trtlint.fixes.fixing import KEY
+from trtlint.trials.comparison import Inputs, available, compare
+
+pytestmark = pytest.mark.skipif(not available(), reason="polygraphy or onnxruntime is not installed")
+
+TEXT = """< ir_version: 8, opset_import: ["" : 17] >
+g (float[N,8,19,64] q, float[N,8,64,19] kt, float[N,8,19,64] v) => (float[N,8,19,64] o)
+< float s = {%s} >
+{ a = MatMul (q, kt)  b = Mul (a, s)  p = Softmax <axis = -1> (b)  o = MatMul (p, v) }"""
+
+
+def saved(path: Path, scale: str = "0.125") -> Path:
+    onnx.save(onnx.parser.parse_model(TEXT % scale), path)
+    return path
+
+
+def test_what_differs_is_told(tmp_path: Path) -> None:
+    before = saved(tmp_path / "a.onnx")
+    same = compare(before, saved(tmp_path / "b.onnx"))
+    assert same.equal is True
+    assert same.sets == 8
+    other = compare(before, saved(tmp_path / "c.onnx", "0.0875"))
+    assert other.equal is False
+    assert other.difference > 1e-3
+
+
+def test_the_users_inputs_are_taken(tmp_path: Path) -> None:
+    before = saved(tmp_path / "a.onnx")
+    arrays = {"q": np.zeros((2, 8, 19, 64)), "kt": np.zeros((2, 8, 64, 19)), "v": np.ones((2, 8, 19, 64))}
+    np.savez(tmp_path / "in.npz", **{name: array.astype(np.float32) for name, array in arrays.items()})
+    # With Q of zeros the scale does not matter.
+    found = compare(before, saved(tmp_path / "c.onnx", "0.0875"), Inputs(files=(str(tmp_path / "in.npz"),)))
+    assert (found.equal, found.sets) == (True, 1)
+    np.savez(tmp_path / "in.npz", q=np.zeros(3, np.float32))
+    wrong = compare(before, before, Inputs(files=(str(tmp_path / "in.npz"),)))
+    assert wrong.equal is None
+    assert "no input" in wrong.words
+
+
+def test_the_proofs_are_in_the_fixed_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = saved(tmp_path / "model.onnx")
+    assert run(["fix", str(path), "--trt", "10.7", "--isolated", "--verify"]) == 0
+    assert "outputs: as before" in capsys.readouterr().out
+    fixed = onnx.load(tmp_path / "model.fixed.onnx")
+    note = json.loads(next(entry.value for entry in fixed.metadata_props if entry.key == KEY))
+    assert [proof["check"] for proof in note["proofs"]] == ["outputs"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["model.fixed.onnx", "model.onnx"]

@@ -1,0 +1,91 @@
+"""A rewritten model against its source, computed by ONNX Runtime in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trtlint.trials.process import Limits, run
+
+_NEEDED = ("polygraphy", "onnxruntime")
+MISSING = "polygraphy and onnxruntime are not there: pip install 'trtlint[verify]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the user wants compared on; made-up inputs where there is nothing.
+
+    Attributes:
+        files: ``.npz`` files, one batch each.
+        lists: files that ``polygraphy run --save-inputs`` wrote.
+        script: ``file.py:function``, Polygraphy's data loader script.
+    """
+
+    files: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    script: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What comparing two models found.
+
+    Attributes:
+        equal: whether all outputs agree; None where it could not be told.
+        words: the figures, or why there are none.
+        sets: how many sets of inputs were run.
+        difference: the largest absolute difference.
+    """
+
+    equal: bool | None
+    words: str
+    sets: int = 0
+    difference: float = 0.0
+
+
+def available() -> bool:
+    """Whether what a comparison needs is installed."""
+    return all(importlib.util.find_spec(name) is not None for name in _NEEDED)
+
+
+def compare(
+    before: Path, after: Path, inputs: Inputs | None = None, limits: Limits | None = None
+) -> Comparison:
+    """Run two models on the same inputs and compare all outputs.
+
+    Args:
+        before: the model.
+        after: its rewritten form.
+        inputs: what to run them on.
+        limits: what the process may take.
+    """
+    if not available():
+        return Comparison(None, MISSING)
+    given = inputs or Inputs()
+    with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
+        request = {
+            "before": str(before.resolve()),
+            "after": str(after.resolve()),
+            "files": _absolute(given.files),
+            "lists": _absolute(given.lists),
+            "script": None if given.script is None else _absolute([given.script])[0],
+            "folder": folder,
+        }
+        ended = run("trtlint.trials._compare", request, limits or Limits(600.0, 16 << 30))
+    answer = ended.answers[-1] if ended.answers else {}
+    if "error" in answer:
+        return Comparison(None, answer["error"])
+    if "equal" not in answer:
+        return Comparison(None, f"the process of ONNX Runtime {ended.words}")
+    sets, difference = int(answer["sets"]), float(answer["largest_difference"])
+    words = f"{sets} sets of inputs in ONNX Runtime, largest difference {difference:.1e}"
+    if answer["widened"]:
+        words += ", both in FP32, as ONNX Runtime refuses the types of the source"
+    return Comparison(bool(answer["equal"]), words, sets, difference)
+
+
+def _absolute(files: Sequence[str]) -> list[str]:
+    return [str(Path(file).resolve()) for file in files]
