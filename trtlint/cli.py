@@ -89,6 +89,12 @@ def cli() -> None:
     default=None,
     help="Only count findings that are less sure (default: low).",
 )
+@click.option(
+    "--ranges",
+    multiple=True,
+    metavar="FILE",
+    help="What `trtlint measure` wrote of a model; repeatable.",
+)
 @BUILD
 @build_file_options
 @dry_options

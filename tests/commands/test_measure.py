@@ -85,8 +85,22 @@ def test_a_model_that_cannot_be_run_is_unreadable(folder: Path, capsys: pytest.C
     assert run(["measure", "small.npz"]) == 3
 
 
+PRODUCT = """
+< ir_version: 8, opset_import: ["" : 17] >
+product (float[4,64] x) => (float[4,64] y, float[4,64] z)
+{
+  [square] s = Mul (x, x)
+  [root] y = Sqrt (s)
+  [wave] z = Sin (x)
+}
+"""
+
+
 def test_the_text(folder: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion) -> None:
-    assert run(["measure", "norm.onnx", "--inputs", "large.npz", "--output", "ranges.json"]) == 1
+    onnx.save(onnx.parser.parse_model(PRODUCT), "product.onnx")
+    np.savez("large.npz", x=np.linspace(-400, 700, 256, dtype=np.float32).reshape(4, 64))
+    arguments = ["--inputs", "large.npz", "--output", "ranges.json"]
+    assert run(["measure", "product.onnx", *arguments]) == 1
     assert capsys.readouterr().out == snapshot
     assert json.loads(Path("ranges.json").read_text(encoding="ascii"))["schema"] == "trtlint.measure/1"
 
@@ -113,3 +127,35 @@ def test_without_onnx_runtime_it_says_how_to_get_it(
     monkeypatch.setattr("trtlint.trials.measure.find_spec", lambda _: None)
     assert run(["measure", "norm.onnx"]) == 2
     assert "pip install 'trtlint[measure]'" in capsys.readouterr().err
+
+
+def test_ranges_are_for_the_model_that_they_are_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["measure", "norm.onnx", "--inputs", "large.npz", "--output", "ranges.json"])
+    capsys.readouterr()
+    lint = ["--trt", "10.7", "--fp16", "--format", "concise", "--ranges", "ranges.json"]
+    assert run(["norm.onnx", *lint]) == 1
+    said = capsys.readouterr().out
+    assert "error[NUM102]" in said
+    assert "warning[ACC101]" in said
+    onnx.save(onnx.parser.parse_model(NORM.replace("0.00001", "0.0001")), "norm.onnx")
+    assert run(["norm.onnx", *lint]) == 2
+    assert "ranges.json: measured on another model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", "it names no schema"),
+        ('{"schema": "trtlint.report/1"}', "its schema is 'trtlint.report/1'"),
+        ('{"schema": "trtlint.measure/1"}', "not a measurement (KeyError"),
+    ],
+)
+def test_what_is_no_measurement_is_refused(
+    content: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("ranges.json").write_text(content, encoding="ascii")
+    assert run(["norm.onnx", "--ranges", "ranges.json"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("trtlint: ranges.json: ")
+    assert said in err

@@ -76,10 +76,12 @@ def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Itera
             require_lfs=options.require_lfs,
             gathered=plan.gathered,
             dry=None if plan.dry is None else replace(plan.dry, kept=caches.folder_of(plan)),
+            measurement=plan.measurement,
             refused=plan.problem,
         )
         # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.
-        yield job, caches.of(plan) if not (plan.gathered or plan.dry or plan.problem) else None
+        apart = plan.gathered or plan.dry or plan.measurement or plan.problem
+        yield job, None if apart else caches.of(plan)
 
 
 class _Caches:

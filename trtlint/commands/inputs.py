@@ -31,6 +31,10 @@ def plans(planner: Planner, options: LintOptions) -> list[Plan]:
     """
     models, files = sort(options.paths, options.left)
     found = planner.plans(expand(models))
+    if options.ranges:
+        from trtlint.commands.ranges import with_ranges
+
+        found = with_ranges(found, options.ranges)
     if not files:
         drying = Drying(options.dry)
         return [drying.add(_with_own(plan)) for plan in found]

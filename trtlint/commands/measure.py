@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
-from trtlint.commands.setup import targets
+from trtlint.commands.setup import rulebook, targets
+from trtlint.engine.finding import ModelReport
+from trtlint.engine.rulebook import Rulebook, looking_at
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text
 from trtlint.model.load import Model, load
@@ -21,6 +23,7 @@ from trtlint.policy.options import TargetOptions
 from trtlint.report.escape import clean
 from trtlint.report.measureadvice import advice
 from trtlint.runs.exits import Exit
+from trtlint.target.target import Target
 from trtlint.trials.measure import InputsError, MeasureError, MissingRuntimeError, Request, measure
 from trtlint.trials.measurement import Measurement, to_data
 
@@ -82,8 +85,35 @@ def run_measure(options: MeasureOptions) -> int:
         from trtlint.report.measure import MeasureReport, worst_sites
 
         lines = _sources(model, {site.node for site in worst_sites(found)})
-        MeasureReport(sys.stdout).write(found, lines, advice(found, wanted, _layers(model)), options.output)
+        report = MeasureReport(sys.stdout)
+        report.figures(found, lines)
+        _write_findings(Path(options.model), wanted, found)
+        report.advice(found, advice(found, wanted, _layers(model)), options.output)
     return Exit.FINDINGS if _broken(found) else Exit.CLEAN
+
+
+def _write_findings(path: Path, wanted: Sequence[Target], found: Measurement) -> None:
+    """Write what rules say of what was measured, and what that confirms and refutes."""
+    from trtlint.report.text import TextReport
+    from trtlint.runs.linting import lint_file
+    from trtlint.trials.trials import Trials
+
+    book = rulebook(())
+    rules = [entry.read() for entry in looking_at(("model", "trial"), book.entries)]
+    # What was measured is what a build in the narrow type would do.
+    narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
+    sources = Sources()
+    report = TextReport(sys.stdout, quiet=True)
+    trials = Trials(measurement=found)
+    reports = lint_file(path, narrow, rules, tried=dict.fromkeys(narrow, trials))
+    report.add([_measured(each, book).located(sources.find) for each in reports])
+
+
+def _measured(report: ModelReport, book: Rulebook) -> ModelReport:
+    """The report without what nothing was measured for."""
+    own = {entry.id for entry in looking_at(("trial",), book.entries)}
+    findings = (each for each in report.findings if each.rule in own or each.standing != "open")
+    return replace(report, findings=tuple(findings), conditional=(), errors=(), notes=())
 
 
 def _broken(found: Measurement) -> bool:

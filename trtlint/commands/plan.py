@@ -26,6 +26,7 @@ from trtlint.policy.selection import Layer, SelectionError, choose_by_layers, re
 from trtlint.runs.dryjob import DryJob
 from trtlint.target.completion import built_with
 from trtlint.target.target import Target
+from trtlint.trials.measurement import Measurement
 
 _Value = TypeVar("_Value")
 _LEAST_SURE: Confidence = "low"
@@ -49,6 +50,7 @@ class Plan:
         left: the files of a build that the configuration names for the model.
         gathered: what a build of it left behind, None where nothing was given.
         dry: what to ask of NVIDIA's parser and builder, None for nothing.
+        measurement: what was measured of it, None where nothing was given.
     """
 
     file: Path
@@ -64,11 +66,13 @@ class Plan:
     left: BuildFiles = field(default_factory=dict)
     gathered: Gathered | None = None
     dry: DryJob | None = None
+    measurement: Measurement | None = None
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The rules to run: the chosen ones that look at what is there."""
-        there = grounds_for(self.gathered, self.command, dry=self.dry is not None)
+        dry, measured = self.dry is not None, self.measurement is not None
+        there = grounds_for(self.gathered, self.command, dry=dry, measured=measured)
         return tuple(looking_at(there, self.chosen))
 
 

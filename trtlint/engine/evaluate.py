@@ -83,7 +83,7 @@ class Evaluation:
         """The findings of one rule, kept for targets in which it sees no difference."""
         rule, told = case.rule, case.told
         facts = self.facts
-        if facts.record is not None or facts.trials is not None or rule.yields:
+        if facts.witnessed or rule.yields:
             # what others have told counts, too
             return case.findings()
         facets = self._facets
@@ -217,18 +217,14 @@ class _Case:
             yield _Hit(subject, self._group(advice, subject, place, verdict, depends), verdict)
 
     def _verdict(self, subject: Subject) -> Verdict:
-        if self.facts.dry is not None:
-            from trtlint.engine.drytestimony import judge_dry
-
-            return judge_dry(self.rule, self.facts, self.facts.dry.result, subject, self.target)
-        if self.facts.record is None:
+        if not self.facts.witnessed:
             return Verdict()
-        from trtlint.engine.testimony import judge
+        from trtlint.engine.verdict import verdict
 
-        return judge(self.rule.witness, self.facts, subject, self.target)
+        return verdict(self.rule, self.facts, subject, self.target)
 
     def _shown(self, hits: Sequence[_Hit]) -> Shown:
-        if self.facts.record is None and self.facts.dry is None:
+        if not self.facts.witnessed:
             return Shown()
         from trtlint.engine.testimony import shown
 

@@ -20,7 +20,7 @@ from trtlint.trials.drybuild import labelled
 from trtlint.trials.result import DryBuild, Result
 from trtlint.trials.trials import Trials
 
-Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build"]
+Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build", "ranges"]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
 
@@ -90,7 +90,7 @@ def build_of(blocks: Sequence[Block]) -> BuildRecord | None:
     Raises:
         BuildFileError: layers or times are not as TensorRT writes them.
     """
-    files = [_read(block) for block in blocks if block.kind not in ("onnx", "dry-build")]
+    files = [_read(block) for block in blocks if block.kind in _NAMES]
     return together(files) if files else None
 
 

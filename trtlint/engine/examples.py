@@ -11,7 +11,8 @@ with ``#`` are comments, a tensor without elements, ``float[64,3,7,7] w = {}``, 
 and elements of ``float16`` and ``bfloat16`` are written as numbers.
 
 A fenced block ``log`` holds lines of a build log, ``layers`` the JSON of ``--exportLayerInfo``,
-``profile`` that of ``--exportProfile``, ``plan`` the product and version of an engine.  Blocks of
+``profile`` that of ``--exportProfile``, ``plan`` the product and version of an engine, ``ranges`` what
+was measured (:mod:`trtlint.trials.measuredtext`).  Blocks of
 different kinds between which nothing stands are one example: a model and its build.  What the log
 settles is the target; words behind the first of the blocks come before it.  A block ``dry-build`` holds
 the result of a dry build as JSON (:class:`~trtlint.trials.result.Result`), whose log stands before it.
@@ -36,10 +37,13 @@ from trtlint.facts.facts import Facts
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.model.load import Model
 from trtlint.target.completion import complete
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
+from trtlint.trials.measuredtext import MeasuredTextError, measurement_of_text
+from trtlint.trials.trials import Trials
 
 Outcome = Literal[
     "fires", "elsewhere", "conditional", "silent", "unreadable", "missing", "refused", "accepted"
@@ -157,10 +161,11 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
         model = None if text is None else model_of_text(text, file, checked=example.checked)
         trials = trials_of(example.blocks)
         build = None if trials is not None else build_of(example.blocks)
+        trials = _with_ranges(example, model, trials)
     except ModelTextError as error:
         place = "" if error.line is None else f"line {example.line + error.line}: "
         return "unreadable", f"{place}{error}"
-    except BuildFileError as error:
+    except (BuildFileError, MeasuredTextError) as error:
         return "unreadable", " ".join(str(error).split())
     target = example.target if build is None else complete(example.target, build).target
     if target.version is None:
@@ -172,6 +177,20 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     if report.conditional:
         return "conditional", f"depends on {' '.join(report.conditional[0].depends)}"
     return "silent", ""
+
+
+def _with_ranges(example: Example, model: Model | None, trials: Trials | None) -> Trials | None:
+    """What was tried, and what the example says was measured of its model.
+
+    Raises:
+        MeasuredTextError: that is no measurement.
+    """
+    text = next((block.text for block in example.blocks if block.kind == "ranges"), None)
+    if text is None:
+        return trials
+    if model is None:
+        raise MeasuredTextError("ranges stand below a model")
+    return replace(trials or Trials(), measurement=measurement_of_text(text, model))
 
 
 def _placed(example: Example, nodes: list[str]) -> tuple[Outcome, str]:

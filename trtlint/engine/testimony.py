@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from trtlint.engine.finding import Standing
+from trtlint.engine.rangetestimony import ranges_of
 from trtlint.engine.scope import field_names
 from trtlint.engine.subjects import Subject
 from trtlint.engine.witness import Shown, Verdict, Witness, Witnesses
@@ -68,7 +69,7 @@ def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
 
 def judge(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) -> Verdict:
     """What the build says of one place; what confirms weighs more than what refutes."""
-    if facts.record is None or facts.of_another_model:
+    if not facts.witnessed or (facts.record is not None and facts.of_another_model):
         return Verdict()
     standings: tuple[tuple[Standing, tuple[Witness, ...]], ...] = (
         ("confirmed", witnesses.confirm),
@@ -111,15 +112,25 @@ def testimony(
 def _holding(
     witness: Witness, where: Expression, facts: Facts, subject: Subject, target: Target
 ) -> Iterator[str]:
-    candidates: tuple[Fact, ...] = facts.of("build") if witness.kind == "build" else layers_of(facts, subject)
+    candidates = _candidates(witness, facts, subject)
     asked = [(fact, _names(fact, subject, target)) for fact in candidates]
     truths = [where.truth(names) for _, names in asked]
-    if witness.kind == "layers" and any(truth is False for truth in truths):
+    if witness.kind in ("layers", "ranges") and any(truth is False for truth in truths):
         return
-    for (fact, names), truth in zip(asked, truths, strict=True):
+    answers = list(zip(asked, truths, strict=True))
+    for (fact, names), truth in answers[:1] if witness.kind == "ranges" else answers:
         if truth is True:
             own = layer_in_words(fact) if isinstance(fact, LayerFact) else fact.place
             yield _said(witness, names, own)
+
+
+def _candidates(witness: Witness, facts: Facts, subject: Subject) -> tuple[Fact, ...]:
+    """The facts that a witness asks about a place; the widest of its ranges comes first."""
+    if witness.kind == "build":
+        return facts.of("build")
+    if witness.kind in ("range", "ranges"):
+        return ranges_of(facts, subject)
+    return layers_of(facts, subject)
 
 
 def _said(witness: Witness, names: Mapping[str, object], own: str) -> str:

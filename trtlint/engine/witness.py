@@ -18,7 +18,9 @@ expression over the ``log_message`` fact, holds for it or is left out.  With ``a
 names nothing, in a log where none of these does, is one for every block.  ``layer`` is an expression
 over the ``layer`` fact: one layer with a node of the block for which it holds is a witness.  ``layers``
 is the same, and must be false of no other layer of the block.  ``build`` is an expression over the
-``build`` fact.  ``because`` is the sentence that the finding shows.
+``build`` fact.  ``range`` and ``ranges`` are like ``layer`` and ``layers``, over the ``tensor_range``
+fact: what was measured of the block's tensors; of ``ranges`` the widest is shown.  ``because`` is the
+sentence that the finding shows.
 """
 
 from __future__ import annotations
@@ -32,12 +34,14 @@ from trtlint.engine.frontmatter import FrontMatterError, Item
 from trtlint.language.expression import Expression
 from trtlint.language.template import Template
 
-Kind = Literal["log", "layer", "layers", "build"]
+Kind = Literal["log", "layer", "layers", "build", "range", "ranges"]
 _FACTS: Mapping[Kind, str] = {
     "log": "log_message",
     "layer": "layer",
     "layers": "layer",
     "build": "build",
+    "range": "tensor_range",
+    "ranges": "tensor_range",
 }
 
 
@@ -96,7 +100,7 @@ def _read(item: Item, condition: Compile, text: CompileText, known: Iterable[str
     fields = item.mapping("witness", (*_FACTS, "where", "anywhere", "because"))
     kinds = [kind for kind in _FACTS if kind in fields]
     if len(kinds) != 1:
-        raise FrontMatterError("a witness is one of 'log', 'layer', 'layers' and 'build'", item.line)
+        raise FrontMatterError(f"a witness is one of {', '.join(map(repr, _FACTS))}", item.line)
     kind, because = kinds[0], fields.get("because")
     what = f"witness {kind}"
     messages, where, anywhere = [], fields.get("where"), fields.get("anywhere")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
     from trtlint.buildfiles.join import Join, NodeNames
     from trtlint.buildfiles.record import BuildRecord
+    from trtlint.trials.measurement import Measurement
     from trtlint.trials.trials import Trials
 
 
@@ -54,6 +55,16 @@ class Facts:
             command=self.command is not None,
             trial=self.trials is not None,
         )
+
+    @property
+    def measurement(self) -> Measurement | None:
+        """What was measured of the model, None where nothing was."""
+        return None if self.trials is None else self.trials.measurement
+
+    @property
+    def witnessed(self) -> bool:
+        """Whether there is something that may confirm or refute what rules find in the model."""
+        return self.record is not None or self.trials is not None
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """All facts of a kind, in graph order.

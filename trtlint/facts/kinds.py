@@ -29,7 +29,7 @@ def grounds(*, model: bool, build: bool, command: bool, trial: bool = False) -> 
 
 
 def grounds_for(
-    gathered: Gathered | None, command: BuildCommand | None, *, dry: bool = False
+    gathered: Gathered | None, command: BuildCommand | None, *, dry: bool = False, measured: bool = False
 ) -> frozenset[Ground]:
     """What there is to find facts in, for a lint with these files of a build and this build command.
 
@@ -39,7 +39,7 @@ def grounds_for(
         model=gathered is None or not gathered.alone,
         build=dry or (gathered is not None and gathered.record is not None),
         command=command is not None,
-        trial=dry,
+        trial=dry or measured,
     )
 
 

@@ -84,6 +84,8 @@ class LintOptions:
     left: BuildFiles = field(default_factory=dict)
     """What a build left behind."""
     dry: DryOptions = DryOptions()
+    ranges: tuple[str, ...] = ()
+    """What ``trtlint measure`` wrote of models."""
     show_conditional: bool = False
     exit_zero: bool = False
     jobs: int = 1

@@ -39,25 +39,25 @@ class MeasureReport:
         self._console: Console = console(file, width)
         self._width = self._console.width if width is not None or file.isatty() else None
 
-    def write(
-        self, found: Measurement, sources: Mapping[str, str], advice: Sequence[Advice], written: str | None
-    ) -> None:
-        """Write it.
+    def figures(self, found: Measurement, sources: Mapping[str, str]) -> None:
+        """Write what was measured.
 
         Args:
             found: the measurement.
             sources: by node, the line of code that it came from.
-            advice: what to do about it.
+        """
+        for lines in (self._head(found), self._outputs(found), self._sites(found, sources)):
+            self._lines(lines)
+
+    def advice(self, found: Measurement, advice: Sequence[Advice], written: str | None) -> None:
+        """Write what to do about it, and what the measurement says nothing of.
+
+        Args:
+            found: the measurement.
+            advice: what to do.
             written: the file that holds the measurement as JSON, None for none.
         """
-        for lines in (
-            self._head(found),
-            self._outputs(found),
-            self._sites(found, sources),
-            self._kept(found),
-            self._advice(advice, written),
-            self._limits(found),
-        ):
+        for lines in (self._kept(found), self._advice(advice, written), self._limits(found)):
             self._lines(lines)
 
     def _lines(self, lines: Iterator[Text]) -> None:

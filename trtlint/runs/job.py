@@ -11,6 +11,7 @@ from trtlint.engine.finding import ModelReport
 from trtlint.runs.dryjob import DryJob
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
+from trtlint.trials.measurement import Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Job:
         require_lfs: whether what Git LFS has not fetched is an error.
         gathered: what a build of it left behind, None where nothing was given; such a job stays here.
         dry: what to ask of NVIDIA's parser and builder, None for nothing.
+        measurement: what was measured of it, None where nothing was.
         store: where to keep the result, None for nowhere.
         refused: why it is not to be linted, such as a wrong configuration; empty where it is.
     """
@@ -66,6 +68,7 @@ class Job:
     require_lfs: bool = False
     gathered: Gathered | None = None
     dry: DryJob | None = None
+    measurement: Measurement | None = None
     store: Store | None = None
     refused: str = ""
 

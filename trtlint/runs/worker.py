@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
@@ -17,6 +18,10 @@ from trtlint.runs.bugs import describe
 from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome, RuleSet
 from trtlint.trials.errors import WheelError
+
+if TYPE_CHECKING:
+    from trtlint.target.target import Target
+    from trtlint.trials.trials import Trials
 
 _CHECKED: dict[RuleSet, tuple[Entry, ...]] = {}
 
@@ -77,15 +82,27 @@ def _lint(job: Job) -> Outcome:
     # Imported here: a run whose results are all known lints nothing, and needs neither onnx nor numpy.
     from trtlint.runs.linting import lint_file
 
-    trials = None
-    if job.dry is not None:
-        from trtlint.runs.dry import tried
-
-        trials = tried(job.dry, job.path, job.targets)
-    reports = lint_file(job.path, job.targets, _rules(job.rules), job.command, job.gathered, trials)
+    reports = lint_file(job.path, job.targets, _rules(job.rules), job.command, job.gathered, _tried(job))
     if job.store is not None:
         cache.keep(job.store, job.path, reports)
     return finish(job, reports)
+
+
+def _tried(job: Job) -> Mapping[Target, Trials]:
+    """What is found out of the model by running it, and what was measured of it before."""
+    from trtlint.trials.trials import Trials
+
+    found: Mapping[Target, Trials] = {}
+    if job.dry is not None:
+        from trtlint.runs.dry import tried
+
+        found = tried(job.dry, job.path, job.targets)
+    if job.measurement is None:
+        return found
+    # Targets of one dry build share it, and the facts with it.
+    shared = {id(trials): replace(trials, measurement=job.measurement) for trials in found.values()}
+    other = Trials(measurement=job.measurement)
+    return {target: shared[id(found[target])] if target in found else other for target in job.targets}
 
 
 def _skipped(job: Job) -> Outcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -80,6 +80,10 @@ class Site:
     def constant(self) -> bool:
         """Whether it is stored in the model."""
         return self.op == "Constant"
+
+    def fitting(self, fits: Range) -> Site:
+        """The same tensor, said to stay in the range or to leave it."""
+        return replace(self, fits=fits)
 
     @property
     def greatest(self) -> float:
@@ -158,6 +162,13 @@ class Measurement:
     first: tuple[str, ...]
     kept: Kept | None
     limits: tuple[str, ...]
+
+    @property
+    def on(self) -> str:
+        """What it was measured on: ``3 batches of calib.npz``."""
+        batches = f"{self.batches:,} batch" + ("" if self.batches == 1 else "es")
+        more = f" and {len(self.files) - 1} more files" if len(self.files) > 1 else ""
+        return f"{batches} of {Path(self.files[0]).name}{more}" if self.files else f"{batches}, made up"
 
     @property
     def good(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trtlint.trials.measurement import Measurement
 from trtlint.trials.result import DryBuild
 
 
@@ -14,7 +15,9 @@ class Trials:
     Attributes:
         dry: what NVIDIA's parser and builder say of it.
         notes: what a person has to know of these trials: how they came about, or why there are none.
+        measurement: the ranges of its tensors, and what a narrow type does to its outputs.
     """
 
     dry: DryBuild | None = None
     notes: tuple[str, ...] = ()
+    measurement: Measurement | None = None

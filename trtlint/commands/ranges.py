@@ -1,0 +1,52 @@
+"""Measurements given to other commands: each goes to the model that it is of, and a stale one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from trtlint.commands.plan import Plan
+from trtlint.model.errors import ModelError
+from trtlint.policy.review import Ran
+from trtlint.trials.measurement import Measurement, MeasurementError, read_measurement
+
+
+def with_ranges(plans: Sequence[Plan], files: Sequence[str]) -> list[Plan]:
+    """The plans, each with the measurement of its model where one was given.
+
+    Raises:
+        click.UsageError: a file holds no measurement, or one of no model that is linted.
+    """
+    if not files:
+        return list(plans)
+    from trtlint.trials.identity import digest
+
+    measured: dict[str, Measurement] = {}
+    for file in files:
+        try:
+            found = read_measurement(Path(file))
+        except MeasurementError as error:
+            raise click.UsageError(str(error)) from None
+        measured[found.digest] = found
+    done, used = [], set()
+    for plan in plans:
+        try:
+            known = digest(plan.file)
+        except (ModelError, OSError):  # whoever lints it says why
+            known = ""
+        used.add(known)
+        done.append(_measured(plan, measured[known]) if known in measured else plan)
+    for file, found in zip(files, measured.values(), strict=False):
+        if found.digest not in used:
+            raise click.UsageError(
+                f"{file}: measured on another model ({found.path}, or what it was then): measure it again"
+            )
+    return done
+
+
+def _measured(plan: Plan, found: Measurement) -> Plan:
+    plan = replace(plan, measurement=found)
+    return replace(plan, policy=replace(plan.policy, ran=Ran(plan.entries, plan.targets)))

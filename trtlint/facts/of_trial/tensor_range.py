@@ -1,0 +1,171 @@
+"""The ranges of tensors that were measured on the user's inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node, Value
+from trtlint.trials.formats import FORMATS, Format
+from trtlint.trials.measurement import Measurement, Site
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_ROOTS = frozenset({"Sqrt", "Log", "Reciprocal", "Div", "Pow"})
+_BEHIND = 3
+"""Operators between an epsilon and the root or division that it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRange(Fact):
+    """A float tensor with the range that was measured.
+
+    Attributes:
+        op: the operator that computes it; ``Input`` or ``Constant`` where none does.
+        tensor: its name.
+        max_abs: its greatest magnitude, None where it is infinite in FP32 already.
+        low: its least number.
+        high: its greatest number.
+        greatest: the greatest magnitude of the tensor and of what its operator squares or sums inside.
+        words: that magnitude as texts have it, ``97,344``.
+        inside: what has that magnitude: ``square``, ``sum`` ..., empty for the tensor itself.
+        fits: ``overflow``, ``underflow`` or ``ok`` in the narrow type.
+        origin: whether it leaves the range while no input of its operator does.
+        type: the narrow type, ``FP16`` or ``BF16``.
+        largest: the largest number of that type.
+        largest_words: the same as texts have it.
+        operands: the greatest magnitude among those inputs of its operator that were measured, None where
+            none was, or one is infinite.
+        reader: the operator that reads it first, empty where none does.
+        guards: whether it is a constant that keeps a root, a logarithm or a divisor from zero.
+        harm: whether an output of the model suffers in the narrow type; None where that was not rehearsed.
+        keep: whether its operator is among those that must stay in FP32.
+        origins: at how many places of the model the range is left.
+        on: what it was measured on, ``3 batches of calib.npz``.
+        made_up: whether that are random numbers.
+    """
+
+    kind: ClassVar[str] = "tensor_range"
+    roles: ClassVar[Mapping[str, str]] = {"operator": "the operator that computes the tensor"}
+
+    op: str = ""
+    tensor: str = ""
+    max_abs: float | None = None
+    low: float | None = None
+    high: float | None = None
+    greatest: float = 0.0
+    words: str = ""
+    inside: str = ""
+    fits: Literal["overflow", "underflow", "ok"] = "ok"
+    origin: bool = False
+    type: str = "FP16"
+    largest: float = 0.0
+    largest_words: str = ""
+    operands: float | None = None
+    reader: str = ""
+    guards: bool = False
+    harm: bool | None = None
+    keep: bool = False
+    origins: int = 0
+    on: str = ""
+    made_up: bool = False
+
+    @property
+    def place(self) -> str:
+        """The node, else the tensor."""
+        return self.node.path if self.node else self.tensor
+
+
+def find(facts: Facts) -> Iterator[TensorRange]:
+    """The measured tensors of a model, in graph order."""
+    found = facts.measurement
+    if found is None:
+        return
+    nodes = {node.path: node for node in facts.model.graph.nodes}
+    values = {value.name: value for same in facts.model.graph.values.values() for value in same[:1]}
+    greatest = {site.tensor: site.max_abs for site in found.sites}
+    common = _Common(found)
+    for site in found.sites:
+        node, value = nodes.get(site.node), values.get(site.tensor)
+        if value is not None and (node is not None or not site.node):
+            yield common.fact(site, node, value, greatest)
+
+
+class _Common:
+    """What all tensors of a measurement share."""
+
+    def __init__(self, found: Measurement) -> None:
+        self.found = found
+        self.format: Format = FORMATS[found.type]
+        self.kept = frozenset(() if found.kept is None else found.kept.nodes)
+        self.origins = sum(site.origin for site in found.sites)
+        self.harm = not found.good if found.rehearsed else None
+
+    def fact(
+        self, site: Site, node: Node | None, value: Value, greatest: Mapping[str, float | None]
+    ) -> TensorRange:
+        inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
+        within = inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0)
+        words = number(site.greatest)
+        what = f"{inside.what} inside up to {words}" if inside is not None and within else f"up to {words}"
+        label = f"{words} here" + (f", beyond {self.format.label}" if site.fits == "overflow" else "")
+        return TensorRange(
+            node=node,
+            chain=() if node is None else (Step(node, "operator", what, label),),
+            op=site.op,
+            tensor=site.tensor,
+            max_abs=site.max_abs,
+            low=site.low,
+            high=site.high,
+            greatest=site.greatest,
+            words=words,
+            inside=inside.what if inside is not None and within else "",
+            fits=site.fits,
+            origin=site.origin,
+            type=self.format.label,
+            largest=self.format.largest,
+            largest_words=number(self.format.largest),
+            operands=_operands(node, greatest),
+            reader=value.uses[0][0].op if value.uses else "",
+            guards=site.constant and _guards(value),
+            harm=self.harm,
+            keep=site.node in self.kept,
+            origins=self.origins,
+            on=self.found.on,
+            made_up=not self.found.files,
+        )
+
+
+def _operands(node: Node | None, greatest: Mapping[str, float | None]) -> float | None:
+    """The greatest magnitude among the inputs of an operator."""
+    inputs = () if node is None else node.inputs
+    known = [greatest[value.name] for value in inputs if value is not None and value.name in greatest]
+    found = [magnitude for magnitude in known if magnitude is not None]
+    return max(found) if found and len(found) == len(known) else None
+
+
+def _guards(value: Value) -> bool:
+    """Whether a constant is added to, or bounds, what goes into a root, a logarithm or a divisor."""
+    users = [user for user, _ in value.uses if user.op in ("Add", "Max", "Clip")]
+    for user in users:
+        layer = [user]
+        for _ in range(_BEHIND):
+            behind = [(after, port) for node in layer for after, port in node.output.uses]
+            if any(after.op in _ROOTS and (after.op != "Div" or port == 1) for after, port in behind):
+                return True
+            layer = [after for after, _ in behind]
+    return False
+
+
+def number(value: float) -> str:
+    """A magnitude in a few characters.
+
+    >>> number(97344.0), number(0.012345), number(3.4e38)
+    ('97,344', '0.0123', '3.4e+38')
+    """
+    if value >= 1e9 or (value and value < 1e-4):
+        return f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
