@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from types import MappingProxyType
 
 from trtlint.buildfiles.patterns import Pattern
@@ -37,7 +36,7 @@ class Keeper:
         line: int,
         severity: Severity | None,
         message: str,
-        found: Mapping[str, str],
+        found: dict[str, str],
         context: str | None = None,
         common: bool = False,
     ) -> None:
@@ -51,8 +50,6 @@ class Keeper:
         self._room -= min(len(message), MESSAGE) + sum(map(len, found.values()))
         if self._room < 0:
             return
-        record = Record(
-            name, line, severity, message[:MESSAGE], MappingProxyType(dict(found)), context, common
-        )
+        record = Record(name, line, severity, message[:MESSAGE], MappingProxyType(found), context, common)
         self.records.setdefault(name, []).append(record)
         self.ready.append(record)

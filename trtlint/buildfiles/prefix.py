@@ -20,7 +20,7 @@ WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|WARNING|WARN|INFO|VERBOSE|DE
 # The first character tells most shapes apart; lines that are program output fail at once.
 _BRACKET = re.compile(
     _STAMP + rb" (?:\[(?P<trtexec>[FEWIV])\](?: (?P<library>\[TRT\])|(?= |$))"
-    rb"|\[TRT(?P<llm_tool>-LLM)?\] (?:\[RANK \d+\] )?\[(?P<python>[FEWIVD])\])[ ]?"
+    rb"|\[TRT(?:-LLM)?\] (?:\[RANK \d+\] )?\[(?P<python>[FEWIVD])\])[ ]?"
     rb"|\[(?P<short>[FEWIVXSU!])\](?: (?P<short_library>\[TRT\] ?)|(?= |$))[ ]?"
     rb"|\[TRT\] \[(?P<undated>[FEWIVD])\] ?"
     rb"|\[TensorRT(?:-LLM)?\](?: (?P<legacy>" + WORD + rb"):|\[(?P<llm>" + WORD + rb")\]) ?"
@@ -48,26 +48,30 @@ _GLOG_LIBRARY = (b" logging.cc:", b" tensorrt.cc:", b" tensorrt_backend.cc:")
 """Files of Triton that hand on what TensorRT says:
 https://github.com/triton-inference-server/tensorrt_backend/tree/main/src"""
 
-_TOOL = {
-    "trtexec": "logger",
-    "python": "python",
-    "short": "logger",
-    "undated": "python",
-    "legacy": "python",
-    "llm": "tensorrt-llm",
-    "dated": "logger",
-    "torch": "torch-tensorrt",
-    "torch_cpp": "torch-tensorrt",
-    "ort": "onnxruntime",
-    "ort_sink": "onnxruntime",
-    "glog": "logger",
-    "tf": "tensorflow",
-    "gst": "deepstream",
-    "logging": "logger",
+_SHAPES: dict[str | None, tuple[str, str, bool | None, bool]] = {
+    "library": ("trtexec", "logger", True, False),
+    "trtexec": ("trtexec", "logger", False, False),
+    "python": ("python", "python", True, False),
+    "short": ("short", "logger", None, False),
+    "short_library": ("short", "logger", True, False),
+    "undated": ("undated", "python", True, False),
+    "legacy": ("legacy", "python", True, False),
+    "llm": ("llm", "tensorrt-llm", True, False),
+    "dated": ("dated", "logger", True, False),
+    "torch": ("torch", "torch-tensorrt", True, False),
+    "torch_cpp": ("torch_cpp", "torch-tensorrt", True, False),
+    "ort": ("ort", "onnxruntime", None, False),
+    "inner": ("inner", "onnxruntime", True, False),
+    "ort_sink": ("ort_sink", "onnxruntime", None, False),
+    "sunk": ("sunk", "onnxruntime", True, False),
+    "glog": ("glog", "logger", None, True),
+    "tf": ("tf", "tensorflow", None, True),
+    "gst": ("gst", "deepstream", None, True),
+    "logging": ("logging", "logger", None, True),
 }
-_SPEAKS = frozenset({"undated", "legacy", "llm", "dated", "torch", "torch_cpp", "python"})
-"""Shapes in which only the library and its bindings print."""
-_COMMON = frozenset({"glog", "tf", "gst", "logging"})
+"""By the last group of a match: the group of the severity, the tool, whether the library itself speaks, and
+whether any program may print so."""
+_LETTERS = {letter: chr(letter[0]) for letter in (b"F", b"E", b"W", b"I", b"V")}
 _LETTER = {
     b"X": "V", b"S": "V", b"U": "V", b"D": "V", b"!": "F",
     b"INTERNAL_ERROR": "F", b"INTERNAL ERROR": "F", b"CRITICAL": "F", b"DEBUG": "V", b"TRACE": "V",
@@ -106,23 +110,11 @@ def parse_prefix(line: bytes) -> Prefix | None:
     found = (_BRACKET if line[offset : offset + 1] == b"[" else _OTHER).match(line, offset)
     if not found:
         return None
-    shape = found.lastgroup or ""
-    library: bool | None = True if shape in _SPEAKS else None
-    word = found[shape]
-    if shape in ("trtexec", "library"):
-        library = shape == "library"
-        shape, word = "trtexec", found["trtexec"]
-    elif shape == "short_library":
-        library, shape, word = True, "short", found["short"]
-    elif shape == "inner":
-        library, shape, word = True, "ort", found["inner"]
-    elif shape == "sunk":
-        library, shape, word = True, "ort_sink", found["sunk"]
-    elif shape == "glog" and any(name in found[0] for name in _GLOG_LIBRARY):
-        library = True
-    elif shape == "tf":
-        library = b"tf2tensorrt" in found[0]
-    return Prefix(letter(word), _TOOL[shape], found.end(), library, not library and shape in _COMMON)
+    group, tool, library, common = _SHAPES[found.lastgroup]
+    if common and (any(name in found[0] for name in _GLOG_LIBRARY) or b"tf2tensorrt" in found[0]):
+        library, common = True, False
+    word = found[group]
+    return Prefix(_LETTERS.get(word) or letter(word), tool, found.end(), library, common)
 
 
 def embedded(line: bytes, start: int) -> int:

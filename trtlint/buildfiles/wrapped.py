@@ -13,11 +13,16 @@ mmdeploy (https://github.com/open-mmlab/mmdeploy/issues/1876), Isaac
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from trtlint.buildfiles.prefix import Prefix, letter, parse_prefix
 
 _HEAD = 200
 """Bytes of a line in which its severity and the name of the library are looked for."""
+_LOOKED_AT = 4000
+"""Bytes of a line in which marks are looked for."""
+_SHORTEST = 6
+"""Bytes of the shortest line that says something: ``Killed``."""
 _LAYERS = 4
 """Wrappers around a line that are taken off."""
 _WRAPPER = re.compile(
@@ -47,7 +52,7 @@ _NAME_FIRST = re.compile(
 )
 _NAME_ONLY = re.compile(
     rb"(?:\[?[\d/:., T-]{8,32}\]? ?)?"
-    rb"(?:\[(?:NVINFER LOG|TRT|TensorRT|trt)\]:?|(?:TRT(?:Net|Logger)?|trt_infer|TensorRT): )[ \t]*"
+    rb"(?:\[(?:NVINFER LOG|TRT|TensorRT|trt)\]:?|(?:TRT(?:Net|Logger)?|trt_infer|TensorRT|NVInfer): )[ \t]*"
 )
 _SEVERITY_ONLY = re.compile(
     rb"(?:\[?[\d/:., T-]{8,32}\]?[ \t]*)?(?:\[(?P<word>"
@@ -78,21 +83,31 @@ _HOLDS = (
 )
 
 
-_TELLING = (
-    b"rror", b"RROR", b"ail", b"FAIL", b"TRT", b"ensorR", b"xception", b"illed", b"bort", b"dumped",
-    b"ould not", b"annot", b"ation fault", b"llegal", b"nsupported", b"violation", b"ot supported",
-    b"WARN", b"NVINFER", b"SIG", b"signal", b"[E]", b"[W]", b"[F]", b"xit code", b"nable to",
-    b"UNAVAILABLE", b"arameter check", b"INVALID_", b"parsing node", b"In function", b"ERR", b"DCHECK",
-    b"memory", b"what():", b"terminate", b"\xe6", b"\xe5", b"Traceback", b"TF-TRT", b"trt", b"] ERR",
-    b"bad_alloc",
+MARKS = (
+    b"rr", b"ail", b"trt", b"ensorr", b"xcept", b"illed", b"bort", b"dump", b"not ", b"annot", b"fault",
+    b"llegal", b"nsupp", b"violat", b"warn", b"nvinf", b"sig", b"[e]", b"[w]", b"[f]", b"xit code",
+    b"nable", b"ameter check", b"invalid", b"parsing node", b"in function", b"dcheck", b"memory",
+    b"what():", b"termina", b"\xe6", b"\xe5", b"traceb", b"alloc",
 )  # fmt: skip
-"""What a line that tells anything holds one of; a quick look at lines that nobody's logger has marked."""
+"""What a line that tells anything holds one of, in small letters; a quick look at lines that nobody's logger
+has marked."""
 
 
-def telling(line: bytes) -> bool:
+def marks_in(lines: Iterable[bytes]) -> tuple[bytes, ...]:
+    """The marks that any of some lines without a bracket in front holds; these need no others."""
+    text = b"\n".join(line[:_LOOKED_AT] for line in lines if line[:1] != b"[").lower()
+    return tuple(mark for mark in MARKS if mark in text)
+
+
+def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
     """Whether a line without one of the usual prefixes may say something of a build."""
-    head = line[:4000]
-    return any(mark in head for mark in _TELLING)
+    if len(line) < _SHORTEST:
+        return False
+    head = line[:_LOOKED_AT].lower()
+    for mark in MARKS if line[:1] == b"[" else marks:  # noqa: SIM110 (twice as fast as a generator)
+        if mark in head:
+            return True
+    return False
 
 
 def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
@@ -104,8 +119,16 @@ def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
             break
         rest = rest[wrapper.end() :]
         if (prefix := parse_prefix(rest)) is not None:
-            return unquoted(rest, prefix)
+            return unquoted(rest, within(rest, prefix) if prefix.common else prefix)
     return unquoted(rest, _own(rest))
+
+
+def within(line: bytes, outer: Prefix) -> Prefix:
+    """The prefix of the library behind that of a program's logger, else the latter."""
+    inner = _own(line[outer.start :])
+    if inner is None or not inner.library or not inner.severity:
+        return outer
+    return inner._replace(start=outer.start + inner.start)
 
 
 def unquoted(line: bytes, prefix: Prefix | None) -> tuple[bytes, Prefix | None]:

@@ -1,0 +1,99 @@
+"""How a log ends, and the line that says why."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from trtlint.buildfiles.diagnosis import Diagnosis, diagnose
+from trtlint.buildfiles.log import read_log
+from trtlint.buildfiles.patterns import table
+from trtlint.engine.rulebook import builtin_rules
+
+UNKNOWN = "[E] [TRT] 2: [a.cpp::b::1] Error Code 2: Internal Error (Assertion !mValueMapUndo failed. )"
+ECHO = "[E] Engine could not be created from network"
+CAUSE = "[E] [TRT] Target GPU SM 60 is not supported by this TensorRT release."
+SKIPPED = "[E] [TRT] Error Code: 9: Skipping tactic 0xaa15e43058248292 due to exception canImplement1"
+BUILT = "[I] Engine built in 2.1 sec."
+GETTER = (
+    "[E] [TRT] IAttention::getScale: Error Code 3: API Usage Error (Parameter check failed, condition: x)"
+)
+REFUSED = "[E] Error[2]: [a.cpp::b::1] Error Code 2: OutOfMemory (no further information)"
+NO_GPU = "[TRT] [W] CUDA initialization failure with error: 35. Please check your CUDA installation"
+DISTURBED = "[TRT] [E] Could not register plugin creator:  FlattenConcat_TRT in namespace:"
+WARNED = "[W] [TRT] Using an engine plan file across different models of devices is not recommended"
+
+
+def of(*lines: str) -> Diagnosis:
+    return diagnose(read_log(io.BytesIO("\n".join([*lines, ""]).encode())))
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        ((UNKNOWN, ECHO), 1),
+        ((ECHO, UNKNOWN), 2),
+        ((ECHO, ECHO), 1),
+        ((SKIPPED, ECHO), 1),
+        ((BUILT, UNKNOWN), 2),
+        ((REFUSED,), 1),
+        ((WARNED, UNKNOWN), 2),
+        (("Begin building engine...", "Killed"), 2),
+        (("[V] [TRT] Tactic: 0x1 Time: 0.01",), 1),
+        (("&&&& FAILED TensorRT.trtexec [TensorRT v8601] # trtexec",), 1),
+        (("ERROR: [UID = 1]: build of the engine gave up",), 1),
+        ((UNKNOWN, CAUSE), 1),
+    ],
+)
+def test_failures_that_no_entry_explains(lines: tuple[str, ...], line: int) -> None:
+    found = of(*lines)
+    assert found.failed
+    assert found.line is not None
+    assert found.line.line == line
+
+
+@pytest.mark.parametrize("lines", [(CAUSE, UNKNOWN), (CAUSE, ECHO), (NO_GPU,), (SKIPPED, CAUSE)])
+def test_failures_that_an_entry_explains(lines: tuple[str, ...]) -> None:
+    found = of(*lines)
+    assert (found.failed, found.line) == (True, None)
+    assert found.cause is not None
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (),
+        ("a program", "that prints"),
+        (UNKNOWN, BUILT),
+        (SKIPPED,),
+        (GETTER,),
+        (REFUSED, SKIPPED),
+        (BUILT, NO_GPU),
+        (DISTURBED,),
+        (WARNED,),
+        ("ERROR: pip's dependency resolver does not take this into account",),
+    ],
+)
+def test_logs_that_show_no_failure(lines: tuple[str, ...]) -> None:
+    assert of(*lines) == Diagnosis()
+
+
+def test_every_cause_has_a_rule_that_names_it() -> None:
+    folder = builtin_rules()
+    text = "".join(path.read_text("utf-8") for path in sorted(folder.glob("build/LOG*.md")))
+    told = {
+        "type_error",
+        "cuda_unusable",
+    }  # the first by a rule about the model, and with the parser's report
+    causes = [entry.name for entry in table().patterns if entry.says in ("cause", "refused", "unusable")]
+    assert [name for name in causes if f'"{name}"' not in text and name not in told] == []
+
+
+def test_how_entries_settle_and_name_is_known() -> None:
+    names = {entry.name for entry in table().patterns}
+    for entry in table().patterns:
+        assert {*entry.near} <= names
+        assert not entry.announced or entry.announced in names
+        groups = set(entry.compiled.groupindex)
+        assert {*entry.names, *entry.lists} <= groups, entry.name

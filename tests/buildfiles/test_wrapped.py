@@ -1,0 +1,119 @@
+"""Lines of TensorRT in the shapes of other programs' loggers, and in none."""
+
+# ruff: noqa: E501 (lines of logs are quoted whole)
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trtlint.buildfiles.log import read_log
+from trtlint.buildfiles.prefix import parse_prefix
+from trtlint.buildfiles.records import Log
+from trtlint.buildfiles.wrapped import telling, unwrap
+
+MESSAGE = "1: [runtime.cpp::parsePlan::314] Error Code 1: Serialization (Serialization assertion plan->header.magicTag == rt::kPLAN_MAGIC_TAG failed.)"
+
+SHAPES = [
+    # Each as it is quoted in a public thread, which stands behind it.
+    "[E] [TRT] {}",  # https://github.com/NVIDIA/TensorRT/issues/4051
+    "[TRT] [E] {}",  # https://github.com/NVIDIA/TensorRT/issues/3236
+    "ERROR: [TRT]: {}",  # https://github.com/marcoslucianops/DeepStream-Yolo/issues/210
+    "ERROR: {}",  # https://github.com/NVIDIA/TensorRT/issues/3930
+    "ERROR:TRT:{}",
+    "19:54:12.555\tERROR\tTRT: {}\ttrt_utils.cpp:253",  # https://github.com/NVIDIA/TensorRT/issues/1874
+    "[2023-04-04 14:09:51.908] [mmdeploy] [error] [trt_net.cpp:28] TRTNet: {}",  # https://github.com/open-mmlab/mmdeploy/issues/1961
+    "[stdbuf-1] [NVINFER LOG]: {}",  # https://github.com/NVIDIA-AI-IOT/Lidar_AI_Solution/issues/271
+    "NVInfer: {}",  # https://github.com/zerollzeng/tiny-tensorrt/issues/66
+    "TRT: {}",  # https://github.com/NVIDIA/TensorRT/issues/4436
+    "2024-07-08 17:23:06.193422: E external/org_tensorflow/tensorflow/compiler/tf2tensorrt/utils/trt_logger.cc:87] DefaultLogger {}",  # https://github.com/NVIDIA/TensorRT/issues/3990
+    "[component_container-1] 2022-03-02 05:05:00.037 ERROR gxf/tensor_rt/tensor_rt_inference.cpp@151: TRT ERROR: {}",  # https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_common/issues/17
+    "frigate    | 2023-08-26 19:10:59.863483643  [2023-08-26 19:10:59] frigate.detectors.plugins.tensorrt ERROR   : {}",  # https://github.com/blakeblackshear/frigate/issues/7582
+    "face_1             | [05/02/2022-15:17:45] [TRT] [E] {}",  # https://github.com/SthPhoenix/InsightFace-REST/issues/84
+    'E0521 12:00:00.000000 1 logging.cc:40] "{}"',
+    "2024-05-21T12:00:00.123456789Z stdout F [05/02/2022-15:17:45] [TRT] [E] {}",
+    "{}",
+]
+
+
+def read(text: str) -> Log:
+    return read_log(io.BytesIO(text.encode()))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_message_is_found_whatever_is_around_it(shape: str) -> None:
+    log = read("a line of the program\n" + shape.format(MESSAGE) + "\nanother line\n")
+    record = log.first("engine_damaged")
+    assert record is not None
+    assert (record.line, record.severity) == (2, "E")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_message_is_what_is_left(shape: str) -> None:
+    line = shape.format(MESSAGE).encode()
+    prefix = parse_prefix(line)
+    if prefix is None:
+        line, prefix = unwrap(line)
+    assert prefix is not None
+    assert line[prefix.start :].decode().startswith((MESSAGE, f'"{MESSAGE}'))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Building TensorRT engine for a.onnx: a.plan",
+        "Building engine: 100%|####| 6/6 [01:51<00:00, 18.51s/it]",
+        "  return (%output)",
+        "|   0  NVIDIA GeForce ...  On   | 00000000:01:00.0  On |                  N/A |",
+        "step 1/30, image shape : (1, 320, 320, 3)",
+    ],
+)
+def test_what_a_program_prints_is_no_message(line: str) -> None:
+    assert not read(f"{line}\n").records
+
+
+def test_a_traceback_gives_its_last_line_only() -> None:
+    log = read(
+        "Traceback (most recent call last):\n"
+        '  File "build.py", line 56, in <module>\n'
+        '    raise RuntimeError("Failed to create engine from model")\n'
+        "RuntimeError: no engine\n"
+    )
+    (record,) = log.records["exception"]
+    assert set(log.records) == {"exception"}
+    assert (record.line, record.groups["type"], record.groups["what"]) == (4, "RuntimeError", "no engine")
+
+
+def test_a_traceback_that_is_indented_ends_where_it_began() -> None:
+    log = read(
+        "*** Error loading script: trt.py\n"
+        "    Traceback (most recent call last):\n"
+        '      File "trt.py", line 10, in <module>\n'
+        "    ModuleNotFoundError: No module named 'tensorrt_bindings'\n"
+    )
+    record = log.first("api_gone")
+    assert record is not None
+    assert (record.line, record.groups["module"]) == (4, "tensorrt_bindings")
+
+
+def test_the_parser_of_old_releases_has_no_prefix() -> None:
+    log = read(
+        "While parsing node number 81 [Resize]:\n"
+        "ERROR: ModelImporter.cpp:124 In function parseGraph:\n"
+        "[5] Assertion failed: ctx->tensors().count(inputName)\n"
+    )
+    record = log.first("parser_error")
+    assert record is not None
+    assert record.groups["what"] == "Assertion failed: ctx->tensors().count(inputName)"
+    assert log.records["parsing_failed"][0].groups["op"] == "Resize"
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes(line: bytes) -> None:
+    telling(line)
+    rest, prefix = unwrap(line)
+    assert prefix is None or 0 <= prefix.start <= len(rest)
+    assert prefix is None or prefix.severity in ("", "V", "I", "W", "E", "F")

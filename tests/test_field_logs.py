@@ -1,0 +1,34 @@
+"""Excerpts of public threads, where they are: a failed build is never silent, a good one gives no error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.field_logs import GOALS, Answer, answer, score, share
+
+
+@pytest.fixture(scope="module")
+def answers(shared: Path) -> list[Answer]:
+    folder = shared / "data" / "field-logs"
+    if not (folder / "truth.jsonl").is_file():
+        pytest.skip(f"no excerpts at {folder}")
+    return score(folder)
+
+
+@pytest.mark.parametrize("question", GOALS)
+def test_what_is_found(answers: list[Answer], question: str) -> None:
+    right, asked = share(answers, question)
+    assert right >= GOALS[question] * asked
+
+
+def test_an_excerpt_is_scored_by_what_it_gets(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("Begin\n[E] [TRT] Target GPU SM 60 is not supported by this release.\n")
+    truth = {"file": "a.log", "status": "failed", "decisive": [2], "must_name": ["SM 60"]}
+    found = answer(tmp_path, truth)
+    assert (found.loud, found.quiet, found.cited, found.named, found.exit) == (True, None, True, True, 1)
+    silent = answer(tmp_path, {**truth, "decisive": [1], "must_name": ["SM 61"], "status": "benign"})
+    assert (silent.loud, silent.quiet, silent.cited, silent.named) == (None, False, None, None)
+    missed = answer(tmp_path, {**truth, "decisive": [1], "must_name": ["SM 61"]})
+    assert (missed.cited, missed.named) == (False, False)
