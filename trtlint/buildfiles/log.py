@@ -7,7 +7,7 @@ messages are cut, and dumps and tables are kept up to a limit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, cast
@@ -22,7 +22,7 @@ from trtlint.buildfiles.records import LayerDump, Log, Record, Severity
 from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
 from trtlint.buildfiles.stream import Source, decoded, opened
-from trtlint.buildfiles.wrapped import MARKS, marks_in, telling, unquoted, unwrap, within
+from trtlint.buildfiles.wrapped import Marks, unquoted, unwrap, within
 
 _CONTINUED = 60  # lines after the first that belong to a message
 _QUOTES = (" In function ", "--- Begin node ---")
@@ -38,7 +38,6 @@ _TOOL_SPEAKS = b"] [I] "  # [MM/DD/YYYY-HH:MM:SS] [I] message: trtexec of itself
 _CONFIGURATION = b"Building engine with configuration"  # Polygraphy's table, on the lines after it
 _BEGINNINGS = frozenset(bytes([letter]) for letter in b"[&0123456789CDEFILVW")  # of prefixes and headings
 _ON_ONE_LINE = 8
-_MANY = 1000  # lines without prefix in one batch
 _SECTIONS = ("Options ===", "Device Information ===", "Performance summary ===", "Trace Averages")
 _TAIL = 200_000  # bytes of a line that become text: an island names all its nodes on one line
 
@@ -94,15 +93,13 @@ class LogReader:
         self._open_prefix: Prefix | None = None
         self._open_context: str | None = None
         self._limit = ""  # why the rest was not read
-        self._batch: Sequence[bytes] = ()
-        self._asked = 0
-        self._marks: tuple[bytes, ...] = MARKS
+        self._marks = Marks()
         self._trace = b""  # how the lines inside of a traceback begin
 
     def __iter__(self) -> Iterator[Record]:
         try:
             for batch in self._scanner:
-                self._batch, self._asked, self._marks = batch[1], 0, MARKS
+                self._marks.begin(batch[1])
                 for number, line, offset in zip(*batch):  # noqa: B905 (repeat() has no end)
                     if offset:
                         self._quiet(number, line, offset)
@@ -158,7 +155,7 @@ class LogReader:
 
     def _line(self, number: int, line: bytes) -> None:
         if line[:1] not in _BEGINNINGS and not self._dump_line and not self._open and b"] [" not in line:
-            if self._telling(line):
+            if self._marks.telling(line):
                 self._foreign(number, line)
             return  # program output
         if line.startswith(_TOOL_SPEAKS, 20) and line[:1] == b"[" and not line.startswith(b"[TRT] ", 26):
@@ -210,13 +207,6 @@ class LogReader:
         ):
             self._information(number, _text(line[start:]))
 
-    def _telling(self, line: bytes) -> bool:
-        """Whether a line may say something; in much output only what some of it holds is looked for."""
-        self._asked += 1
-        if self._asked == _MANY:
-            self._marks = marks_in(self._batch)
-        return telling(line, self._marks)
-
     def _foreign(self, number: int, line: bytes) -> None:
         """A line without one of the usual prefixes: wrapped by another program, or the program's own."""
         if self._trace and line.startswith(self._trace):
@@ -225,7 +215,7 @@ class LogReader:
         quoted = (
             bool(self._open) and number <= self._open_last + 1 and self._open[0].find(" In function ") >= 0
         )
-        if self._dump_line or quoted or not self._telling(line):
+        if self._dump_line or quoted or not self._marks.telling(line):
             self._unprefixed(number, line)
             return
         rest, prefix = unwrap(line)
@@ -263,7 +253,7 @@ class LogReader:
 
     def _speaks_of_itself(self, line: bytes) -> bool:
         """Whether a line without prefix says something that is known, and does not go on what is open."""
-        if not self._telling(line):
+        if not self._marks.telling(line):
             return False
         continued = bool(self._open) and any(quote in self._open[0] for quote in _QUOTES)
         if self._open_prefix is _BARE and self._open and self._open[-1].rstrip().endswith(":"):

@@ -13,7 +13,7 @@ mmdeploy (https://github.com/open-mmlab/mmdeploy/issues/1876), Isaac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from trtlint.buildfiles.prefix import Prefix, letter, parse_prefix
 
@@ -21,6 +21,7 @@ _HEAD = 200
 """Bytes of a line in which its severity and the name of the library are looked for."""
 _LOOKED_AT = 4000
 """Bytes of a line in which marks are looked for."""
+_MANY = 1000  # lines without prefix in one batch
 _SHORTEST = 6
 """Bytes of the shortest line that says something: ``Killed``."""
 _LAYERS = 4
@@ -93,12 +94,6 @@ MARKS = (
 has marked."""
 
 
-def marks_in(lines: Iterable[bytes]) -> tuple[bytes, ...]:
-    """The marks that any of some lines without a bracket in front holds; these need no others."""
-    text = b"\n".join(line[:_LOOKED_AT] for line in lines if line[:1] != b"[").lower()
-    return tuple(mark for mark in MARKS if mark in text)
-
-
 def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
     """Whether a line without one of the usual prefixes may say something of a build."""
     if len(line) < _SHORTEST:
@@ -108,6 +103,28 @@ def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
         if mark in head:
             return True
     return False
+
+
+class Marks:
+    """Looks for marks in the lines of one batch; in much output only for those that are there."""
+
+    def __init__(self) -> None:
+        self.begin(())
+
+    def begin(self, lines: Sequence[bytes]) -> None:
+        """Go on with the lines of the next batch."""
+        self._lines = lines
+        self._asked = 0
+        self._marks: tuple[bytes, ...] = MARKS
+
+    def telling(self, line: bytes) -> bool:
+        """Whether a line of the batch may say something."""
+        self._asked += 1
+        if self._asked == _MANY:
+            # A bracket in front is that of a logger, of which there are many lines.
+            text = b"\n".join(each[:_LOOKED_AT] for each in self._lines if each[:1] != b"[").lower()
+            self._marks = tuple(mark for mark in MARKS if mark in text)
+        return telling(line, self._marks)
 
 
 def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
