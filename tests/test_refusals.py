@@ -71,7 +71,7 @@ def test_a_finding_without_refusal_has_no_such_key(
 @pytest.mark.parametrize(
     ("options", "certain", "conditional"),
     [
-        ((), 0, 1),
+        ((), 1, 0),
         (("--plugins", "Fancy"), 0, 0),
         (("--plugins", "Other, Fancy"), 0, 0),
         (("--plugins", "Other"), 1, 0),
@@ -101,7 +101,7 @@ def test_three_answers(tmp_path: Path, rules: Rulebook) -> None:
         Target(version="10.8", plugins=frozenset()),
     ]
     reports = lint_file(path, targets, rules)
-    assert [answer(report, "parse") for report in reports] == ["unknown", "accepted", "refused"]
+    assert [answer(report, "parse") for report in reports] == ["refused", "accepted", "refused"]
     assert {answer(report, "build") for report in reports} == {"accepted"}
     assert answer(ModelReport("x", "", errors=(Problem("x", "no model"),)), "parse") == "unknown"
 

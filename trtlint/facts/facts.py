@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
     from trtlint.buildfiles.join import Join, NodeNames
     from trtlint.buildfiles.record import BuildRecord
+    from trtlint.model.graph import Node
     from trtlint.trials.measurement import Measurement
     from trtlint.trials.trials import Trials
 
@@ -76,6 +77,20 @@ class Facts:
             missing = {"build", "command", "trial"} - self.grounds
             self._found[kind] = () if ground_of(kind) in missing else tuple(module_of(kind).find(self))
         return self._found[kind]
+
+    @cached_property
+    def imported(self) -> tuple[Node, ...]:
+        """The operators that TensorRT's parser imports, in graph order."""
+        from trtlint.model.imported import imported_nodes
+
+        return imported_nodes(self.model.graph, self.model.constants)
+
+    @cached_property
+    def built(self) -> frozenset[Node]:
+        """The imported operators that an output depends on; the builder drops all others."""
+        from trtlint.model.imported import needed
+
+        return needed(self.model.graph, self.model.constants, self.imported)
 
     @cached_property
     def names(self) -> NodeNames:

@@ -61,7 +61,9 @@ def importing(op: str, product: Product) -> frozenset[str]:
     """The release lines that import an operator type, whatever its domain, without any plugin."""
     table = data("operators")
     specifier = table["operators"].get(op) or table["importers"].get(op) or "none"
-    return lines_of(product, specifier) if product == "tensorrt" else lines_with_parser(specifier)
+    if product == "tensorrt":
+        return lines_of(product, specifier)
+    return lines_with_parser(specifier) | lines_of(product, table["rtx_importers"].get(op, "none"))
 
 
 @cache
@@ -80,6 +82,16 @@ def bundled(plugin: str, product: Product) -> frozenset[str]:
     if product == "tensorrt-rtx":
         return frozenset()
     return lines_of(product, data("operators")["plugins"].get(plugin, "none"))
+
+
+def is_contrib(domain: str) -> bool:
+    """Whether ONNX Runtime defines the operators of a domain."""
+    return domain in data("operators")["contrib"]
+
+
+def is_removed(op: str) -> bool:
+    """Whether ONNX once had an operator that it has no more."""
+    return op in data("operators")["removed"]
 
 
 def is_listed(op: str) -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TRUTH, Kind, Kinds, constant, kinds_of, members
-from trtlint.language.functions import FUNCTIONS, Function
+from trtlint.language.function import Function
+from trtlint.language.functions import FUNCTIONS
 from trtlint.language.operations import (
     ARITHMETIC,
     COMPARISONS,

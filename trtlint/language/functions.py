@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import onnx
 
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
+from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
+from trtlint.language.graphfunctions import GRAPH_FUNCTIONS
 from trtlint.model.folding import ma
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
@@ -19,37 +20,7 @@ from trtlint.target.truth import Unknown, both, either
 if TYPE_CHECKING:
     from trtlint.model.values import Constants
 
-UNKNOWN = Unknown()
-_MOST_VISITED = 500
-"""Values that one call looks at upstream, so that no expression costs more than its model is long."""
-_VALUE: Kinds = (Kind("record", cls=Value),)
 _MANY: Kinds = (Kind("tuple"), Kind("text"), Kind("mapping"))
-_TUPLE: Kinds = (Kind("tuple"),)
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function of the rule language.
-
-    Attributes:
-        signature: how it is written, ``close(a, b, rel=0.001)``.
-        meaning: what it gives, in one sentence.
-        parameters: what each argument must be.
-        result: what it gives.
-        call: computes it from known arguments; the first argument is the constants of the graph.
-        optional: what may be added by name, with what it must be.
-        variadic: whether the last argument may be repeated.
-        sees_unknown: whether it is called with unknown arguments too, which otherwise give unknown.
-    """
-
-    signature: str
-    meaning: str
-    parameters: tuple[Kinds, ...]
-    result: Kinds
-    call: Callable[..., object]
-    optional: Mapping[str, Kinds] = field(default_factory=dict)
-    variadic: bool = False
-    sees_unknown: bool = False
 
 
 def _const(constants: Constants | None, value: Value) -> object:
@@ -125,7 +96,7 @@ def _fed(_: object, value: Value) -> object:
             continue
         for before in node.inputs:
             if before is not None and before not in seen:
-                if len(seen) > _MOST_VISITED:
+                if len(seen) > MOST_VISITED:
                     return None
                 seen.add(before)
                 queue.append(before)
@@ -217,90 +188,90 @@ FUNCTIONS: Mapping[str, Function] = {
     "const": Function(
         "const(v)",
         "the number that the value v holds whatever is fed, if it holds one number only",
-        (_VALUE,),
+        (VALUE,),
         NUMBER,
         _const,
     ),
     "uses": Function(
         "uses(v)",
-        "how many inputs of operators read v; being an output of the graph counts as one",
-        (_VALUE,),
+        "how many inputs of operators read v; being an output of the graph or of a body counts as one",
+        (VALUE,),
         NUMBER,
-        lambda _, v: len(v.uses) + v.is_output,
+        lambda _, v: len(v.uses) + v.is_output + v.leaves_body,
     ),
     "dtype": Function(
-        "dtype(v)", "the element type of v, such as 'f16'", (_VALUE,), _DTYPE, lambda _, v: v.dtype
+        "dtype(v)", "the element type of v, such as 'f16'", (VALUE,), _DTYPE, lambda _, v: v.dtype
     ),
-    "rank": Function("rank(v)", "how many dimensions v has", (_VALUE,), NUMBER, lambda _, v: v.rank),
+    "rank": Function("rank(v)", "how many dimensions v has", (VALUE,), NUMBER, lambda _, v: v.rank),
     "dim": Function(
         "dim(v, i)",
         "the size of dimension i of v; -1 is the last; unknown if it is dynamic",
-        (_VALUE, NUMBER),
+        (VALUE, NUMBER),
         NUMBER,
         _dim,
     ),
-    "size": Function("size(v)", "how many elements v has", (_VALUE,), NUMBER, _size),
+    "size": Function("size(v)", "how many elements v has", (VALUE,), NUMBER, _size),
     "attribute": Function(
         "attribute(v, name)",
         "the attribute of that name of the operator that computes v; unknown if it is left out",
-        (_VALUE, TEXT),
+        (VALUE, TEXT),
         ANYTHING,
         _attribute,
     ),
     "split_heads": Function(
         "split_heads(v)",
         "whether v is [batch, heads, length, size], made of [batch, length, width] by Reshape and Transpose",
-        (_VALUE,),
+        (VALUE,),
         TRUTH,
         _split_heads,
     ),
     "initializer": Function(
         "initializer(v)",
         "whether v is stored in the file, as an initializer or by a Constant operator",
-        (_VALUE,),
+        (VALUE,),
         TRUTH,
         _initializer,
     ),
     "stored": Function(
         "stored(v)",
         "whether v is stored in the file, directly or behind Identity and Cast",
-        (_VALUE,),
+        (VALUE,),
         TRUTH,
         _stored,
     ),
     "fed": Function(
         "fed(v)",
         "the element types of the inputs of the model whose data (not shapes) v is computed from",
-        (_VALUE,),
+        (VALUE,),
         _DTYPES,
         _fed,
     ),
     "constant": Function(
         "constant(v)",
         "whether v depends on stored tensors and static shapes only, whatever is fed",
-        (_VALUE,),
+        (VALUE,),
         TRUTH,
         _constant,
     ),
     "elements": Function(
         "elements(v)",
         "the numbers that v holds whatever is fed, as a flat tuple; unknown for large tensors",
-        (_VALUE,),
+        (VALUE,),
         _NUMBERS,
         _elements,
     ),
     "broadcasts": Function(
         "broadcasts(v, w)",
         "whether the shapes of v and w can be broadcast, as far as their sizes are in the file",
-        (_VALUE, _VALUE),
+        (VALUE, VALUE),
         TRUTH,
         _broadcasts,
     ),
     "dtypes": Function(
-        "dtypes(vs)", "the element types of several values, such as inputs", (_TUPLE,), _DTYPES, _dtypes
+        "dtypes(vs)", "the element types of several values, such as inputs", (TUPLE,), _DTYPES, _dtypes
     ),
     "static": Function(
-        "static(v)", "whether the file has the size of every dimension of v", (_VALUE,), TRUTH, _static
+        "static(v)", "whether the file has the size of every dimension of v", (VALUE,), TRUTH, _static
     ),
     "default": Function(
         "default(x, otherwise)",
@@ -324,7 +295,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "min": Function(
         "min(a, b, ...)",
         "the least of numbers, or of a tuple",
-        ((*NUMBER, *_TUPLE),),
+        ((*NUMBER, *TUPLE),),
         NUMBER,
         _min,
         variadic=True,
@@ -332,7 +303,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "max": Function(
         "max(a, b, ...)",
         "the greatest of numbers, or of a tuple",
-        ((*NUMBER, *_TUPLE),),
+        ((*NUMBER, *TUPLE),),
         NUMBER,
         _max,
         variadic=True,
@@ -351,5 +322,6 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "any": Function("any(xs)", "whether one element of a tuple is true", (_TRUTHS,), TRUTH, _any),
     "all": Function("all(xs)", "whether every element of a tuple is true", (_TRUTHS,), TRUTH, _all),
+    **GRAPH_FUNCTIONS,
 }
 """Every function by name, in the order in which documentation lists them."""

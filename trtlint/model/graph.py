@@ -11,181 +11,27 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import onnx
 
+from trtlint.model.elements import Body as Body
+from trtlint.model.elements import Node as Node
+from trtlint.model.elements import Value as Value
 from trtlint.model.errors import ModelError
-from trtlint.model.protos import DTYPES, MOST_DIMENSIONS, Dimension, ElementType, bodies, dimension, text
-from trtlint.model.schemas import attribute_type, required_inputs
+from trtlint.model.protos import MOST_DIMENSIONS, bodies, text
+from trtlint.model.schemas import required_inputs
 
 if TYPE_CHECKING:
     import networkx
 
-_Default = TypeVar("_Default")
-
 _LONGEST_SCOPE = 500
 """Characters of a body's path that become part of its nodes' paths; of a longer one the end is."""
+_WITH_BODIES = frozenset({"If", "Loop", "Scan"})
+_NO_BODIES: Mapping[str, Body] = MappingProxyType({})
 _BODY_PORT = -1
 """Port of an edge from a body's output to the operator that owns the body."""
-
-
-class Value:
-    """A tensor in the graph: what one port of a node produces, an input, or an initializer.
-
-    Attributes:
-        name: the ONNX value name, unique only within its scope.
-        producer: the node that computes it, None for graph inputs and initializers.
-        port: which output of ``producer`` it is.
-        uses: the nodes that read it, each with the input port.
-        initializer: the stored tensor, its payload possibly left in the file.
-        is_input: whether it is an input of the main graph that the caller must feed.
-        is_output: whether it is an output of the main graph.
-    """
-
-    __slots__ = (
-        "_dtype",
-        "_shape",
-        "_type",
-        "initializer",
-        "is_input",
-        "is_output",
-        "name",
-        "port",
-        "producer",
-        "uses",
-    )
-
-    def __init__(self, name: str, producer: Node | None = None, port: int = 0) -> None:
-        self.name = name
-        self.producer = producer
-        self.port = port
-        self.uses: list[tuple[Node, int]] = []
-        self.initializer: onnx.TensorProto | None = None
-        self.is_input = False
-        self.is_output = False
-        self._type: onnx.TypeProto | None = None
-        self._dtype: ElementType | None = None
-        self._shape: tuple[Dimension, ...] | None = None
-
-    def __repr__(self) -> str:
-        return f"<Value {self.name} {self.type_text}>"
-
-    def _read_type(self) -> None:
-        if self.initializer is not None:
-            self._dtype = DTYPES.get(self.initializer.data_type)
-            self._shape = tuple(self.initializer.dims)
-        elif self._type is not None and self._type.HasField("tensor_type"):
-            tensor = self._type.tensor_type
-            self._dtype = DTYPES.get(tensor.elem_type)
-            if tensor.HasField("shape") and len(tensor.shape.dim) <= MOST_DIMENSIONS:
-                self._shape = tuple(dimension(dim) for dim in tensor.shape.dim)
-        self._type = None
-
-    @property
-    def dtype(self) -> ElementType | None:
-        """The element type (``f32``, ``i64``, ...), None where unknown or not a tensor."""
-        if self._dtype is None and self._shape is None:
-            self._read_type()
-        return self._dtype
-
-    @property
-    def shape(self) -> tuple[Dimension, ...] | None:
-        """The dimensions, None where not even the rank is known."""
-        if self._dtype is None and self._shape is None:
-            self._read_type()
-        return self._shape
-
-    @property
-    def rank(self) -> int | None:
-        """The number of dimensions, None where unknown."""
-        return None if self.shape is None else len(self.shape)
-
-    @property
-    def type_text(self) -> str:
-        """The type as reports print it, ``f32[1,8,197,64]``; empty where nothing is known."""
-        dtype, shape = self.dtype, self.shape
-        if shape is None:
-            return dtype or ""
-        dims = ",".join("?" if dim is None else str(dim) for dim in shape)
-        return f"{dtype or '?'}[{dims}]"
-
-    def set_type(self, type_: onnx.TypeProto) -> None:
-        """Record a declared or inferred type; it is read when first asked for."""
-        self._type, self._dtype, self._shape = type_, None, None
-
-
-class Node:
-    """An operator of the graph.
-
-    Attributes:
-        path: unique name: subgraph scopes and node name joined with ``/``.
-        op: operator type, such as ``MatMul``.
-        domain: operator domain, empty for ``ai.onnx``.
-        inputs: the values read, None for an optional input left out.
-        outputs: the values computed; an optional output left out has an empty name.
-        scope: path of the body the node lies in (its owner's path and the attribute's name joined with
-            ``/``), empty in the main graph.
-        index: position in a topological order of the whole graph.
-        proto: the ONNX node.
-    """
-
-    __slots__ = ("_attributes", "domain", "index", "inputs", "op", "outputs", "path", "proto", "scope")
-
-    def __init__(self, proto: onnx.NodeProto, path: str, scope: str) -> None:
-        self.proto = proto
-        self.path = path
-        self.scope = scope
-        self.op = text(proto.op_type)
-        self.domain = "" if proto.domain == "ai.onnx" else text(proto.domain)
-        self.inputs: tuple[Value | None, ...] = ()
-        self.outputs: tuple[Value, ...] = ()
-        self.index = 0
-        self._attributes: dict[str, onnx.AttributeProto] | None = None
-
-    def __repr__(self) -> str:
-        return f"<Node {self.path} {self.op}>"
-
-    @property
-    def attributes(self) -> Mapping[str, onnx.AttributeProto]:
-        """The attributes by name."""
-        if self._attributes is None:
-            self._attributes = {text(attribute.name): attribute for attribute in self.proto.attribute}
-        return self._attributes
-
-    def attribute(self, name: str, default: Any = None) -> Any:
-        """The value of an attribute as Python data, ``default`` where it is absent.
-
-        Strings are decoded, repeated fields become tuples; tensors and graphs are returned as ONNX
-        protos.  One whose type is not the one that ONNX gives it is as good as absent.
-        """
-        proto = self.attributes.get(name)
-        if proto is None or proto.ref_attr_name or proto.type == onnx.AttributeProto.UNDEFINED:
-            return default
-        if attribute_type(self.op, self.domain, name) not in (None, proto.type):
-            return default
-        value = onnx.helper.get_attribute_value(proto)
-        if isinstance(value, bytes):
-            return value.decode("utf-8", "replace")
-        if isinstance(value, onnx.TensorProto | onnx.GraphProto | onnx.SparseTensorProto | onnx.TypeProto):
-            return value
-        if isinstance(value, Iterable):
-            return tuple(v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in value)
-        return value
-
-    def number(self, name: str, default: _Default) -> int | float | _Default:
-        """The value of a numeric attribute, ``default`` where it is absent or something else."""
-        value = self.attribute(name, default)
-        return value if isinstance(value, int | float) else default
-
-    def input(self, port: int) -> Value | None:
-        """The value at an input port, None where the port is left out."""
-        return self.inputs[port] if 0 <= port < len(self.inputs) else None
-
-    @property
-    def output(self) -> Value:
-        """The first output; nameless and unused where the node has none."""
-        return self.outputs[0]
 
 
 class Graph:
@@ -196,15 +42,25 @@ class Graph:
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.
         values: every value by name, in the order met; names are unique per scope only.
+        sparse: the tensors that the file stores as sparse ones.
+
+    Args:
+        proto: the graph, with the types that inference gave.
+        declared: the types that the file declares of values of the main graph; they complete the others.
     """
 
-    def __init__(self, proto: onnx.GraphProto) -> None:
+    def __init__(
+        self, proto: onnx.GraphProto, declared: Mapping[str, onnx.TypeProto] = MappingProxyType({})
+    ) -> None:
+        self.declared = declared
         self._edges: list[tuple[Node, Node, Value, int]] = []
         self._successors: dict[Node, dict[Node, None]] = defaultdict(dict)
         self._predecessors: dict[Node, dict[Node, None]] = defaultdict(dict)
         self.values: dict[str, list[Value]] = defaultdict(list)
         self._owners: dict[str, Node] = {}
+        self._bodies: dict[str, Body] = {}
         self._taken: set[str] = set()
+        self.sparse: list[Value] = []
         self._repeats: dict[str, int] = defaultdict(int)
         order: list[Node] = []
         scope = _Scope(self, proto, "", None, order)
@@ -290,6 +146,17 @@ class Graph:
         """Record the operator that owns a body."""
         self._owners[scope] = node
 
+    def add_body(self, scope: str, body: Body) -> None:
+        """Record the inputs and outputs of a body."""
+        self._bodies[scope] = body
+
+    def bodies(self, node: Node) -> Mapping[str, Body]:
+        """The bodies that an operator holds, by attribute."""
+        if node.op not in _WITH_BODIES:
+            return _NO_BODIES
+        scopes = {name: f"{node.path}/{name}" for name in node.attributes}
+        return {name: self._bodies[scope] for name, scope in scopes.items() if scope in self._bodies}
+
     def by_op(self, *ops: str) -> Iterator[Node]:
         """The nodes of these operator types in any domain, in topological order for each type."""
         for op in ops:
@@ -314,11 +181,15 @@ class _Scope:
         self.parent = parent
         self.names: dict[str, Value] = {}
         types = {text(info.name): info.type for info in proto.value_info}
+        declared = graph.declared if parent is None else {}
         for initializer in proto.initializer:
             _check_dimensions(initializer, None)
             self._declare(initializer.name, None).initializer = initializer
         for sparse in proto.sparse_initializer:
-            self._declare(sparse.values.name, None)
+            value = self._declare(sparse.values.name, None)
+            value.is_sparse = True
+            graph.sparse.append(value)
+            value.set_type(onnx.helper.make_tensor_type_proto(sparse.values.data_type, sparse.dims))
         self.inputs: list[Value] = []
         self.outputs: list[Value] = []
         for info in proto.input:
@@ -333,8 +204,8 @@ class _Scope:
             names = node.proto.output or ("",)
             node.outputs = tuple(self._declare(name, node, port) for port, name in enumerate(names))
             for value in node.outputs:
-                if value.name in types:
-                    value.set_type(types[value.name])
+                if value.name in types or value.name in declared:
+                    value.set_type(types.get(value.name), declared.get(value.name))
         for info in proto.output:
             output = self.names.get(text(info.name))
             if output is not None and output.dtype is None:
@@ -351,7 +222,9 @@ class _Scope:
                     scope = f"{node.path}/{text(attribute.name)}"
                     graph.add_owner(scope, node)
                     inner = _Scope(graph, body, scope, self, order)
+                    graph.add_body(scope, Body(tuple(inner.inputs), tuple(inner.outputs)))
                     for port, value in enumerate(inner.outputs):
+                        value.leaves_body = True
                         if value.producer is not None:
                             graph.add_edge(value, node, _BODY_PORT - port)
             order.append(node)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import onnx
 
@@ -13,9 +14,14 @@ from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES, text
-from trtlint.model.reader import decode, read
+from trtlint.model.reader import decode, decode_graph, read
+from trtlint.model.scopes import forget, tell_bodies
+from trtlint.model.settle import settle
 from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants
+
+_OWN_DOMAINS = frozenset({"", "ai.onnx"})
+"""The domain of the operators whose results ONNX's inference tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +68,8 @@ def load(path: Path) -> Model:
     Raises:
         ModelError: the file is not a model that can be linted.
     """
-    data, tensors = _inlined(path)
-    return interpret(path, data, tensors)
+    data, tensors, declared = _inlined(path)
+    return interpret(path, data, tensors, declared)
 
 
 def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
@@ -72,27 +78,38 @@ def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
     Raises:
         ModelError: the file is not a model that can be linted.
     """
-    data, tensors = _inlined(path)
+    data, tensors, _ = _inlined(path)
     inferred, _ = _infer(data, tensors)
     return decode(inferred), tensors
 
 
-def interpret(path: Path, data: bytes, tensors: TensorStore) -> Model:
+def interpret(
+    path: Path,
+    data: bytes,
+    tensors: TensorStore,
+    declared: Mapping[str, onnx.TypeProto] = MappingProxyType({}),
+) -> Model:
     """The model that a structure without functions describes.
 
     Args:
         path: the file, as it was named.
         data: the structure as serialized protobuf.
         tensors: reads the tensors that were left in the file.
+        declared: types that the file declares of values in between and the structure leaves out.
 
     Raises:
         ModelError: it is not a model that can be linted.
     """
-    inferred, declared = _infer(data, tensors)
+    inferred, declared_outputs = _infer(data, tensors)
     proto = decode(inferred)
-    graph = Graph(proto.graph)
+    if tell_bodies(proto):
+        with suppress(InferenceError):
+            proto = decode(infer(proto.SerializeToString()))
+        forget(proto.graph)
+    graph = Graph(proto.graph, declared)
     _check_external(graph, tensors)
     opsets = {("" if o.domain == "ai.onnx" else text(o.domain)): o.version for o in proto.opset_import}
+    settle(graph, min(opsets.get("", 1), onnx.defs.onnx_opset_version()))
     if opsets.get("", 0) > onnx.defs.onnx_opset_version():
         known = f"onnx {onnx.__version__} knows up to {onnx.defs.onnx_opset_version()}"
         tensors.note(f"opset {opsets['']} is new ({known}): types may be unknown")
@@ -105,20 +122,23 @@ def interpret(path: Path, data: bytes, tensors: TensorStore) -> Model:
         producer=f"{text(proto.producer_name)} {text(proto.producer_version)}".strip(),
         metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
         tensors=tensors,
-        declared=declared or _output_types(proto),
+        declared=declared_outputs or _output_types(proto),
     )
 
 
-def _inlined(path: Path) -> tuple[bytes, TensorStore]:
-    """The file without its weights, its functions inlined."""
+def _inlined(path: Path) -> tuple[bytes, TensorStore, Mapping[str, onnx.TypeProto]]:
+    """The file without its weights, its functions inlined, and the types that it declares in between."""
     raw = read(path)
     data = raw.data
-    if raw.has_functions:
+    declared = {text(info.name): info.type for info in decode_graph(raw.declared).value_info}
+    if raw.has_functions or (declared and raw.domains):
         proto = decode(data)
-        for note in inline(proto):
-            raw.tensors.note(note)
+        if raw.has_functions:
+            for note in inline(proto):
+                raw.tensors.note(note)
+        _declare_foreign(proto.graph, declared)
         data = proto.SerializeToString()
-    return data, raw.tensors
+    return data, raw.tensors, declared
 
 
 def _infer(data: bytes, tensors: TensorStore) -> tuple[bytes, Mapping[str, str]]:
@@ -151,6 +171,17 @@ def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
         for info in proto.graph.output
         if info.type.tensor_type.elem_type in DTYPES
     }
+
+
+def _declare_foreign(graph: onnx.GraphProto, declared: Mapping[str, onnx.TypeProto]) -> None:
+    """Give inference the declared types of what operators compute that ONNX does not define."""
+    for node in graph.node:
+        if text(node.domain) in _OWN_DOMAINS:
+            continue
+        for name in map(text, node.output):
+            if name in declared:
+                info = graph.value_info.add(name=name)
+                info.type.CopyFrom(declared[name])
 
 
 def _check_external(graph: Graph, tensors: TensorStore) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,6 +67,8 @@ _BULKY: tuple[frozenset[int], ...] = (
 )
 """By kind of message: the fields that are left out where they are long."""
 
+_VALUE_INFO = 13
+"""The field of a graph that declares types of values in between."""
 _GRAPH_FIELD, _FUNCTIONS, _IR_VERSION, _OPSETS = 7, 25, 1, 8
 _HAS_OPSETS = 3
 """The IR version from which a model must say its operator sets."""
@@ -81,12 +84,18 @@ class RawModel:
         tensors: reads the values of any tensor of the model.
         notes: what limited the reading; ``tensors`` adds to it.
         has_functions: whether the model defines functions.
+        declared: what the main graph declares of the types of values in between (``value_info``), the
+            fields of a serialized GraphProto; ``data`` is without them, so that they are no premise of
+            what is inferred.
+        domains: the operator domains that the model imports, that of ONNX left out.
     """
 
     data: bytes
     tensors: TensorStore
     notes: list[str] = field(default_factory=list)
     has_functions: bool = False
+    declared: bytes = b""
+    domains: frozenset[str] = frozenset()
 
 
 def read(path: Path, *, whole: bool = False) -> RawModel:
@@ -138,7 +147,12 @@ def _read(path: Path, status: os.stat_result, data: Buffer, head: bytes, whole: 
         raise
     notes += compactor.notes
     return RawModel(
-        compact, TensorStore(path, status, notes), notes, has_functions=_FUNCTIONS in compactor.seen
+        compact,
+        TensorStore(path, status, notes),
+        notes,
+        has_functions=_FUNCTIONS in compactor.seen,
+        declared=b"".join(compactor.declared),
+        domains=frozenset(compactor.domains - {"", "ai.onnx"}),
     )
 
 
@@ -154,6 +168,18 @@ def decode(data: bytes) -> onnx.ModelProto:
         raise ModelError(f"not an ONNX model: protobuf cannot decode it ({error})") from error
 
 
+def decode_graph(data: bytes) -> onnx.GraphProto:
+    """Decode a part of a graph.
+
+    Raises:
+        ModelError: the bytes are no GraphProto.
+    """
+    try:
+        return onnx.GraphProto.FromString(data)
+    except (DecodeError, ValueError) as error:
+        raise ModelError(f"not an ONNX model: protobuf cannot decode it ({error})") from error
+
+
 class _Compactor:
     """Copies a model from a file without the payload of large tensors."""
 
@@ -162,6 +188,8 @@ class _Compactor:
         self._whole = whole
         self.notes: list[str] = []
         self.seen: set[int] = set()
+        self.declared: list[bytes] = []
+        self.domains: set[str] = set()
         self._ir_version = 0
         self._left = _MOST_FIELDS
 
@@ -182,6 +210,7 @@ class _Compactor:
         pieces: list[bytes] = []
         copied = start
         count = 0
+        main = kind == GRAPH and depth == 1 and not self._whole
         for number, wire, at, begin, stop in fields(self.data, start, end):
             count += 1
             if count > self._left:
@@ -189,6 +218,16 @@ class _Compactor:
             if kind == MODEL:
                 self._top(number, wire, begin, stop)
             size = stop - begin
+            if kind == MODEL and number == _GRAPH_FIELD and size <= _UNWALKED and wire == LENGTH:
+                pieces += (bytes(self.data[copied:at]), record(number, self.message(GRAPH, begin, stop, 1)))
+                copied = stop
+                continue
+            if number == _VALUE_INFO and main and wire == LENGTH:
+                if copied < at:
+                    pieces.append(bytes(self.data[copied:at]))
+                self.declared.append(bytes(self.data[at:stop]))
+                copied = stop
+                continue
             if size <= KEPT or wire != LENGTH:
                 continue
             part = parts.get(number)
@@ -222,6 +261,9 @@ class _Compactor:
             self.seen.add(number)
             if number == _IR_VERSION:
                 self._ir_version = self.data[begin] if stop - begin == 1 else _HAS_OPSETS
+            elif number == _OPSETS and stop - begin <= KEPT:
+                with suppress(DecodeError, ValueError):
+                    self.domains.add(onnx.OperatorSetIdProto.FromString(bytes(self.data[begin:stop])).domain)
 
     def _tensor(self, start: int, end: int) -> bytes | None:
         """The tensor in ``data[start:end]`` without its payload; None where it is small enough."""

@@ -20,6 +20,7 @@ Dimensions = tuple[Dimension, ...]
 
 _DEEPEST = 24
 """How far operators are followed; the longest chain that an exporter writes has half that length."""
+_MOST_DIMENSIONS = 16
 _SAME_SHAPE = frozenset({"Identity", "Cast", "Neg", "Relu", "Abs", "Sqrt", "Cos", "Sin", "Sigmoid", "Tanh"})
 
 
@@ -66,12 +67,16 @@ class _Walk:
     def _shape_of(self, node: Node, depth: int) -> Dimensions | None:
         before = node.input(0)
         data = None if before is None else self.shape(before, depth)
+        if node.op == "ConstantOfShape":
+            return self._sizes(before, depth)
+        if node.op == "Reshape":
+            return (None if data is None else self._reshaped(node, data, depth)) or self._sizes(
+                node.input(1), depth, known=False
+            )
         if data is None:
             return None
         if node.op in _SAME_SHAPE:
             return data
-        if node.op == "Reshape":
-            return self._reshaped(node, data, depth)
         if node.op == "Gather":
             indices, axis = node.input(1), node.attribute("axis", 0)
             single = indices is not None and indices.rank == 0 and -len(data) <= axis < len(data)
@@ -85,6 +90,15 @@ class _Walk:
             parts = [None if v is None else self.shape(v, depth) for v in node.inputs]
             return _concatenated([part for part in parts if part is not None], len(parts), node)
         return None
+
+    def _sizes(self, shape: Value | None, depth: int, *, known: bool = True) -> Dimensions | None:
+        """The dimensions that a tensor of sizes asks for, or no more than how many there are."""
+        sizes = self.elements(shape, depth) if known else None
+        if sizes is not None:
+            return sizes
+        dims = None if shape is None else self.shape(shape, depth)
+        count = dims[0] if dims is not None and len(dims) == 1 else None
+        return (None,) * count if isinstance(count, int) and count <= _MOST_DIMENSIONS else None
 
     def _reshaped(self, node: Node, data: Dimensions, depth: int) -> Dimensions | None:
         target = self.elements(node.input(1), depth)
@@ -124,7 +138,9 @@ def _concatenated(parts: list[Dimensions], count: int, node: Node) -> Dimensions
         return None
     sizes = [part[axis % len(part)] for part in parts]
     known = [size for size in sizes if isinstance(size, int)]
-    total = sum(known) if len(known) == len(sizes) else None
+    total: Dimension = sum(known) if len(known) == len(sizes) else None
+    if total is None and None not in sizes and len(sizes) > 1:
+        total = "+".join(map(str, sizes))
     return tuple(total if i == axis % len(parts[0]) else dim for i, dim in enumerate(parts[0]))
 
 

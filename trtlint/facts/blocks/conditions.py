@@ -18,7 +18,7 @@ from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
-from trtlint.model.graph import Value
+from trtlint.model.graph import Body, Value
 from trtlint.model.protos import ElementType
 
 PATH = path_of("conditions")
@@ -44,6 +44,8 @@ SCOPE: Mapping[str, Any] = {
     "inputs": tuple[Value, ...],
     "outputs": tuple[Value, ...],
     "attributes": Mapping[str, Any],
+    "bodies": Mapping[str, Body],
+    "inside": tuple[str, ...],
 }
 """The names that conditions can use.  What they read is checked with the examples, not in every run."""
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 Reason = Literal[
     "operator",
+    "contrib",
     "plugin",
     "library",
     "constant",
@@ -19,16 +20,18 @@ Reason = Literal[
     "dynamic",
     "attention",
     "limit",
+    "control",
     "gpu",
 ]
-"""``operator``: no importer; ``plugin``: no importer, and of a domain that ONNX does not define;
-``library``: imported as a plugin that the product comes without; ``constant``: an input must be known
-when the network is built; ``type``: the type of an operand; ``interface``: the type of an input of the
-model or of a stored tensor; ``attribute``: its value; ``arity``: an output or input too many;
-``shape``: a rank or size; ``opset``: too old a form of the operator; ``quantization``: scales and zero
-points, or quantized types outside of quantization; ``dynamic``: something computed at run time;
-``attention``: no kernel for an Attention operator; ``limit``: a limit of the builder; ``gpu``: a type
-that the GPU lacks."""
+"""``operator``: no importer; ``contrib``: no importer, and written by ONNX Runtime; ``plugin``: no
+importer, and of a domain that nobody defines; ``library``: imported as a plugin that the product comes
+without; ``constant``: an input must be known when the network is built; ``type``: the type of an operand;
+``interface``: the type of an input of the model or of a stored tensor; ``attribute``: its value;
+``arity``: an output or input too many; ``shape``: a rank or size; ``opset``: too old a form of the
+operator; ``quantization``: scales and zero points, or quantized types outside of quantization;
+``dynamic``: something computed at run time; ``attention``: no kernel for an Attention operator; ``limit``:
+a limit of the builder; ``control``: the form of an ``If`` or a ``Loop``; ``gpu``: a type that the GPU
+lacks."""
 
 Stage = Literal["parse", "build"]
 """Whether the ONNX parser refuses it, or the builder a network that was parsed."""

@@ -71,7 +71,7 @@ def weight_of(node: Node, port: int, constants: Constants) -> Weight | None:
 
 def source_of(value: Value, constants: Constants) -> Source:
     """Where a weight comes from."""
-    if constants.stored(value) is not None:
+    if constants.stored(value) is not None or value.is_sparse:
         return "quantized" if value.dtype in _INTEGERS else "initializer"
     producer = behind(value, MOVING | CAST).producer
     if producer is not None and producer.op in _DEQUANTIZE:

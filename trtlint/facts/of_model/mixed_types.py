@@ -69,7 +69,7 @@ def find(facts: Facts) -> Iterator[MixedTypes]:
     graph, constants = facts.model.graph, facts.model.constants
     opset = facts.model.opset or _LATEST_OPSET
     mixed: dict[Node, tuple[int, int]] = {}
-    for node in graph.nodes:
+    for node in facts.imported:
         ports = _mixed_ports(node, opset)
         if ports is not None:
             mixed[node] = ports

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,14 +14,29 @@ from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, Condition,
 from trtlint.facts.blocks.reasons import Reason, Stage
 from trtlint.facts.of_model.node import Attributes
 from trtlint.facts.refusal import Refusal
-from trtlint.knowledge.parsers import ONNX_DOMAINS, bundled, is_listed, lines_of, range_of, refusing
+from trtlint.knowledge.parsers import (
+    ONNX_DOMAINS,
+    bundled,
+    is_contrib,
+    is_listed,
+    is_removed,
+    lines_of,
+    range_of,
+    refusing,
+)
 from trtlint.knowledge.releases import PRODUCTS, Product, minors
 from trtlint.model.graph import Node, Value
+from trtlint.model.imported import owners_within
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 _LATEST_OPSET = 1000
+_DYNAMIC_QUANTISATION = frozenset(
+    {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"}
+)
+"""Operators that ONNX Runtime's dynamic quantisation writes
+(https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html)."""
 _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
@@ -90,18 +106,22 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         for value in values:
             if value.initializer is not None:
                 yield from _of_tensor(INITIALIZER, value, fixed)
+    yield from ((None, _of_sparse(value)) for value in graph.sparse if value.uses)
     everywhere = conditions_for(NODE)
+    contrib = _contrib(facts.imported)
     stated: set[Condition] = set()
-    for node in graph.nodes:
+    for node in facts.imported:
         names = {
             "op": node.op,
             "domain": node.domain,
             "inputs": node.inputs,
             "outputs": node.outputs,
             "attributes": Attributes(node),
+            "bodies": graph.bodies(node),
+            "inside": owners_within(graph, node),
             **fixed,
         }
-        own = _of_dispatch(node)
+        own = _of_dispatch(node, contrib)
         taken: dict[Product, frozenset[str]] = {}
         if own is not None:
             yield None, own
@@ -109,6 +129,8 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         types = {value.dtype for value in (*node.inputs, *node.outputs) if value is not None}
         for condition in (*conditions_for(node.op), *everywhere):
             if condition in stated or (condition.types and types.isdisjoint(condition.types)):
+                continue
+            if condition.stage == "build" and node not in facts.built:
                 continue
             if condition.holds(names):
                 if condition.once:
@@ -166,7 +188,32 @@ def _rejection(
     )
 
 
-def _of_dispatch(node: Node) -> Rejection | None:
+def _of_sparse(value: Value) -> Rejection:
+    """The rejection of a stored tensor that the parser does not import, so that who reads it finds nothing.
+
+    https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp
+    """
+    node = value.uses[0][0]
+    return Rejection(
+        node=node,
+        chain=(Step(node, "refused"),),
+        op=node.op,
+        stage="parse",
+        code="INVALID_GRAPH",
+        reason="interface",
+        says=f"{node.op} reads the sparse initializer {value.name}, which the parser does not import",
+        way="Store it as a dense tensor.",
+        plugin="",
+        typing="",
+        min_sm=None,
+        accepted_from={},
+        has_body=False,
+        source="https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp",
+        versions=dict.fromkeys(PRODUCTS, ""),
+    )
+
+
+def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
     """The rejection of an operator that has no importer.
 
     The parser looks importers up by the operator's type alone and ignores its domain; what has none
@@ -177,35 +224,50 @@ def _of_dispatch(node: Node) -> Rejection | None:
     if not versions:
         return None
     listed = is_listed(node.op)
-    standard = listed or (node.domain in ONNX_DOMAINS and defs.has(node.op, node.domain))
-    known_plugin = any(bundled(node.op, product) for product in PRODUCTS)
+    reason = _reason(node, listed)
     return Rejection(
         node=node,
         chain=(Step(node, "refused"),),
         op=node.op,
         stage="parse",
         code="UNSUPPORTED_NODE" if listed else "INVALID_NODE",
-        reason="operator" if standard else "plugin",
-        says=_missing(node, standard, known_plugin),
+        reason=reason,
+        says=contrib if reason == "contrib" else _missing(node, reason),
         way="",
         plugin=node.op,
         typing="",
         min_sm=None,
         accepted_from=_accepted_from(versions),
-        has_body=standard and _has_body(node),
+        has_body=reason == "operator" and _has_body(node),
         source=_PARSER,
         versions=versions,
     )
 
 
-def _missing(node: Node, standard: bool, known_plugin: bool) -> str:
-    if standard:
+def _reason(node: Node, listed: bool) -> Reason:
+    if node.op in _DYNAMIC_QUANTISATION or (not listed and is_contrib(node.domain)):
+        return "contrib"
+    own = node.domain in ONNX_DOMAINS and (defs.has(node.op, node.domain) or is_removed(node.op))
+    return "operator" if listed or own else "plugin"
+
+
+def _missing(node: Node, reason: Reason) -> str:
+    if reason == "operator":
         return f"the parser has no importer for {node.op}"
-    if known_plugin:
+    if any(bundled(node.op, product) for product in PRODUCTS):
         return f"{node.op} is a plugin, and it is not in the plugin library"
     return (
         f"{node.op} of domain {node.domain or 'ai.onnx'} is imported by a plugin of that name or not at all"
     )
+
+
+def _contrib(nodes: Iterable[Node]) -> str:
+    """What ONNX Runtime did to a model whose operators have no importer, with these and their counts."""
+    found = Counter(n.op for n in nodes if refusing(n.op) and _reason(n, is_listed(n.op)) == "contrib")
+    counted = ", ".join(op if count == 1 else f"{op} × {count}" for op, count in found.most_common())
+    dynamic = any(op in _DYNAMIC_QUANTISATION for op in found)
+    cause = "quantized dynamically by ONNX Runtime" if dynamic else "optimised for ONNX Runtime"
+    return f"the model was {cause}, and the parser has no importer for {counted}"
 
 
 def _has_body(node: Node) -> bool:

@@ -1,0 +1,54 @@
+"""Values whose declared element type is not the one that the operators give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.settle import contradictions
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredType(Fact):
+    """The declared types of a model that contradict its operators; one fact for all of them.
+
+    Attributes:
+        name: the first such value, in the file's order.
+        declared: its declared element type (``f16``).
+        computed: the type that its operator gives (``f32``).
+        op: that operator.
+        count: how many values of the main graph are declared wrongly.
+    """
+
+    kind: ClassVar[str] = "declared_type"
+    roles: ClassVar[Mapping[str, str]] = {"computed": "computes a value whose type is declared wrongly"}
+
+    name: str
+    declared: str
+    computed: str
+    op: str
+    count: int
+
+
+def find(facts: Facts) -> Iterator[DeclaredType]:
+    """One fact, where there is a contradiction."""
+    found = [(value, declared) for value, declared in contradictions(facts.model.graph) if value.producer]
+    if not found:
+        return
+    value, declared = found[0]
+    node = value.producer
+    assert node is not None
+    yield DeclaredType(
+        node=node,
+        chain=(Step(node, "computed", label=f"gives {value.dtype}, declared {declared}"),),
+        name=value.name,
+        declared=declared,
+        computed=value.dtype or "",
+        op=node.op,
+        count=len(found),
+    )

@@ -1,0 +1,172 @@
+"""Functions of the rule language on how values come about, as TensorRT's parser and builder see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from trtlint.language.fieldtypes import ANYTHING, NUMBER, TRUTH, Kind, Kinds
+from trtlint.language.function import TUPLE, UNKNOWN, VALUE, Function
+from trtlint.model.graph import Value
+from trtlint.model.imported import imported_type, is_stored, settled
+from trtlint.model.protos import DTYPES
+from trtlint.model.symbolic import dimensions
+from trtlint.target.truth import Truth, both
+
+if TYPE_CHECKING:
+    from trtlint.model.values import Constants
+
+_QUANTIZED = frozenset({"i8", "f8e4m3fn", "i4", "f4e2m1"})
+_KEEPS_WEIGHTS = frozenset({"Flatten", "Dropout"})
+"""Operators that the parser works out itself where they read a stored tensor; the result is stored, too."""
+
+
+def _values(values: Sequence[object]) -> list[Value]:
+    return [value for value in values if isinstance(value, Value)]
+
+
+def _imported(_: object, value: Value) -> object:
+    return imported_type(value)
+
+
+def _quantized(_: object, values: tuple[Any, ...]) -> object:
+    return any(value.dtype in _QUANTIZED and _is_weights(value) for value in _values(values))
+
+
+def _is_weights(value: Value) -> bool:
+    node = value.producer
+    while node is not None and node.op in _KEEPS_WEIGHTS and not node.domain and node.inputs[0] is not None:
+        value = node.inputs[0]
+        node = value.producer
+    return is_stored(value)
+
+
+def _rest(_: object, values: tuple[Any, ...], start: int) -> object:
+    return tuple(values[start:])
+
+
+def _same_ranks(constants: Constants | None, left: tuple[Any, ...], right: tuple[Any, ...]) -> object:
+    if constants is None:
+        return None
+    return both(*(_equal(_rank(a, constants), _rank(b, constants)) for a, b in _pairs(left, right)))
+
+
+def _rank(value: Value, constants: Constants) -> int | None:
+    dims = dimensions(value, constants)
+    return None if dims is None else len(dims)
+
+
+def _same_types(_: object, left: tuple[Any, ...], right: tuple[Any, ...]) -> object:
+    return both(*(_equal(imported_type(a), imported_type(b)) for a, b in _pairs(left, right)))
+
+
+def _same_shapes(constants: Constants | None, left: tuple[Any, ...], right: tuple[Any, ...]) -> object:
+    if constants is None:
+        return None
+    return both(
+        *(_same_shape(dimensions(a, constants), dimensions(b, constants)) for a, b in _pairs(left, right))
+    )
+
+
+def _same_shape(left: Sequence[object] | None, right: Sequence[object] | None) -> Truth:
+    if left is None or right is None:
+        return UNKNOWN
+    if len(left) != len(right):
+        return False
+    return both(*(_same_size(a, b) for a, b in zip(left, right, strict=True)))
+
+
+def _same_size(left: object, right: object) -> Truth:
+    if isinstance(left, str) and isinstance(right, str) and left != right:
+        # What grows by a dimension's own size, N+N, differs from it; N and M may be the same.
+        grown = left in right.split("+") or right in left.split("+")
+        return False if grown else UNKNOWN
+    return _equal(left, right)
+
+
+def _equal(left: object, right: object) -> Truth:
+    if left is None or right is None or type(left) is not type(right):
+        return UNKNOWN
+    return left == right
+
+
+def _pairs(left: Sequence[object], right: Sequence[object]) -> list[tuple[Value, Value]]:
+    pairs = zip(left, right, strict=False)
+    return [(a, b) for a, b in pairs if isinstance(a, Value) and isinstance(b, Value)]
+
+
+def _zero_point(_: object, value: Value) -> object:
+    quantizers = ("QuantizeLinear", "DequantizeLinear")
+    return bool(value.uses) and all(reader.op in quantizers and port == 2 for reader, port in value.uses)
+
+
+def _ones(_: object, value: Value, axes: tuple[Any, ...]) -> object:
+    shape = value.shape
+    if shape is None:
+        return None
+    good = [axis for axis in axes if isinstance(axis, int) and -len(shape) <= axis < len(shape)]
+    return both(*(_equal(shape[axis], 1) for axis in good)) if len(good) == len(axes) else None
+
+
+def _settled(_: object, value: Value) -> object:
+    return settled(value)
+
+
+_DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
+
+GRAPH_FUNCTIONS: Mapping[str, Function] = {
+    "imported": Function(
+        "imported(v)",
+        "the element type that TensorRT's parser gives v: that of a stored uint8 tensor is 'i32'",
+        (VALUE,),
+        _DTYPE,
+        _imported,
+    ),
+    "quantized": Function(
+        "quantized(vs)",
+        "whether one of several values is stored in a quantized type, such as int8",
+        (TUPLE,),
+        TRUTH,
+        _quantized,
+    ),
+    "rest": Function("rest(xs, n)", "a tuple without its first n elements", (TUPLE, NUMBER), ANYTHING, _rest),
+    "same_ranks": Function(
+        "same_ranks(vs, ws)",
+        "whether each of several values has as many dimensions as its counterpart",
+        (TUPLE, TUPLE),
+        TRUTH,
+        _same_ranks,
+    ),
+    "same_types": Function(
+        "same_types(vs, ws)",
+        "whether each of several values has the element type of its counterpart, as the parser imports it",
+        (TUPLE, TUPLE),
+        TRUTH,
+        _same_types,
+    ),
+    "same_shapes": Function(
+        "same_shapes(vs, ws)",
+        "whether each of several values has the shape of its counterpart, as far as sizes are in the file",
+        (TUPLE, TUPLE),
+        TRUTH,
+        _same_shapes,
+    ),
+    "zero_point": Function(
+        "zero_point(v)",
+        "whether v is read, and as the zero point of quantizers only",
+        (VALUE,),
+        TRUTH,
+        _zero_point,
+    ),
+    "ones": Function(
+        "ones(v, axes)", "whether the size of v is 1 along each of the axes", (VALUE, TUPLE), TRUTH, _ones
+    ),
+    "settled": Function(
+        "settled(v)",
+        "whether the builder knows v: it is computed in integers and booleans from stored tensors and shapes",
+        (VALUE,),
+        TRUTH,
+        _settled,
+    ),
+}
+"""The functions by name."""

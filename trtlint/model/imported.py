@@ -1,0 +1,128 @@
+"""What TensorRT's ONNX parser makes of a graph: the operators that it imports, the types it gives.
+
+https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/conditionalHelpers.cpp and
+https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/onnxProtoUtils.cpp
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.values import Constants
+
+_MOST_VISITED = 500
+"""Operators that are followed from a value to what is behind it."""
+_INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
+
+
+def imported_nodes(graph: Graph, constants: Constants) -> tuple[Node, ...]:
+    """The operators that the parser imports, in graph order.
+
+    Of an ``If`` whose condition is stored in the file it imports the branch that is taken; whatever the
+    other one holds is not looked at.
+    """
+    return _alive(graph.nodes, _untaken(graph, constants, is_stored))
+
+
+def _untaken(graph: Graph, constants: Constants, decided: Callable[[Value], bool | None]) -> tuple[str, ...]:
+    """The scopes of branches that are not taken, where the condition is decided."""
+    dead: list[str] = []
+    for node in graph.by_op("If"):
+        condition = node.input(0)
+        if not node.domain and condition is not None and decided(condition):
+            taken = constants.scalar(condition)
+            if taken is not None:
+                dead.append(f"{node.path}/{'else_branch' if taken else 'then_branch'}/")
+    return tuple(dead)
+
+
+def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
+    return tuple(node for node in nodes if not f"{node.scope}/".startswith(dead)) if dead else nodes
+
+
+def needed(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
+    """The imported operators that an output of the model depends on, untaken branches left out."""
+    left = [value.producer for value in graph.outputs if value.producer is not None]
+    allowed = frozenset(_alive(imported, _untaken(graph, constants, settled)))
+    found = set(left)
+    while left:
+        for before in graph.predecessors(left.pop()):
+            if before not in found and before in allowed:
+                found.add(before)
+                left.append(before)
+    return frozenset(found)
+
+
+def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
+    """The types of the operators whose bodies a node is built in, the innermost first.
+
+    An ``If`` whose condition is stored in the file is none: its branch stands in its place.
+    """
+    found: list[str] = []
+    owner = graph.owner(node) if node.scope else None
+    while owner is not None:
+        condition = owner.input(0)
+        if owner.op != "If" or condition is None or not is_stored(condition):
+            found.append(owner.op)
+        owner = graph.owner(owner) if owner.scope else None
+    return tuple(found)
+
+
+def settled(value: Value) -> bool | None:
+    """Whether the builder knows a value: integers and booleans, made of stored ones and of shapes.
+
+    None where that depends on shapes that are not in the file, or is too far away to tell.
+    """
+    open_ = False
+    queue, seen = [value], {value}
+    while queue:
+        value = queue.pop()
+        node = value.producer
+        if value.is_input or value.dtype not in _INTEGER or (node is None and value.initializer is None):
+            return False
+        if node is None or node.op == "Constant":
+            continue
+        if node.op in ("Shape", "Size"):
+            shape = None if node.inputs[0] is None else node.inputs[0].shape
+            open_ |= shape is None or not all(isinstance(dim, int) for dim in shape)
+            continue
+        if not node.inputs:
+            return False
+        for before in node.inputs:
+            if before is not None and before not in seen:
+                if len(seen) > _MOST_VISITED:
+                    return None
+                seen.add(before)
+                queue.append(before)
+    return None if open_ else True
+
+
+def is_stored(value: Value) -> bool:
+    """Whether a value is an initializer or what a Constant operator holds, as the parser means it."""
+    node = value.producer
+    return value.initializer is not None or (node is not None and node.op == "Constant" and not node.domain)
+
+
+def imported_type(value: Value) -> str | None:
+    """The element type that the parser gives a value, by the short names of ONNX's types.
+
+    ``double`` becomes FP32; a stored tensor of uint8 becomes INT32, and so does what operators make of it
+    that keep the type.
+    """
+    dtype = value.dtype
+    if dtype == "f64":
+        return "f32"
+    if dtype != "u8":
+        return dtype
+    for _ in range(_MOST_VISITED):
+        if is_stored(value):
+            return "i32"
+        node = value.producer
+        if node is None or node.domain or node.op in ("Cast", "QuantizeLinear"):
+            return "u8"
+        before = next((x for x in node.inputs if x is not None and x.dtype == "u8"), None)
+        if before is None:
+            return "u8"
+        value = before
+    return "u8"

@@ -1,0 +1,143 @@
+"""Element types by what operators mean, whatever a file declares.
+
+Converters rewrite a model and leave its declarations behind: after a conversion to FP16 a
+``Cast(to=FLOAT)`` may be declared to give FLOAT16.  TensorRT does not read those declarations.
+
+https://github.com/microsoft/onnxconverter-common/blob/master/onnxconverter_common/float16.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+import onnx
+from onnx import defs
+
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.protos import DTYPES, ElementType
+
+_NAMES: Mapping[str, ElementType] = {
+    **{onnx.TensorProto.DataType.Name(number).lower(): short for number, short in DTYPES.items()},
+    "string": "str",
+}
+"""The short names of the element types by those in ONNX's schemas."""
+
+
+class _Told(NamedTuple):
+    """Where the type of an output comes from: it is always one, or that of an input, or an attribute's."""
+
+    dtype: ElementType | None = None
+    ports: tuple[int, ...] = ()
+    attribute: str = ""
+    default: ElementType | None = None
+
+
+_UNTOLD = _Told()
+_BY_ATTRIBUTE: Mapping[str, _Told] = {
+    "Cast": _Told(attribute="to"),
+    "RandomNormal": _Told(attribute="dtype", default="f32"),
+    "RandomUniform": _Told(attribute="dtype", default="f32"),
+    "RandomNormalLike": _Told(attribute="dtype", ports=(0,)),
+    "RandomUniformLike": _Told(attribute="dtype", ports=(0,)),
+    "EyeLike": _Told(attribute="dtype", ports=(0,)),
+    "Bernoulli": _Told(attribute="dtype", ports=(0,)),
+    "Multinomial": _Told(attribute="dtype", default="i32"),
+    "BlackmanWindow": _Told(attribute="output_datatype", default="f32"),
+    "HammingWindow": _Told(attribute="output_datatype", default="f32"),
+    "HannWindow": _Told(attribute="output_datatype", default="f32"),
+    "QuantizeLinear": _Told(attribute="output_dtype", ports=(2,), default="u8"),
+    "DequantizeLinear": _Told(attribute="output_dtype", ports=(1,)),
+}
+"""Operators whose result has a type that an attribute names, or else that of an input, or a default."""
+_TENSORS: Mapping[str, str] = {"Constant": "value", "ConstantOfShape": "value"}
+"""Operators whose result has the type of a tensor in an attribute."""
+
+
+def settle(graph: Graph, opset: int) -> None:
+    """Give every value that an operator of ONNX computes the type that the operator says it has."""
+    for node in graph.nodes:
+        if node.domain:
+            continue
+        if node.op == "If":
+            _settle_branches(graph, node)
+            continue
+        tensor = _TENSORS.get(node.op)
+        if tensor is not None:
+            proto = node.attribute(tensor)
+            if isinstance(proto, onnx.TensorProto) and proto.data_type in DTYPES:
+                node.outputs[0].set_dtype(DTYPES[proto.data_type])
+            continue
+        for told, value in zip(_told(node.op, opset), node.outputs, strict=False):
+            if told is _UNTOLD:
+                continue
+            dtype = _dtype(node, told)
+            if dtype is not None:
+                value.set_dtype(dtype)
+
+
+def contradictions(graph: Graph) -> list[tuple[Value, str]]:
+    """The values whose declared type is not the one that their operators say, with the declared one."""
+    found: list[tuple[Value, str]] = []
+    for name, type_ in graph.declared.items():
+        declared = DTYPES.get(type_.tensor_type.elem_type)
+        if declared is None:
+            continue
+        for value in graph.values.get(name, ()):
+            scope = "" if value.producer is None else value.producer.scope
+            if not scope and value.dtype not in (None, declared):
+                found.append((value, declared))
+    return found
+
+
+def _settle_branches(graph: Graph, node: Node) -> None:
+    body = graph.bodies(node).get("then_branch")
+    if body is not None:
+        for inner, value in zip(body.outputs, node.outputs, strict=False):
+            if inner.dtype is not None:
+                value.set_dtype(inner.dtype)
+
+
+def _dtype(node: Node, told: _Told) -> ElementType | None:
+    if told.dtype is not None:
+        return told.dtype
+    if told.attribute:
+        named = DTYPES.get(node.attribute(told.attribute, 0))
+        if named is not None:
+            return named
+    for port in told.ports:
+        value = node.input(port)
+        if value is not None:
+            return value.dtype
+    return told.default
+
+
+@cache
+def _told(op: str, opset: int) -> tuple[_Told, ...]:
+    """Where the types of an operator's outputs come from, by ONNX's definition of it."""
+    if op in _BY_ATTRIBUTE:
+        return (_BY_ATTRIBUTE[op],)
+    if op in ("Loop", "Scan", "LayerNormalization"):
+        return ()
+    try:
+        schema = defs.get_schema(op, opset, "")
+    except defs.SchemaError:
+        return ()
+    allowed = {c.type_param_str: tuple(c.allowed_type_strs) for c in schema.type_constraints}
+    ports: dict[str, list[int]] = {}
+    for port, formal in enumerate(schema.inputs):
+        ports.setdefault(formal.type_str, []).append(port)
+    found = []
+    for formal in schema.outputs:
+        kinds = allowed.get(formal.type_str, (formal.type_str,))
+        if len(kinds) == 1:
+            dtype = _NAMES.get(kinds[0].removeprefix("tensor(").removesuffix(")"))
+            found.append(_UNTOLD if dtype is None else _Told(dtype=dtype))
+        elif formal.type_str in ports:
+            found.append(_Told(ports=tuple(ports[formal.type_str])))
+        else:
+            found.append(_UNTOLD)
+    many = schema.outputs and schema.outputs[-1].option == defs.OpSchema.FormalParameterOption.Variadic
+    # A variadic output, such as those of Split, repeats the last one.
+    return (*found, *found[-1:] * 255) if many else tuple(found)
