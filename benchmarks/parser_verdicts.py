@@ -23,10 +23,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
-from trtlint.api import lint_file
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
 Answer = Literal["refused", "accepted", "unknown"]

@@ -1,5 +1,4 @@
-"""What weights cost: a model with 1 GB of inline weights against the same graph with small ones,
-and against tools that read all of it."""
+"""What weights cost: 1 GB of them in a model against small ones, and against tools that read them all."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import onnx
 from onnx import TensorProto, helper
@@ -32,7 +33,7 @@ def transformer(nodes: int) -> onnx.ModelProto:
         helper.make_tensor("b", TensorProto.FLOAT, [width], [0.0] * width),
     ]
 
-    def node(op: str, *inputs: str, **attributes: object) -> str:
+    def node(op: str, *inputs: str, **attributes: Any) -> str:
         name = f"{op}_{len(graph_nodes)}"
         graph_nodes.append(helper.make_node(op, inputs, [name], name=f"/{name}", **attributes))
         return name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from typing import Any
 
 import onnx
 from onnx import TensorProto, helper
@@ -12,7 +13,7 @@ from onnx import TensorProto, helper
 FLOAT = TensorProto.FLOAT
 
 
-def model(nodes: list[onnx.NodeProto], **more: object) -> onnx.ModelProto:
+def model(nodes: list[onnx.NodeProto], **more: Any) -> onnx.ModelProto:
     """A model of some nodes that reads ``x`` and gives ``y``."""
     graph = helper.make_graph(
         nodes,

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from trtlint.api import lint_file
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
 TARGETS = {

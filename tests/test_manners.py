@@ -72,7 +72,8 @@ def test_no_color() -> None:
 def test_quiet_is_findings_only() -> None:
     loud, quiet = trtlint(*LINT).stdout, trtlint(*LINT, "-q").stdout
     assert quiet.rstrip() == loud[: len(quiet.rstrip())]
-    assert "trtlint rule ACC102" in loud and "trtlint rule ACC102" not in quiet
+    assert "trtlint rule ACC102" in loud
+    assert "trtlint rule ACC102" not in quiet
 
 
 def test_statistics() -> None:
@@ -94,7 +95,8 @@ def test_usage_errors_come_before_any_work(arguments: tuple[str, ...], words: st
     done = trtlint(*LINT, *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert words in done.stderr and len(done.stderr.splitlines()) == 1
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:

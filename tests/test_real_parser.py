@@ -16,12 +16,12 @@ import onnx
 import pytest
 
 from benchmarks.parser_verdicts import answer
-from trtlint.api import lint_file
 from trtlint.engine.conditionexamples import read_example, texts_of
 from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts.blocks.conditions import Entry, entries
 from trtlint.knowledge.parsers import lines_of
+from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
 PYTHON = os.environ.get("TRTLINT_RTX_PYTHON", sys.executable)

@@ -135,11 +135,13 @@ class TestUpgrade:
     def test_code_and_commands_are_work_and_no_risk(self, rules: list[Rule]) -> None:
         found = moved(rules, "10.9", "10.10")
         assert [line.risks["error"] for line in found.lines] == [0, 0]
-        assert found.safest is not None and found.lines[found.safest.line].line == "10.10"
+        assert found.safest is not None
+        assert found.lines[found.safest.line].line == "10.10"
 
     def test_a_version_without_support_for_the_gpu_is_never_the_safest(self, rules: list[Rule]) -> None:
         found = moved(rules, "10.3", "10.6", Target(gpu="V100"))
-        assert found.safest is not None and found.lines[found.safest.line].line == "10.4"
+        assert found.safest is not None
+        assert found.lines[found.safest.line].line == "10.4"
         assert moved(rules, "10.5", "10.6", Target(gpu="V100")).safest is None
 
     def test_advice_is_that_of_each_line(self, rules: list[Rule]) -> None:
@@ -184,7 +186,8 @@ class TestText:
         assert "known risks: 10.6 none; 10.7 1 error; 10.8 none; 10.9 to 10.10 1 warning" in text
         assert "10.10 also has TST102 find-sin" in text
         assert "avoid 10.7: TST101 find-relu" in text
-        assert "- gone: TST101" in text and "+ warning TST102" in text
+        assert "- gone: TST101" in text
+        assert "+ warning TST102" in text
         assert "do: from 10.8: Wait for a fix." in text
         assert "see: https://example.org/TST101" in text
 
@@ -233,7 +236,8 @@ class TestCommand:
         assert run(["upgrade", str(model), "--from", "8.6", "--to", "11.4"]) == 0
         out = capsys.readouterr().out
         assert "a.onnx: TensorRT 8.6 to 11.4" in out
-        assert "PORT110" in out and "PORT127" in out
+        assert "PORT110" in out
+        assert "PORT127" in out
 
     def test_the_newest_version_is_the_default(self, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["upgrade", str(model), "--from", "10.16", "--format", "json"]) == 0
@@ -249,7 +253,8 @@ class TestCommand:
         out = capsys.readouterr().out
         assert "build: FP16" in out
         assert "at: build.sh:2 --workspace" in out or "--memPoolSize=workspace" in out
-        assert "error[PORT106] from 11.0" in out and "warning[PORT101] from 11.0" in out
+        assert "error[PORT106] from 11.0" in out
+        assert "warning[PORT101] from 11.0" in out
 
     def test_tensorrt_rtx(self, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
         args = ["upgrade", str(model), "--from", "1.4", "--to", "1.7", "--product", "tensorrt-rtx"]
@@ -276,7 +281,8 @@ class TestCommand:
         Path("broken.onnx").write_bytes(b"\x0a\xff")
         assert run(["upgrade", "broken.onnx", str(model), "--from", "8.6"]) == 3
         out = capsys.readouterr().out
-        assert "error: broken.onnx" in out and "a.onnx: TensorRT 8.6" in out
+        assert "error: broken.onnx" in out
+        assert "a.onnx: TensorRT 8.6" in out
 
 
 class TestLintWithBuild:
@@ -318,7 +324,8 @@ class TestLintWithBuild:
     ) -> None:
         run(["lint", "a.onnx", "--build", "trtexec --onnx=a.onnx --buildOnly"])
         out = capsys.readouterr().out
-        assert "PORT102" in out and "TensorRT 10.0 and newer" in out
+        assert "PORT102" in out
+        assert "TensorRT 10.0 and newer" in out
 
     def test_a_script_that_does_not_build_the_model(
         self, model: Path, capsys: pytest.CaptureFixture[str]

@@ -37,7 +37,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 @click.group(cls=Main, context_settings=_HELP, no_args_is_help=True)
 @click.version_option(__version__, message="trtlint %(version)s")
 def cli() -> None:
-    """Tell what TensorRT will get wrong, refuse or run slowly in an ONNX model, before it is built.
+    r"""Tell what TensorRT will get wrong, refuse or run slowly in an ONNX model, before it is built.
 
     What is not said of the build is unknown, not off: findings that depend on it are counted, and
     the options that would settle them are named.
@@ -171,7 +171,7 @@ def lint(**options: Any) -> int:
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Use no configuration.")
 def fix(**options: Any) -> int:
-    """Rewrite ONNX models so that findings are gone, and write them beside their sources.
+    r"""Rewrite ONNX models so that findings are gone, and write them beside their sources.
 
     Each rewrite is linted again; one whose finding stays, or that brings another as grave, is taken
     back. The source is never changed, and weights are copied as they are.
@@ -216,7 +216,7 @@ def fix(**options: Any) -> int:
 @click.option("--isolated", is_flag=True, help="Use no configuration.")
 @click.option("--show-conditional", is_flag=True, help="Also what depends on options not given.")
 def upgrade(**options: Any) -> int:
-    """Say what moving ONNX models from one version to another changes, step by step.
+    r"""Say what moving ONNX models from one version to another changes, step by step.
 
     What is fixed, what newly breaks, what must change in the graph, in the build command and in the
     code that runs the engine, and which version of the range is the safest for the model.
@@ -260,7 +260,7 @@ def upgrade(**options: Any) -> int:
 @click.option("-o", "--output", metavar="FILE", help="Also write the measurement to this file, as JSON.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 def measure(**options: Any) -> int:
-    """Tell what FP16 does to a model: ranges of its tensors, the error at its outputs, what to keep in FP32.
+    r"""Tell what FP16 does to a model: ranges of its tensors, the error at its outputs, what to keep in FP32.
 
     The model is run on the CPU with ONNX Runtime (pip install 'trtlint[measure]'), no GPU is needed.
 
@@ -329,7 +329,7 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
 @click.option("--output", "-o", required=True, metavar="FILE", help="The copy.")
 @RULES
 def suppress(**options: Any) -> int:
-    """Write a copy of MODEL whose metadata says that RULE's findings are accepted, and why.
+    r"""Write a copy of MODEL whose metadata says that RULE's findings are accepted, and why.
 
     RULE is an id, an id prefix or a name. Weights are copied as they are, whatever they take; the
     entry is JSON under the metadata key trtlint.suppress. Reports go on counting what is accepted.

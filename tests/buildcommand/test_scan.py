@@ -28,14 +28,17 @@ class TestWords:
             "a.onnx",
             ("--onnx", "--fp16", "--minShapes"),
         )
-        assert found.complete and found.builds and found.words == ()
+        assert found.complete
+        assert found.builds
+        assert found.words == ()
         assert found.switches == {"fp16": True}
 
     def test_quotes_are_those_of_a_shell(self) -> None:
         found = only("""trtexec --onnx="my model.onnx" --shapes="'a:0':1x3",'b:1'""")
         assert found.model == "my model.onnx"
         shapes = found.option("--shapes")
-        assert shapes is not None and shapes.value == "'a:0':1x3,b:1"
+        assert shapes is not None
+        assert shapes.value == "'a:0':1x3,b:1"
 
     def test_the_last_of_two_equal_options_counts(self) -> None:
         found = only("trtexec --onnx=a.onnx --onnx=b.onnx")
@@ -43,7 +46,9 @@ class TestWords:
 
     def test_values_with_variables_are_not_known(self) -> None:
         found = only("trtexec --onnx=$MODEL --saveEngine=${OUT}/a.plan --fp16")
-        assert found.model is None and found.complete and found.builds
+        assert found.model is None
+        assert found.complete
+        assert found.builds
         assert found.text == "trtexec --onnx=... --saveEngine=... --fp16"
 
     @pytest.mark.parametrize("word", ["$ARGS", "${ARGS}", "$(ARGS)", "`cat args`", "--$NAME=1", "{{ args }}"])
@@ -140,7 +145,8 @@ class TestScripts:
     @given(st.text(alphabet="trtexec -=$`'\"\\\n#;|&(){}x:1", max_size=80))
     def test_no_text_is_too_strange(self, text: str) -> None:
         for found in find_commands(text):
-            assert found.text and 1 <= found.line <= text.count("\n") + 1
+            assert found.text
+            assert 1 <= found.line <= text.count("\n") + 1
 
 
 class TestReading:

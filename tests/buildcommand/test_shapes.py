@@ -19,7 +19,8 @@ def test_three_bounds_of_two_inputs() -> None:
         ("x", 0, (1, 3), (4, 3), (8, 3)),
         ("y", 0, (1,), (2,), (9,)),
     ]
-    assert found.complete and found.unreadable == ()
+    assert found.complete
+    assert found.unreadable == ()
 
 
 def test_profiles() -> None:

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.log import MESSAGE, read_log
+from trtlint.buildfiles.keeper import MESSAGE
+from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.patterns import KEY, table
 from trtlint.buildfiles.prefix import parse_prefix
 from trtlint.buildfiles.records import Log

@@ -162,7 +162,7 @@ class FakeTensorRT:
 def test_a_plan_is_inspected_where_tensorrt_has_a_gpu(
     folder: Path, monkeypatch: pytest.MonkeyPatch, loads: bool
 ) -> None:
-    monkeypatch.setitem(sys.modules, "tensorrt", FakeTensorRT)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "tensorrt", FakeTensorRT)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     monkeypatch.setattr("trtlint.buildfiles.inspector._has_gpu", lambda: True)
     monkeypatch.setattr(FakeTensorRT, "engine", FakeEngine() if loads else None)

@@ -23,7 +23,13 @@ def renamed(model: onnx.ModelProto, seed: int) -> onnx.ModelProto:
             node.name = f"n{(number * 7919 + seed) % 1_000_003}"
             node.input[:] = [new[name] for name in node.input]
             node.output[:] = [new[name] for name in node.output]
-        for named in (*graph.initializer, *graph.input, *graph.output, *graph.value_info):
+        every: list[onnx.TensorProto | onnx.ValueInfoProto] = [
+            *graph.initializer,
+            *graph.input,
+            *graph.output,
+            *graph.value_info,
+        ]
+        for named in every:
             named.name = new.get(named.name, named.name)
         for sparse in graph.sparse_initializer:
             sparse.values.name = new[sparse.values.name]
@@ -53,7 +59,8 @@ def _names(graph: onnx.GraphProto) -> Iterator[str]:
     for node in graph.node:
         yield from node.input
         yield from node.output
-    for named in (*graph.initializer, *graph.input, *graph.output):
+    every: list[onnx.TensorProto | onnx.ValueInfoProto] = [*graph.initializer, *graph.input, *graph.output]
+    for named in every:
         yield named.name
     for sparse in graph.sparse_initializer:
         yield sparse.values.name

@@ -9,7 +9,7 @@ import pytest
 from trtlint.engine import conditionexamples
 from trtlint.engine.conditionexamples import run_condition_examples
 from trtlint.engine.examples import Result
-from trtlint.facts.blocks.conditions import Entry, entries
+from trtlint.facts.blocks.conditions import PATH, Entry, entries
 
 POW = next(entry for entry in entries() if entry.ops == "Pow")
 BASE = "({0}[2] x, {1}[2] y) => ({0}[2] z) {{ z = Pow (x, y) }}"
@@ -31,7 +31,7 @@ def test_examples_that_hold(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_examples_that_do_not_hold_name_the_line_of_their_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     results = run(monkeypatch, FLOAT, INTEGER)
     assert not any(result.ok for result in results)
-    line = conditionexamples.PATH.read_text(encoding="utf-8").split("\n")[POW.line - 1]
+    line = PATH.read_text(encoding="utf-8").split("\n")[POW.line - 1]
     assert line == "- op: Pow"
     assert str(results[0]).endswith(f"conditions.yaml:{POW.line}: Pow: expected refused, got accepted")
 

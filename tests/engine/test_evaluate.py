@@ -99,7 +99,8 @@ def test_a_site_leads_back_to_its_fact_and_nodes(tmp_path: Path, chain: Facts) -
     rule = make_rule(tmp_path, where='op == "Tanh"')
     (site,) = only(rule, chain).sites
     (row,) = site.rows
-    assert row.index is not None and site.route is not None
+    assert row.index is not None
+    assert site.route is not None
     node = chain.model.graph.nodes[row.index]
     assert (node.path, node.op, row.role) == (site.node, "Tanh", "node")
     assert chain.of(site.route.kind)[site.route.position].node is node

@@ -104,7 +104,7 @@ def test_a_mistake_is_an_error_in_its_line(
 )
 def test_a_missing_key_is_an_error(tmp_path: Path, key: str) -> None:
     path = tmp_path / "TST001-a-rule.md"
-    path.write_text(rule_text(**{key: None}))
+    path.write_text(rule_text("", **{key: None}))
     with pytest.raises(RuleError, match=f"the key '{key}' is missing"):
         load_rule(path)
 

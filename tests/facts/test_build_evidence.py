@@ -31,7 +31,8 @@ def layers(text: str, log: str | None = None) -> list[LayerFact]:
 
 def test_the_cause_of_a_failure_is_said_above_it() -> None:
     (failure,) = messages(WORKSPACE + FAILED, "no_implementation")
-    assert failure.cause is not None and "insuficient memory" in failure.cause
+    assert failure.cause is not None
+    assert "insuficient memory" in failure.cause
     (failure,) = messages(FAILED + WORKSPACE, "no_implementation")
     assert failure.cause is None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ MASKED = np.array([[1, 1, 0, 0, 1], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]], bool)
 """The second row has no key."""
 
 
-def tensor(*shape: int) -> np.ndarray:  # type: ignore[type-arg]
+def tensor(*shape: int) -> np.ndarray[Any, Any]:
     return RNG.normal(size=shape).astype(np.float32)
 
 

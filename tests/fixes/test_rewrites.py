@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,7 +19,7 @@ def head(opset: int) -> str:
     return f'< ir_version: 8, opset_import: ["" : {opset}] >'
 
 
-def tensor(*shape: int) -> np.ndarray:  # type: ignore[type-arg]
+def tensor(*shape: int) -> np.ndarray[Any, Any]:
     return RNG.normal(size=shape).astype(np.float32)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -22,7 +23,7 @@ def test_parameters_of_a_norm_are_widened(tmp_path: Path) -> None:
     assert ops(after) == ["Cast", "LayerNormalization"]
     assert after is not None
     onnx.checker.check_model(after, full_check=True)
-    feeds = {**X, "w": np.full(64, 1.5, np.float16)}
+    feeds: dict[str, np.ndarray[Any, Any]] = {**X, "w": np.full(64, 1.5, np.float16)}
     wide = X["x"].astype(np.float64)
     norm = (wide - wide.mean()) / np.sqrt(wide.var() + 1e-5) * 1.5
     np.testing.assert_allclose(computed(after, feeds)[0], norm, rtol=1e-5)

@@ -39,7 +39,7 @@ def test_what_differs_is_told(tmp_path: Path) -> None:
 def test_the_users_inputs_are_taken(tmp_path: Path) -> None:
     before = saved(tmp_path / "a.onnx")
     arrays = {"q": np.zeros((2, 8, 19, 64)), "kt": np.zeros((2, 8, 64, 19)), "v": np.ones((2, 8, 19, 64))}
-    np.savez(tmp_path / "in.npz", **{name: array.astype(np.float32) for name, array in arrays.items()})
+    np.savez(tmp_path / "in.npz", **{name: array.astype(np.float32) for name, array in arrays.items()})  # type: ignore[arg-type]
     # With Q of zeros the scale does not matter.
     found = compare(before, saved(tmp_path / "c.onnx", "0.0875"), Inputs(files=(str(tmp_path / "in.npz"),)))
     assert (found.equal, found.sets) == (True, 1)

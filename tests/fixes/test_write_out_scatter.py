@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def test_elements(reduction: str, shape: str, axis: int, tmp_path: Path) -> None
     )
     before, after = fixed(tmp_path, text)
     assert "ScatterElements" not in ops(after)
-    feeds = {
+    feeds: dict[str, np.ndarray[Any, Any]] = {
         "x": RNG.normal(size=(3, 4)).astype(np.float32),
         "i": RNG.integers(-3, 3, size=(3, 4)).astype(np.int64),
         "u": RNG.normal(size=(3, 4)).astype(np.float32),
@@ -39,7 +40,7 @@ def test_nd(reduction: str, tmp_path: Path) -> None:
     )
     before, after = fixed(tmp_path, text)
     assert "ScatterND" not in ops(after)
-    feeds = {
+    feeds: dict[str, np.ndarray[Any, Any]] = {
         "x": RNG.normal(size=(3, 4, 2)).astype(np.float32),
         "i": np.array([[0, 1], [2, 3], [0, 1], [1, 0], [0, 1]], np.int64),
         "u": RNG.normal(size=(5, 2)).astype(np.float32),

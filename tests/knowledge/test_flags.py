@@ -20,9 +20,10 @@ def test_every_edge_is_a_release_line_and_in_order() -> None:
     for history in flag_histories().values():
         edges = [history.since, history.deprecated, history.removed]
         known = [edge for edge in edges if edge is not None]
-        assert known == sorted(known) and len(set(known)) == len(known), history.name
+        assert known == sorted(set(known)), history.name
         assert set(known) | ({history.noop} if history.noop else set()) <= lines(), history.name
-        assert history.sources and all(url.startswith("https://") for url in history.sources)
+        assert history.sources
+        assert all(url.startswith("https://") for url in history.sources)
         assert history.removed is None or history.instead, f"{history.name} has no replacement"
 
 

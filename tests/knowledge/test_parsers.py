@@ -54,7 +54,7 @@ def test_every_rtx_release_has_a_parser() -> None:
 
 
 def test_a_condition_on_a_type_that_does_not_exist_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = conditions.text("conditions").replace(
+    table = conditions.PATH.read_text(encoding="utf-8").replace(
         'inputs[0].dtype in ("bool"', 'inputs[0].dtype in ("boolean"'
     )
     monkeypatch.setattr(conditions, "text", lambda name: table)

@@ -86,7 +86,8 @@ def test_frames_from_the_innermost_without_libraries(elsewhere: Path) -> None:
     own = [("/build/agent/train.py", 3), ("/build/agent/net/attention.py", 57)]
     source = of(elsewhere, trace=trace(*own, TORCH, ("<eval_with_key>.1", 7))).source
     assert str(source) == "net/attention.py:57 in forward"
-    assert source is not None and not source.found
+    assert source is not None
+    assert not source.found
     assert source.frames == tuple(Frame(path, line, "forward", "x = f(x)") for path, line in reversed(own))
 
 

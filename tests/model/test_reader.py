@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -60,7 +61,9 @@ def test_structure_is_what_onnx_reads(exported: Path) -> None:
         expected, raw = onnx.load(path), read(path)
         assert len(raw.data) <= path.stat().st_size
         for tensor, ours in zip(expected.graph.initializer, decode(raw.data).graph.initializer, strict=True):
-            assert np.array_equal(raw.tensors.array(ours), numpy_helper.to_array(tensor), equal_nan=True)
+            read_here = raw.tensors.array(ours)
+            assert read_here is not None
+            assert np.array_equal(read_here, numpy_helper.to_array(tensor), equal_nan=True)
             assert ours.name == tensor.name
             assert ours.dims == tensor.dims
             if len(tensor.raw_data) <= KEPT:
@@ -85,7 +88,7 @@ DTYPES = [
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: np.dtype(dtype).name)
 @pytest.mark.parametrize("size", [3, 20_001])
 def test_raw_data_of_every_type(tmp_path: Path, dtype: type, size: int) -> None:
-    values = (np.arange(size) % 7).astype(dtype)
+    values: np.ndarray[Any, Any] = (np.arange(size) % 7).astype(dtype)
     tensor = numpy_helper.from_array(values, "w")
     raw = read(write(tmp_path, with_initializer(tensor)))
     array = raw.tensors.array(stored(raw))
@@ -122,7 +125,7 @@ def test_typed_fields(tmp_path: Path, data_type: int, values: list[float], size:
 
 
 def test_strings_and_unpacked_numbers(tmp_path: Path) -> None:
-    strings = helper.make_tensor("s", TensorProto.STRING, [500], ["word"] * 500)
+    strings = numpy_helper.from_array(np.array(["word"] * 500, object), "s")
     unpacked = number(1, 400) + number(2, TensorProto.INT32) + field(8, b"u")
     unpacked += b"".join(number(5, value) for value in range(400))
     data = with_initializer(strings).SerializeToString()

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from tests.conftest import REPOSITORY
 from tests.engine.disguise import renamed, reordered
 from tests.workspace import Workspace
-from trtlint.api import lint_file
 from trtlint.engine.finding import Finding, ModelReport, Site
 from trtlint.engine.fingerprint import Fingerprints
 from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
 from trtlint.model.load import load
 from trtlint.policy.baseline import Baseline
+from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
 TARGETS = (Target(version="10.7", gpu="L4", asked=frozenset({"fp16"})), Target(product="tensorrt-rtx"))
@@ -367,7 +367,8 @@ def attach(proto: onnx.ModelProto) -> None:
     for node in block.node:
         node.input[:] = ["bad_in" if name == "extra" else f"bad_{name}" for name in node.input]
         node.output[:] = [f"bad_{name}" for name in node.output]
-    for named in (*block.initializer, *block.input, *block.output):
+    every: list[onnx.TensorProto | onnx.ValueInfoProto] = [*block.initializer, *block.input, *block.output]
+    for named in every:
         named.name = f"bad_{named.name}"
     proto.graph.node.extend([*bridge, *block.node])
     proto.graph.initializer.extend(block.initializer)

@@ -6,6 +6,7 @@ import json
 import tracemalloc
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -78,7 +79,7 @@ def nodes(findings: tuple[Finding, ...]) -> list[str]:
         ({"expires": "2026-06-14"}, "/a/0 /a[1] /b"),
     ],
 )
-def test_what_an_entry_covers(table: dict[str, object], left: str) -> None:
+def test_what_an_entry_covers(table: dict[str, Any], left: str) -> None:
     report = ModelReport("m.onnx", "t", findings=(FOUND,))
     changed = suppression.apply(report, [entry(**table)], TODAY).report
     assert " ".join(nodes(changed.findings)) == left

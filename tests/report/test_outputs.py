@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from tests.report import handmade
+from trtlint import __version__
 from trtlint.engine.finding import Finding, Report
 from trtlint.report.formats import FORMATS, FormatError, Style, writer_of
 from trtlint.report.outputs import Output, OutputError, Outputs, parse
@@ -78,7 +80,7 @@ def test_every_format_from_one_run(tmp_path: Path) -> None:
     for name in FORMATS:
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert "ACC102" in text, name
-        assert text.endswith("\n") and not text.endswith("\n\n"), name
+        assert text == text.rstrip("\n") + "\n", name
 
 
 def test_a_file_says_the_same_as_standard_output(tmp_path: Path) -> None:
@@ -105,10 +107,12 @@ def test_quiet_is_findings_and_errors_only(name: str) -> None:
     )
     loud = write([Output(name)], report)
     text = write([Output(name)], report, quiet=True)
-    assert "ACC102" in text and "broken.onnx" in text
+    assert "ACC102" in text
+    assert "broken.onnx" in text
     for word in ("note: ", "conditional", "clean.onnx", "could not be linted", "trtlint rule"):
         assert word not in text.replace("note[", ""), word
-    assert "a note" in loud and "conditional" in loud
+    assert "a note" in loud
+    assert "conditional" in loud
 
 
 def test_statistics_follow_the_findings() -> None:
@@ -121,3 +125,8 @@ def test_statistics_follow_the_findings() -> None:
 def test_statistics_do_not_spoil_a_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(write([Output("json")], handmade.one_model(), statistics=True))
     assert "sdpa-scale-on-both-operands" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_every_format_looks_like(name: str, snapshot: SnapshotAssertion) -> None:
+    assert write([Output(name)], handmade.one_model()).replace(__version__, "VERSION") == snapshot

@@ -67,7 +67,8 @@ def test_a_rewritten_url_is_not_shown(repository: Path) -> None:
     git(repository, "remote", "add", "origin", "https://example.org/owner/name")
     git(repository, "config", "url.https://user:s3cret@example.org/.insteadOf", "https://example.org/")
     state = provenance(repository)
-    assert state is not None and state.repository == "https://example.org/owner/name"
+    assert state is not None
+    assert state.repository == "https://example.org/owner/name"
 
 
 def test_without_what_is_needed(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

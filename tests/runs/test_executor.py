@@ -57,7 +57,7 @@ def test_processes_fill_the_cache(work: Workspace, cache_folder: Path) -> None:
 
 
 def jobs(work: Workspace, *names: str) -> list[tuple[Job, None]]:
-    rules = describe_rules((str(work.path / "house"),), load_rules([work.path / "house"]))
+    rules = describe_rules((str(work.path / "house"),), load_rules([work.path / "house"]).entries)
     targets = (Target(version="10.7"), Target(version="10.8"))
     found = []
     for name in names:

@@ -14,6 +14,7 @@ from packaging.version import Version
 
 from trtlint.knowledge.gpus import architectures, gpu_names
 from trtlint.knowledge.releases import PRODUCTS, minors, releases
+from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError, check_version, parse_gpu, parse_versions
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
@@ -239,7 +240,7 @@ class TestFlags:
             assert target.needs("bf16") == {"--gpu", "--bf16"}
 
     def test_a_type_that_the_gpu_has_not(self) -> None:
-        asked = frozenset({"bf16", "fp8"})
+        asked: frozenset[Flag] = frozenset({"bf16", "fp8"})
         assert Target(version="10.7", gpu="T4", asked=asked).bf16 is False
         assert Target(version="10.7", gpu="A100", asked=asked).fp8 is False
         assert Target(version="10.7", gpu="A100", asked=asked).bf16 is True
@@ -322,10 +323,12 @@ class TestKnowledge:
             assert numbers == sorted(set(numbers))
             for release in found:
                 assert len(release.number.release) == 3
-                assert release.sources and all(url.startswith("http") for url in release.sources)
+                assert release.sources
+                assert all(url.startswith("http") for url in release.sources)
                 assert release.released is None or re.fullmatch(r"20\d\d-\d\d", release.released)
                 assert all(parse_gpu(str(sm)).sm == sm for sm in (*release.added_sm, *release.removed_sm))
-        assert minors("tensorrt")[0] == "8.6" and minors("tensorrt")[-1] == "11.4"
+        assert minors("tensorrt")[0] == "8.6"
+        assert minors("tensorrt")[-1] == "11.4"
         assert minors("tensorrt-rtx") == tuple(f"1.{minor}" for minor in range(8))
 
     def test_every_release_of_the_collected_knowledge_is_known(self, shared: Path) -> None:
@@ -362,7 +365,8 @@ class TestUpgrades:
     def test_what_a_command_says_fills_what_is_open(self) -> None:
         target = Target(asked=frozenset({"fp16"}), refused=frozenset({"int8"}))
         filled = target.completed({"fp16": False, "int8": True, "best": True, "tf32": False}, "tensorrt-rtx")
-        assert filled.asked == {"fp16", "best"} and filled.refused == {"int8", "tf32"}
+        assert filled.asked == {"fp16", "best"}
+        assert filled.refused == {"int8", "tf32"}
         assert filled.product == "tensorrt-rtx"
 
     def test_a_version_settles_the_product(self) -> None:
@@ -381,4 +385,5 @@ class TestUpgrades:
         assert Target(version="10.5").gpu_supported is None
         assert Target(gpu="V100").gpu_supported is None
         notice = Target(version="10.5", gpu="V100").gpu_notice
-        assert notice is not None and "10.4" in notice
+        assert notice is not None
+        assert "10.4" in notice

@@ -54,9 +54,10 @@ def test_what_the_file_does_not_tell_cannot_be_made_true_by_an_option() -> None:
 
 
 def test_false_decides_whatever_is_unknown() -> None:
-    for order in itertools.permutations([False, Unknown(), Unknown(GPU)]):
+    unknown: list[Truth] = [Unknown(), Unknown(GPU)]
+    for order in itertools.permutations([False, *unknown]):
         assert both(*order) is False
-    for order in itertools.permutations([True, Unknown(), Unknown(GPU)]):
+    for order in itertools.permutations([True, *unknown]):
         assert either(*order) is True
 
 

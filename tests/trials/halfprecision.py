@@ -8,7 +8,7 @@ FP32 between Casts.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import onnx
 from onnx import ModelProto, TensorProto, defs, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
-from onnx.reference.ops.op_layer_normalization import _layer_normalization
+from onnx.reference.ops import op_layer_normalization
 from onnx.reference.ops.op_rms_normalization import _rms_normalization
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -31,8 +31,9 @@ class LayerNormalization(OpRun):
     op_domain = ""
 
     def _run(self, x, scale, bias=None, axis=None, epsilon=None, stash_type=None):  # type: ignore[no-untyped-def]
+        compute: Any = op_layer_normalization._layer_normalization
         wide = [None if each is None else each.astype(np.float32) for each in (x, scale, bias)]
-        return tuple(y.astype(x.dtype) for y in _layer_normalization(*wide, axis=axis, epsilon=epsilon))
+        return tuple(y.astype(x.dtype) for y in compute(*wide, axis=axis, epsilon=epsilon))
 
 
 class RMSNormalization(OpRun):
@@ -68,7 +69,7 @@ def names(model: ModelProto) -> list[str]:
 def run(model: ModelProto, feeds: Feeds) -> dict[str, Array]:
     """Every tensor of a model."""
     with np.errstate(all="ignore"):
-        evaluator = ReferenceEvaluator(model, new_ops=[LayerNormalization, RMSNormalization])
+        evaluator: Any = ReferenceEvaluator(model, new_ops=[LayerNormalization, RMSNormalization])
         found: dict[str, Array] = evaluator.run(None, dict(feeds), intermediate=True)
     return found
 
@@ -176,12 +177,12 @@ class _Halving:
                 self.has[name] = HALF if not kept and writes(port) else FLOAT
 
 
-def _ports(node: onnx.NodeProto, model: ModelProto):  # type: ignore[no-untyped-def]
+def _ports(node: onnx.NodeProto, model: ModelProto) -> tuple[Callable[[int], bool], Callable[[int], bool]]:
     opset = next(entry.version for entry in model.opset_import if entry.domain == node.domain)
     schema = defs.get_schema(node.op_type, opset, node.domain)
     allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
 
-    def takes(ports):  # type: ignore[no-untyped-def]
+    def takes(ports: Sequence[Any]) -> Callable[[int], bool]:
         def at(port: int) -> bool:
             type_ = ports[min(port, len(ports) - 1)].type_str
             return "tensor(float16)" in allowed.get(type_, [type_])

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,11 @@ MODEL = """
 m (float[N,3] x, int64[N] ids, bool flag) => (float[N,3] y) { y = Neg (x) }
 """
 INPUTS = model_of(MODEL).graph.inputs
-BATCH = {"x": np.ones((2, 3), np.float32), "ids": np.arange(2), "flag": np.array(True)}
+BATCH: dict[str, np.ndarray[Any, Any]] = {
+    "x": np.ones((2, 3), np.float32),
+    "ids": np.arange(2),
+    "flag": np.array(True),
+}
 
 
 def archive(path: Path, **arrays: object) -> str:
@@ -26,7 +31,7 @@ def archive(path: Path, **arrays: object) -> str:
     return str(path)
 
 
-def encoded(array: np.ndarray) -> dict[str, str]:  # type: ignore[type-arg]
+def encoded(array: np.ndarray[Any, Any]) -> dict[str, str]:
     stream = io.BytesIO()
     np.save(stream, array, allow_pickle=False)
     return {"array": base64.b64encode(stream.getvalue()).decode(), "polygraphy_class": "ndarray"}

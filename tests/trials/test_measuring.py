@@ -116,7 +116,7 @@ def measure(model: onnx.ModelProto | Path, feeds: Feeds | None, folder: Path, **
     path = model if isinstance(model, Path) else folder / "model.onnx"
     if not isinstance(model, Path):
         onnx.save(model, path)
-    files = ()
+    files: tuple[str, ...] = ()
     if feeds is not None:
         np.savez(folder / "feeds.npz", **feeds)  # type: ignore[arg-type]
         files = (str(folder / "feeds.npz"),)

@@ -73,8 +73,11 @@ class Layer:
 
     @property
     def precision(self) -> DataType | None:
-        """The type that the layer works in: of its weights where it has any, else of its first input or
-        output that is a number format and not an index; None where the file does not tell."""
+        """The type that the layer works in, None where the file does not tell.
+
+        It is that of its weights where it has any, else of its first input or output that is a number
+        format and not an index.
+        """
         if self.weights:
             return self.weights
         types = [tensor.dtype for tensor in (*self.inputs, *self.outputs) if tensor.dtype]

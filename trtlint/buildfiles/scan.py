@@ -60,8 +60,11 @@ class Scanner:
         return self.lines - self._tail[len(ending) :].strip(b"\n").count(b"\n"), ending.rpartition(b"\n")[2]
 
     def enough(self, literal: bytes, *, context: bool) -> None:
-        """Lines that begin so need only be counted from now on; of those with ``context`` the last before any
-        other line is still handed on. Whether one is counted here or handed on is left to the scanner."""
+        """Say that lines that begin so need only be counted from now on.
+
+        Of those with ``context`` the last before any other line is still handed on. Whether one is counted
+        here or handed on is left to the scanner.
+        """
         if self._filter:
             self._filter.enough(literal, context)
         else:

@@ -243,17 +243,17 @@ class Collector:
             self.set("tool", "polygraphy", None)
         self.set("tf32", groups["state"] == "enabled", line)
 
-    def _rtx(self, groups: Mapping[str, str], line: int) -> None:
+    def _rtx(self, _groups: Mapping[str, str], line: int) -> None:
         self.set("product", "tensorrt-rtx", line)
 
-    def _weak_typing(self, groups: Mapping[str, str], line: int) -> None:
+    def _weak_typing(self, _groups: Mapping[str, str], line: int) -> None:
         self.set("strongly_typed", False, line)
 
-    def _no_tf32(self, groups: Mapping[str, str], line: int) -> None:
+    def _no_tf32(self, _groups: Mapping[str, str], line: int) -> None:
         self._values["tf32"] = False
         self._found["tf32"] = line
 
-    def _shape(self, groups: Mapping[str, str], line: int) -> None:
+    def _shape(self, groups: Mapping[str, str], _line: int) -> None:
         if len(self._shapes) < 1000:
             low, opt, high = (groups[key].replace(", ", "x") for key in ("min", "opt", "max"))
             self._shapes.append(

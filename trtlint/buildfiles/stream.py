@@ -23,9 +23,10 @@ _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 class Source(Protocol):
-    """What a reader needs of a stream: ``read(n)`` returns at most ``n`` bytes, nothing at the end."""
+    """What a reader needs of a stream."""
 
-    def read(self, size: int, /) -> bytes: ...
+    def read(self, size: int, /) -> bytes:
+        """At most so many bytes, nothing at the end."""
 
 
 class Joined:
@@ -36,6 +37,7 @@ class Joined:
         self._rest = rest
 
     def read(self, size: int = -1, /) -> bytes:
+        """At most so many bytes, nothing at the end."""
         if not self._head:
             return self._rest.read(size)
         if 0 <= size < len(self._head):
@@ -54,6 +56,7 @@ class Recoded:
         self._ready = b""
 
     def read(self, size: int = -1, /) -> bytes:
+        """At most so many bytes, nothing at the end."""
         while not self._ready:
             raw = self._rest.read(size)
             self._ready = self._decoder.decode(raw, not raw).encode("utf-8", "replace")
@@ -73,6 +76,7 @@ class Unzipped:
         self.note: str | None = None
 
     def read(self, size: int = -1, /) -> bytes:
+        """At most so many bytes, nothing at the end."""
         if self.note:
             return b""
         try:
@@ -96,6 +100,7 @@ class _Reader:
         self.taken = 0
 
     def read(self, size: int = -1, /) -> bytes:
+        """At most so many bytes, nothing at the end."""
         data = self._rest.read(size if size > 0 else 1 << 16)
         self.taken += len(data)
         return data

@@ -75,12 +75,14 @@ _LEFT_BEHIND = tuple(
 
 
 def build_file_options(command: _Command) -> _Command:
+    """The options that name what a build left behind."""
     for option in reversed(_LEFT_BEHIND):
         command = option(command)
     return command
 
 
 def target(command: _Command) -> _Command:
+    """The options that say what is built for."""
     for option in reversed(_TARGET):
         command = option(command)
     return command

@@ -21,6 +21,7 @@ class LintCommand(click.Command):
     """A command whose ``--dry-build`` has a value only behind ``=``, so that it eats no path."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse with the bare option as one that has an empty value."""
         own = args.index("--") if "--" in args else len(args)
         whole = [f"{word}=" if word == "--dry-build" else word for word in args[:own]]
         return super().parse_args(ctx, whole + args[own:])

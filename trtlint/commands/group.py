@@ -21,6 +21,7 @@ class Main(click.Group):
     """A group whose default command is ``lint``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the default command in front of what begins with none."""
         own = {"-h", "--help", "--version"}
         if args and args[0] not in self.commands and args[0] not in own:
             self._refuse_misspelt(args[0])
@@ -28,6 +29,11 @@ class Main(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Run the command.
+
+        Raises:
+            ClosedPipeError: who read the output has gone.
+        """
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -53,11 +59,13 @@ class Main(click.Group):
             found.append(CompletionItem(incomplete, type="file"))
         return list({item.value: item for item in found}.values())
 
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Show both forms of a call."""
         formatter.write_usage("trtlint", "PATH... [OPTIONS]")
         formatter.write_usage("trtlint", "COMMAND [ARGS]...", prefix=" " * len("Usage: "))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Show the commands, and the options of the default one."""
         self.format_commands(ctx, formatter)
         options = [*self.commands["lint"].params, *self.params]
         records = [p.get_help_record(ctx) for p in options if isinstance(p, click.Option)]

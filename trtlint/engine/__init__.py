@@ -1,1 +1,1 @@
-
+"""Rule files to findings: rulebooks, evaluation, witnesses, fingerprints; several targets."""

@@ -30,6 +30,7 @@ def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: 
 
 
 def affects(ranges: Mapping[Product, str], target: Target) -> Truth:
+    """Whether version ranges by product cover a target; a product that is not named is not affected."""
     specifier = ranges.get(target.product)
     return False if specifier is None else target.matches(specifier, target.product)
 

@@ -78,7 +78,7 @@ class Compiler:
     def _constant(self, node: ast.Constant) -> Checked:
         value = node.value
         if isinstance(value, bool | int | float | str):
-            return constant(value), lambda names: value
+            return constant(value), lambda _: value
         if value is None:
             raise self.error("None is written nowhere: write known(x) or not known(x)", node)
         raise self.error(f"a literal cannot be {value!r}", node)
@@ -168,7 +168,7 @@ class Compiler:
         literal = node.operand.value if isinstance(node.operand, ast.Constant) else None
         if isinstance(literal, int | float) and isinstance(node.op, ast.USub):
             value = -literal
-            return constant(value), lambda names: value
+            return constant(value), lambda _: value
         return NUMBER, (lambda names: negative(code(names))) if isinstance(node.op, ast.USub) else code
 
     def _number(self, node: ast.expr) -> Code:
@@ -247,7 +247,8 @@ class Compiler:
                 return
         wrong, node = (theirs, right_node) if isinstance(right_node, ast.Constant) else (ours, left_node)
         allowed = ours if wrong is theirs else theirs
-        assert wrong is not None and allowed is not None
+        assert wrong is not None
+        assert allowed is not None
         word = next(iter(wrong))
         known = ", ".join(repr(choice) for choice in sorted(allowed, key=str))
         near = did_you_mean(word, [c for c in allowed if isinstance(c, str)]) if isinstance(word, str) else ""

@@ -99,14 +99,14 @@ def _bounded(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _unary(function: Callable[[Array], Any]) -> Folder:
-    def folder(node: Node, inputs: Sequence[Array | None]) -> Array:
+    def folder(_node: Node, inputs: Sequence[Array | None]) -> Array:
         return _masked(function(_need(inputs, 0)))
 
     return folder
 
 
 def _elementwise(function: Callable[[Array, Array], Any]) -> Folder:
-    def folder(node: Node, inputs: Sequence[Array | None]) -> Array:
+    def folder(_node: Node, inputs: Sequence[Array | None]) -> Array:
         result = _need(inputs, 0)
         for port in range(1, len(inputs)):
             other = _need(inputs, port)
@@ -153,11 +153,11 @@ def _cast(node: Node, inputs: Sequence[Array | None]) -> Array:
     return _masked(_need(inputs, 0).astype(_numpy_dtype(node.attribute("to", 0))))
 
 
-def _cast_like(node: Node, inputs: Sequence[Array | None]) -> Array:
+def _cast_like(_node: Node, inputs: Sequence[Array | None]) -> Array:
     return _masked(_need(inputs, 0).astype(_need(inputs, 1).dtype))
 
 
-def _shape(node: Node, inputs: Sequence[Array | None]) -> Array:
+def _shape(node: Node, _inputs: Sequence[Array | None]) -> Array:
     value = node.input(0)
     if value is None or value.shape is None:
         raise UnfoldableError
@@ -223,7 +223,7 @@ def _transpose(node: Node, inputs: Sequence[Array | None]) -> Array:
     return _masked(ma.transpose(_need(inputs, 0), node.attribute("perm")))
 
 
-def _range(node: Node, inputs: Sequence[Array | None]) -> Array:
+def _range(_node: Node, inputs: Sequence[Array | None]) -> Array:
     start, limit, delta = (np.asarray(_known(_need(inputs, port))).reshape(-1)[0] for port in range(3))
     if delta == 0 or (limit - start) / delta > MAX_ELEMENTS:
         raise UnfoldableError
@@ -239,14 +239,14 @@ def _constant_of_shape(node: Node, inputs: Sequence[Array | None]) -> Array:
     return _masked(np.full(shape, fill))
 
 
-def _expand(node: Node, inputs: Sequence[Array | None]) -> Array:
+def _expand(_node: Node, inputs: Sequence[Array | None]) -> Array:
     data = _need(inputs, 0)
     shape = _bounded(np.broadcast_shapes(data.shape, _bounded(_ints(_need(inputs, 1)))))
     mask = np.broadcast_to(ma.getmaskarray(data), shape)
     return _masked(ma.MaskedArray(np.broadcast_to(np.asarray(data), shape), mask=mask))
 
 
-def _where(node: Node, inputs: Sequence[Array | None]) -> Array:
+def _where(_node: Node, inputs: Sequence[Array | None]) -> Array:
     condition, a, b = (_need(inputs, port) for port in range(3))
     _bounded(np.broadcast_shapes(condition.shape, a.shape, b.shape))
     return _masked(ma.where(condition, a, b))

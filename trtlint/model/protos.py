@@ -66,6 +66,7 @@ def bodies(attribute: onnx.AttributeProto) -> Iterable[onnx.GraphProto]:
 
 
 def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
+    """A dimension as Python data."""
     which = dim.WhichOneof("value")
     if which == "dim_value":
         return int(dim.dim_value) if dim.dim_value >= 0 else None

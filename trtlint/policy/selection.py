@@ -24,9 +24,12 @@ class Selectable(Protocol):
     """What selection needs to know of a rule."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """The id."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name."""
 
 
 _Rule = TypeVar("_Rule", bound=Selectable)

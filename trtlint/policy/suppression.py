@@ -100,8 +100,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A report after suppression, and how many sites each entry has suppressed or would have, had it
-    not expired."""
+    """A report after suppression.
+
+    Attributes:
+        report: the report.
+        used: how many sites each entry has suppressed or would have, had it not expired.
+    """
 
     report: ModelReport
     used: Counter[Entry]

@@ -45,7 +45,7 @@ class _ConciseWriter:
         self._unseen: list[Finding] = []
         self._accepted = Accepted()
 
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
+    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:  # noqa: ARG002
         shown = self._style.show_conditional
         for line in file_lines(models, show_conditional=shown, quiet=self._style.quiet):
             print(line, file=self._file)

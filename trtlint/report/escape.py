@@ -1,4 +1,4 @@
-"""Text from a model file, made safe to print.
+r"""Text from a model file, made safe to print.
 
 Names in an ONNX file are arbitrary bytes of UTF-8: a node may be called ``\\x1b[2J`` or hold a
 right-to-left override.  What goes to a terminal or a log passes through :func:`clean` first.
@@ -15,7 +15,7 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def clean(text: str) -> str:
-    """The text with control, format, bidirectional and unassigned characters as escapes.
+    r"""The text with control, format, bidirectional and unassigned characters as escapes.
 
     >>> clean("a\\x1b[31mb")
     'a\\\\x1b[31mb'

@@ -161,11 +161,11 @@ class SummaryWriter:
         self._height = None if all_rules else SCREEN
         self._summary = Summary()
 
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
+    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:  # noqa: ARG002
         """Count the findings of one file."""
         self._summary.add(models)
 
-    def close(self, notes: Sequence[str]) -> None:
+    def close(self, notes: Sequence[str]) -> None:  # noqa: ARG002
         """Write the summary."""
         if self._apart:
             print(file=self._file)

@@ -83,7 +83,7 @@ class _TextWriter:
             file, files=style.files, show_conditional=style.show_conditional, quiet=style.quiet
         )
 
-    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
+    def add(self, models: Sequence[ModelReport], fails: Fails) -> None:  # noqa: ARG002
         self._text.add(models)
 
     def close(self, notes: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ _NAMES = 3
 
 
 def some(names: Sequence[str]) -> str:
+    """Some names joined with commas, of many the first ones and how many more there are."""
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
     return ", ".join(names[:_NAMES]) + more if names else "none"
 

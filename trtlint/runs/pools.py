@@ -88,7 +88,7 @@ def dask(address: str) -> Pools:
         raise ExecutorError(f"{SCHEME} needs the package distributed: pip install 'trtlint[dask]'") from None
 
     @contextmanager
-    def cluster(most: int) -> Iterator[Pool]:
+    def cluster(_most: int) -> Iterator[Pool]:
         try:
             client = Client(f"tcp://{address.removeprefix(SCHEME)}", timeout=_SECONDS_TO_CONNECT)
         except (OSError, ValueError) as error:

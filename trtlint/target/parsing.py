@@ -133,6 +133,11 @@ def typing_of(version: str | None, product: Product) -> Typing | None:
 
 @cache
 def specifier_of(text: str) -> SpecifierSet:
+    """A version range, ``*`` and nothing being all.
+
+    Raises:
+        TargetError: it is none.
+    """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     try:

@@ -73,7 +73,7 @@ def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
             infos.append(helper.make_tensor_value_info(f"i{port}", types[port], shape))
     try:
         schema = defs.get_schema(node.op, opset, "")
-        function = _function(schema, call, infos, opset)
+        function = _function(schema, call, infos)
     except (defs.SchemaError, RuntimeError, ValueError):
         return None
     if function is None:
@@ -94,7 +94,7 @@ def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
 
 
 def _function(
-    schema: defs.OpSchema, call: onnx.NodeProto, infos: Sequence[ValueInfoProto], opset: int
+    schema: defs.OpSchema, call: onnx.NodeProto, infos: Sequence[ValueInfoProto]
 ) -> FunctionProto | None:
     # The stubs of onnx leave these out.
     native: Any = schema

@@ -35,7 +35,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         return Refusal("its epsilon or the size of its last axis is not known")
     if tensor.dtype not in FLOAT_DTYPES or norm.divide.output.dtype != tensor.dtype:
         return Refusal("its result is of another type than its tensor")
-    if not _plain(norm, model.constants):
+    if not _plain(norm):
         return Refusal("it is not quite what LayerNormalization computes")
     draft = Draft(model, norm.divide)
     gain, bias, last = _parameters(norm.divide, width, model.constants)
@@ -47,7 +47,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     return draft.patch(_TITLE, last, opset=_SINCE, around=norm.nodes)
 
 
-def _plain(norm: Norm, constants: Constants) -> bool:
+def _plain(norm: Norm) -> bool:
     """Whether it is (x - mean) / sqrt(mean((x - mean)²) + epsilon) with nothing in between."""
     centre, mean = norm.centre, norm.mean
     if centre is None or mean is None or mean.op != norm.variance.op != "GlobalAveragePool":

@@ -11,7 +11,7 @@ _LEAST = 17
 """The lowest opset that a parser of TensorRT 8.6 or newer states; no model need be older."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(_fact: Fact, model: Model) -> Patch | Refusal:
     """Lower the opset as far as no operator changes."""
     opset = model.opset
     if opset is None or opset <= _LEAST:

@@ -38,7 +38,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     if len({scale.node for scale in scales}) < len(scales):
         return Refusal("Q and K are scaled by one operator")
     draft = Draft(model, block.product)
-    factor = _factor(draft, scales, query, model)
+    factor = _factor(draft, scales, query)
     if isinstance(factor, Refusal):
         return factor
     rewired = without(scales)
@@ -72,7 +72,7 @@ def _movable(block: Block) -> Refusal | None:
     return None
 
 
-def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value, model: Model) -> str | Refusal:
+def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str | Refusal:
     """All factors multiplied, in the type of Q: stored where they are known, else computed."""
     if all(scale.factor is not None for scale in scales):
         product = math.prod(scale.factor or 0.0 for scale in scales)
