@@ -6,7 +6,6 @@ usage errors cost little.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -25,6 +24,7 @@ from trtlint.commands.arguments import (
 )
 from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
 from trtlint.commands.group import ClosedPipeError, Main
+from trtlint.commands.streams import complain, discard_output, prepare_streams
 from trtlint.policy.options import LintOptions
 from trtlint.report.formats import FORMATS
 from trtlint.runs.exits import Exit
@@ -356,7 +356,7 @@ def test(paths: tuple[str, ...]) -> int:
 
 def run(args: Sequence[str]) -> int:
     """Run the command line; every error becomes one line on standard error and an exit code."""
-    _prepare_streams()
+    prepare_streams()
     try:
         code = cli.main(list(args), prog_name="trtlint", standalone_mode=False) or 0
         sys.stdout.flush()
@@ -364,45 +364,25 @@ def run(args: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
     except (BrokenPipeError, ClosedPipeError):
-        _discard_output()
+        discard_output()
         return Exit.BROKEN_PIPE
     except OSError as error:
         # Files to lint are dealt with where they are read; what is left is writing the output.
-        _discard_output()
-        _complain(f"cannot write the output: {error.strerror or error}")
+        discard_output()
+        complain(f"cannot write the output: {error.strerror or error}")
         return Exit.UNREADABLE
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
     except click.ClickException as error:
-        _complain(error.format_message())
+        complain(error.format_message())
         return Exit.USAGE
     except Exception as error:  # noqa: BLE001 - the user gets one line, not a traceback
         from trtlint.engine.rule import RuleError
         from trtlint.runs.bugs import describe
 
         if isinstance(error, RuleError):  # in a file that comes with trtlint, read when it was needed
-            _complain(str(error))
+            complain(str(error))
             return Exit.USAGE
-        _complain(describe(error))
+        complain(describe(error))
         return Exit.BUG
-
-
-def _prepare_streams() -> None:
-    if sys.stdout is None:  # closed by the caller, as with `>&-`
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-    for stream in (sys.stdout, sys.stderr):
-        # Names in a model can hold what the locale's encoding cannot write.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _discard_output() -> None:
-    """Leave nothing for Python to flush, and complain of, at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _complain(message: str) -> None:
-    from trtlint.report.escape import clean
-
-    click.echo(f"trtlint: {clean(' '.join(message.split()))}", err=True)

@@ -1,0 +1,30 @@
+"""Standard output and standard error, whatever the caller made of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+
+def prepare_streams() -> None:
+    """Make sure that there is a standard output, and that it takes whatever a model calls its nodes."""
+    if sys.stdout is None:  # closed by the caller, as with `>&-`
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        # Names in a model can hold what the locale's encoding cannot write.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def discard_output() -> None:
+    """Leave nothing for Python to flush, and complain of, at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def complain(message: str) -> None:
+    """Say in one line on standard error what is wrong."""
+    from trtlint.report.escape import clean
+
+    click.echo(f"trtlint: {clean(' '.join(message.split()))}", err=True)
