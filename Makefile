@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench clean
+.PHONY: demo test bench fuzz clean
 
 demo: $(VENV)/.installed
 	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 || test $$? -eq 1
@@ -18,6 +18,11 @@ test: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# Minutes; `make fuzz CASES=20000` for longer, `ARGS="--replay model:17"` for one case.
+CASES ?= 3000
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m fuzzing --cases $(CASES) $(ARGS)
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,322 @@
+"""The kinds of files that are changed: what they begin with, how they change, and how they are read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import click
+import onnx
+from google.protobuf.message import DecodeError
+
+from fuzzing.texts import change_bytes, change_text
+from fuzzing.trees import change_json, change_message
+from trtlint import Report, Target
+from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.gather import by_itself
+from trtlint.buildfiles.log import read_log
+from trtlint.commands.inputs import plans
+from trtlint.commands.plan import Planner
+from trtlint.engine.rule import RuleError
+from trtlint.engine.rulebook import load_builtin, looking_at, rule_files
+from trtlint.engine.rulefile import load_rule
+from trtlint.facts.kinds import Ground
+from trtlint.files.limits import LimitError, limited
+from trtlint.policy.options import LintOptions, TargetOptions
+from trtlint.report.json import dumps
+from trtlint.runs.exits import Exit
+from trtlint.runs.job import Job, Outcome, RuleSet
+from trtlint.runs.linting import lint_file
+from trtlint.runs.worker import describe_rules, lint_job
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGETS = (Target(version="8.6"), Target(version="10.7", gpu="L4", asked=frozenset({"fp16"})))
+_MOST_CHANGES = 5
+_SMALL = 64 << 10
+"""Bytes of a model that is taken; a case is to take milliseconds."""
+
+Change = Callable[[bytes, random.Random], bytes]
+
+
+class BugError(Exception):
+    """A file did what none may do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A kind of file.
+
+    Attributes:
+        name: its name.
+        file: what a file of it is called.
+        seeds: real files.
+        change: makes another of one.
+        check: reads a file as the command does.
+
+    ``check`` raises a BugError, or lets another exception through, where the command would fail.
+    """
+
+    name: str
+    file: str
+    seeds: Callable[[], Sequence[bytes]]
+    change: Change
+    check: Callable[[Path], None]
+
+
+def made(kind: Input, case: int) -> bytes:
+    """The file of a case; the same each time."""
+    chance = random.Random(f"{kind.name}:{case}")
+    data = chance.choice(kind.seeds())
+    for _ in range(chance.randint(1, _MOST_CHANGES)):
+        data = kind.change(data, chance)
+    return data
+
+
+@cache
+def _models() -> Sequence[bytes]:
+    files = [
+        *sorted((ROOT / "tests" / "data" / "models").glob("*.onnx")),
+        *sorted(ROOT.glob("examples/*.onnx")),
+    ]
+    found = [file.read_bytes() for file in files if file.stat().st_size <= _SMALL]
+    if not found:
+        raise FileNotFoundError("no models to begin with")
+    return found
+
+
+@cache
+def _rule_texts() -> Sequence[bytes]:
+    return [file.read_bytes() for file in rule_files(ROOT / "rules")]
+
+
+def _blocks(kind: str) -> list[bytes]:
+    """The examples of one kind in the rules."""
+    found = []
+    for text in _rule_texts():
+        parts = text.decode().split(f"\n```{kind}")
+        found += [part.partition("\n")[2].partition("\n```")[0].encode() for part in parts[1:]]
+    return found
+
+
+@cache
+def _logs() -> Sequence[bytes]:
+    real = gzip.decompress((ROOT / "examples" / "nafnet.build.log.gz").read_bytes())
+    return [*_blocks("log"), real, real[: len(real) // 2]]
+
+
+@cache
+def _layers() -> Sequence[bytes]:
+    return [*_blocks("layers"), *_blocks("profile")]
+
+
+_CONFIGURATIONS = (
+    b"""select = ["ACC", "PERF101"]
+extend-select = ["BLD"]
+ignore = ["PORT"]
+fail-on = "warning"
+min-confidence = "medium"
+plugins = ["efficientNMS"]
+
+[target]
+trt = "10.7..10.9"
+gpu = "L4"
+fp16 = true
+
+[severity]
+ACC = "note"
+""",
+    b"""rules = ["house"]
+baseline = "base.json"
+
+[[models]]
+path = ["**/*.onnx", "a/*b/?.onnx"]
+target = [{ trt = ["10.7", "8.6"], gpu = "sm89" }, { rtx = "1.7", strongly-typed = true }]
+fail-on = "never"
+
+[[suppress]]
+rule = "ACC102"
+module = "blocks.*"
+path = "*.onnx"
+reason = "measured"
+expires = 2027-03-31
+""",
+    b"",
+)
+
+
+def _change_model(data: bytes, chance: random.Random) -> bytes:
+    if chance.random() < 0.2:
+        return change_bytes(data, chance)
+    try:
+        proto = onnx.ModelProto.FromString(data)
+    except (DecodeError, ValueError):
+        return change_bytes(data, chance)
+    if chance.random() < 0.1:
+        _into_function(proto, chance)
+    else:
+        change_message(proto, chance)
+    try:
+        return bytes(proto.SerializePartialToString())
+    except ValueError:  # nested too deep
+        return data
+
+
+def _into_function(proto: onnx.ModelProto, chance: random.Random) -> None:
+    """Make a function of some nodes, under the name of an operator."""
+    nodes = list(proto.graph.node)
+    if not nodes:
+        return
+    node = chance.choice(nodes)
+    function = proto.functions.add(name=node.op_type, domain=node.domain)
+    function.input.extend(node.input)
+    function.output.extend(node.output)
+    function.node.extend(chance.sample(nodes, min(len(nodes), chance.randint(0, 5))))
+
+
+def _text_change(seeds: Callable[[], Sequence[bytes]]) -> Change:
+    def change(data: bytes, chance: random.Random) -> bytes:
+        if chance.random() < 0.05:
+            return change_bytes(data, chance)
+        other = chance.choice(seeds()).decode("utf-8", "replace")
+        changed = change_text(data.decode("utf-8", "surrogateescape"), [other], chance)
+        return (
+            changed.encode("utf-8", "surrogateescape" if chance.random() < 0.5 else "replace")
+            if (_encodable(changed))
+            else changed.encode("utf-8", "replace")
+        )
+
+    return change
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _change_log(data: bytes, chance: random.Random) -> bytes:
+    if data[:2] == b"\x1f\x8b" or data[:2] == b"\xff\xfe":
+        return change_bytes(data, chance)
+    chosen = chance.random()
+    if chosen < 0.02:
+        return gzip.compress(data, mtime=0)
+    if chosen < 0.04:
+        return b"\xff\xfe" + data.decode("utf-8", "replace").encode("utf-16-le", "replace")
+    return _text_change(_logs)(data, chance)
+
+
+def _change_layers(data: bytes, chance: random.Random) -> bytes:
+    if chance.random() < 0.3:
+        return _text_change(_layers)(data, chance)
+    try:
+        root = json.loads(data)
+    except (ValueError, RecursionError):
+        return change_bytes(data, chance)
+    return json.dumps(change_json(root, chance), ensure_ascii=chance.random() < 0.5).encode(
+        "utf-8", "replace"
+    )
+
+
+@cache
+def _rules(*grounds: Ground) -> RuleSet:
+    return describe_rules((), looking_at(frozenset(grounds), load_builtin().entries))
+
+
+def _judge(outcome: Outcome) -> None:
+    """Refuse an outcome that is a bug; any other can be printed."""
+    problems = [problem.message for report in outcome.reports for problem in report.errors]
+    if outcome.exit == Exit.BUG:
+        raise BugError(problems[0] if problems else "exit code 4")
+    for message in problems:
+        if "\n" in message:
+            raise BugError(f"an error of several lines: {message!r}")
+    dumps(Report(outcome.reports))
+
+
+def _check_model(path: Path) -> None:
+    _judge(lint_job(Job(path, path.name, TARGETS, _model_rules())))
+
+
+def _check_build(path: Path) -> None:
+    for gathered in by_itself([(str(path), "any")]):
+        _judge(lint_job(Job(gathered.path, path.name, TARGETS[1:], _build_rules(), gathered=gathered)))
+
+
+def _check_log(path: Path) -> None:
+    _check_build(path)
+    try:
+        with limited(path):
+            one, other = (read_log(path, vectorised=vectorised) for vectorised in (False, True))
+    except (BuildFileError, LimitError):
+        return
+    if one != other:
+        raise BugError("with vectors the log reads otherwise")
+
+
+def _check_configuration(path: Path) -> None:
+    options = LintOptions((str(path.with_name("model.onnx")),), TargetOptions())
+    try:
+        plans(Planner(options), options)
+    except click.UsageError as error:
+        if not error.message or "\n" in error.message:
+            raise BugError(f"not one line: {error.message!r}") from error
+
+
+def _check_rule(path: Path) -> None:
+    try:
+        rule = load_rule(path)
+    except RuleError as error:
+        if "\n" in str(error):
+            raise BugError(f"not one line: {error}") from error
+        return
+    model = path.with_name("model.onnx")
+    if not model.exists():
+        model.write_bytes(_models()[0])
+    with limited(path):
+        dumps(Report(lint_file(model, TARGETS[1:], [rule])))
+
+
+def _rule_seeds() -> Sequence[bytes]:
+    """Rules under one id and name, since the file must be called after them."""
+    return [_renamed(text) for text in _rule_texts()]
+
+
+@cache
+def _renamed(text: bytes) -> bytes:
+    lines = text.split(b"\n")
+    ours = {b"id:": b"id: ZZZ999", b"nam": b"name: fuzz"}
+    return b"\n".join(ours.get(line[:3], line) if index < 4 else line for index, line in enumerate(lines))
+
+
+INPUTS: Mapping[str, Input] = {
+    kind.name: kind
+    for kind in (
+        Input("model", "model.onnx", _models, _change_model, _check_model),
+        Input("log", "build.log", _logs, _change_log, _check_log),
+        Input("layers", "layers.json", _layers, _change_layers, _check_build),
+        Input(
+            "configuration",
+            "trtlint.toml",
+            lambda: _CONFIGURATIONS,
+            _text_change(lambda: _CONFIGURATIONS),
+            _check_configuration,
+        ),
+        Input("rule", "ZZZ999-fuzz.md", _rule_seeds, _text_change(_rule_seeds), _check_rule),
+    )
+}
+"""Every kind by its name."""
+
+
+def _model_rules() -> RuleSet:
+    return _rules("model")
+
+
+def _build_rules() -> RuleSet:
+    return _rules("build")
