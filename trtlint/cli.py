@@ -7,8 +7,8 @@ usage errors cost little.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
@@ -28,8 +28,6 @@ from trtlint.commands.streams import complain, discard_output, prepare_streams
 from trtlint.policy.options import LintOptions
 from trtlint.report.formats import FORMATS
 from trtlint.runs.exits import Exit
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -80,13 +78,11 @@ def cli() -> None:
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
-    default=None,
     help="Mildest finding that gives exit code 1 (default: error).",
 )
 @click.option(
     "--min-confidence",
     type=click.Choice(["confirmed", "high", "medium", "low"]),
-    default=None,
     help="Only count findings that are less sure (default: low).",
 )
 @click.option(
@@ -118,12 +114,7 @@ def cli() -> None:
 @click.option("--cache/--no-cache", default=True, help="Whether to use and keep results of earlier runs.")
 @click.option("--cache-dir", metavar="DIR", help="Folder for these results.")
 @click.option("--require-lfs", is_flag=True, help="A Git LFS pointer is an error, and not skipped.")
-@click.option(
-    "--explain-miss",
-    nargs=2,
-    metavar="RULE NODE",
-    help="Say why a rule does not fire at a node.",
-)
+@click.option("--explain-miss", nargs=2, metavar="RULE NODE", help="Say why a rule does not fire at a node.")
 def lint(**options: Any) -> int:
     """Lint ONNX files, and folders searched for them.
 
