@@ -222,3 +222,10 @@ def test_files_without_a_telling_name(tmp_path: Path, data: bytes, expected: boo
     path = tmp_path / "unnamed"
     path.write_bytes(data)
     assert is_build_file(str(path)) is expected
+
+
+def test_an_empty_engine_is_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "a.engine"
+    path.write_bytes(b"")
+    with pytest.raises(BuildFileError, match="an empty file"):
+        read_build([str(path)])

@@ -71,12 +71,59 @@ def test_failures_that_an_entry_explains(lines: tuple[str, ...]) -> None:
         (REFUSED, SKIPPED),
         (BUILT, NO_GPU),
         (DISTURBED,),
+        ("[TRT] [E] 6: [e.cpp::a::1] Error Code 6: Internal Error (The timing cache will not be used)",),
         (WARNED,),
         ("ERROR: pip's dependency resolver does not take this into account",),
     ],
 )
 def test_logs_that_show_no_failure(lines: tuple[str, ...]) -> None:
     assert of(*lines) == Diagnosis()
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "group", "text"),
+    [
+        (
+            "7: [shapeMachine.cpp::execute::702] Error Code 7: Internal Error "
+            "(IShuffleLayer /Reshape_1: reshaping "
+            "failed for tensor: x reshape would change volume 3 to 4)",
+            "shape_mismatch",
+            "layer",
+            "/Reshape_1",
+        ),
+        (
+            "could not find any implementation for node Conv_12, try increasing",
+            "no_implementation",
+            "node",
+            "Conv_12",
+        ),
+        (
+            "x: for dimension number 2 in profile 0 does not match network definition",
+            "profile_violated",
+            "why",
+            None,
+        ),
+        (
+            "GPU error during getBestTactic: Conv_3 : an illegal memory access",
+            "cuda_fault",
+            "layer",
+            "Conv_3",
+        ),
+        ("a has no runners", "other", "node", None),
+    ],
+)
+def test_what_an_error_names(line: str, name: str, group: str, text: str | None) -> None:
+    log = read_log(io.BytesIO(f"[E] [TRT] {line}\n".encode()))
+    assert log.records[name][0].groups.get(group) == text
+
+
+@pytest.mark.parametrize(
+    "line", ["Killed", "free(): invalid pointer", "exit status 137", "Segmentation fault (core dumped)"]
+)
+def test_a_process_that_died(line: str) -> None:
+    found = of("Begin building engine...", line)
+    assert found.line is not None
+    assert found.line.pattern == "died"
 
 
 def test_every_cause_has_a_rule_that_names_it() -> None:

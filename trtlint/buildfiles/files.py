@@ -23,6 +23,8 @@ from trtlint.files.regular import open_regular
 
 BuildFile = Log | LayerInfo | Profile | Times | BuildSettings | PlanHeader
 
+_ENGINES = (".engine", ".plan", ".trt")
+
 
 def read_build_file(path: Path) -> BuildFile:
     """Read a log, layer information, a profile, timings, metadata or an engine header, whichever the file is.
@@ -37,6 +39,8 @@ def read_build_file(path: Path) -> BuildFile:
         raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error
     if head[:4] in MAGIC:
         return read_plan(path)
+    if not head and path.suffix.lower() in _ENGINES:
+        raise BuildFileError("an empty file: the build that should have written the engine failed")
     if not JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
         return read_log(path)
     root = load_json(path)

@@ -86,7 +86,7 @@ _HOLDS = (
 
 MARKS = (
     b"rr", b"ail", b"trt", b"ensorr", b"xcept", b"illed", b"bort", b"dump", b"not ", b"annot", b"fault",
-    b"llegal", b"nsupp", b"violat", b"warn", b"nvinf", b"sig", b"[e]", b"[w]", b"[f]", b"xit code",
+    b"llegal", b"nsupp", b"violat", b"warn", b"nvinf", b"sig", b"[e]", b"[w]", b"[f]", b"xit ",
     b"nable", b"ameter check", b"invalid", b"parsing node", b"in function", b"dcheck", b"memory",
     b"what():", b"termina", b"\xe6", b"\xe5", b"traceb", b"alloc",
 )  # fmt: skip
