@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench fuzz clean
+.PHONY: demo test check bench fuzz clean
 
 demo: $(VENV)/.installed
 	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 || test $$? -eq 1
@@ -15,6 +15,16 @@ test: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/trtlint test
 	$(BIN)/pytest
+
+# The quick part, for while one works.
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/trtlint test
+	$(BIN)/pytest --no-header $(UNITS)
+
+UNITS := tests/test_architecture.py $(addprefix tests/,buildcommand engine facts files knowledge language model policy report target)
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
