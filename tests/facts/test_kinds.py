@@ -38,5 +38,5 @@ def test_a_lint_of_a_model_alone_imports_no_reader_of_builds() -> None:
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     assert set(run.stdout.split()) <= {
-        f"trtlint.buildfiles.{name}" for name in ("errors", "gathered", "patterns")
+        f"trtlint.buildfiles.{name}" for name in ("errors", "gathered", "patterns", "witnesses")
     }
