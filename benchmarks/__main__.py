@@ -8,7 +8,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-BENCHMARKS = ("startup", "scaling", "versions", "reading", "logs", "field_logs", "fleet", "parser_verdicts")
+BENCHMARKS = (
+    *("startup", "scaling", "versions", "reading", "logs", "field_logs", "fleet", "parser_verdicts"),
+    "dry_build",
+)
 
 if __name__ == "__main__":
     codes = [subprocess.run([sys.executable, "-m", f"benchmarks.{name}"]).returncode for name in BENCHMARKS]

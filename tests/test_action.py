@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from tests.test_precommit import CLEAN, EXAMPLE, git
+from tests.trials.rtx import NEEDS_WHEELS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text())
@@ -269,9 +270,27 @@ def test_wrong_usage_and_unreadable_files_fail(runner: Runner) -> None:
 HOSTILE = ("$(touch owned)", "`touch owned`", '"; touch owned; "', "a\nexit-code=0")
 
 
+@NEEDS_WHEELS
+@pytest.mark.parametrize(("wanted", "level"), [("parse", "parse"), ("true", "build")])
+def test_the_parser_and_the_builder_are_asked_where_that_is_wanted(
+    wanted: str, level: str, runner: Runner
+) -> None:
+    runner.run(dry_build=wanted)
+    assert f"dry {level}, TensorRT-RTX" in runner.out
+    assert "[rtx]" in runner.installed
+
+
+def test_nobody_is_asked_otherwise(runner: Runner) -> None:
+    runner.run()
+    assert "TensorRT-RTX" not in runner.out
+    assert "[rtx]" not in runner.installed
+    runner.run(dry_build="maybe")
+    assert runner.code == 2
+
+
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_inputs_are_never_run(hostile: str, runner: Runner) -> None:
-    for names in (("paths",), ("trt", "gpu", "config", "fail_on", "args"), ("sarif_file",)):
+    for names in (("paths",), ("trt", "gpu", "config", "dry_build", "fail_on", "args"), ("sarif_file",)):
         runner.run(**dict.fromkeys(names, hostile))
         assert runner.code or names == ("sarif_file",)
         assert not (runner.workspace / "owned").exists()

@@ -11,7 +11,7 @@ from trtlint.engine.finding import Finding
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
 from trtlint.target.target import Target
-from trtlint.trials.result import DryBuild, ParserError, Result
+from trtlint.trials.result import DryBuild, ParserError, Result, UsedShape
 from trtlint.trials.trials import Trials
 
 REFUSED = """
@@ -97,6 +97,12 @@ def test_a_builder_without_a_reason_is_a_finding() -> None:
     result = Result("1.7.1", parsed=True, built=False, stage="build")
     assert findings(PLAIN, result, RTX)["DRY102"].confidence == "confirmed"
     assert findings(PLAIN, result, Target("tensorrt", "10.7"))["DRY102"].confidence == "low"
+
+
+def test_a_builder_that_refuses_shapes_chosen_here_is_no_proof() -> None:
+    shape = UsedShape("x", (1, 8), (1, 8), (1, 8), chosen=True, values=False)
+    result = Result("1.7.1", parsed=True, built=False, stage="build", shapes=(shape,))
+    assert findings(PLAIN, result, RTX)["DRY102"].confidence == "medium"
 
 
 def test_a_crash_says_little_of_another_product() -> None:

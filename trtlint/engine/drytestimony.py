@@ -24,6 +24,8 @@ def judge_dry(rule: Rule, facts: Facts, result: Result, subject: Subject, target
     stage = reached(result)
     sure = bearing(result, stage, target)
     if about_builds(rule) or about_trials(rule):
+        if sure == "confirmed" and result.built is False and any(shape.chosen for shape in result.shapes):
+            sure = "medium"  # of other shapes the builder might say something else
         return Verdict(support=sure, evidence=(result.label,) if about_trials(rule) else ())
     refusal = subject.refusal
     if refusal is not None and takes(result, refusal.stage):

@@ -3,7 +3,8 @@
 The builder wants a shape for every input with a dimension that varies.  What is chosen here is plain:
 one size for each symbol, batch 1, and for the rest the size that such an axis has in the models of the
 field (an image of 224 x 224, 128 tokens, a second of sound).  Where the builder refuses a choice, the
-chosen sizes are halved.  Only the standard library is used: the process that builds imports it.
+chosen sizes are halved, and at last all alike.  Only the standard library is used: the process that
+builds imports it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ _CHANNELS = (1, 3, 4)
 """How many channels images have."""
 _MEL_BANDS = (64, 80, 128)
 """How many bands the spectrograms of speech models have."""
-_ATTEMPTS = 4
-"""How often a choice is halved at most: 224, 112, 56, 28."""
+_HALVED = 4
+"""How many choices are tried, each half of the one before: 224, 112, 56, 28."""
+_SAME = (4, 2)
+"""Sizes that are then tried for everything that was chosen: what has to fit together may do so."""
 
 _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     (re.compile(words, re.ASCII), size)
@@ -108,13 +111,13 @@ def choices(inputs: Sequence[Input], given: Sequence[Given]) -> Iterator[Choice]
         if each.name in said and not each.is_shape:
             sizes.update(_read_off(each, said[each.name][1]))
     open_ = [each for each in inputs if each.name not in said and (each.varies or each.is_shape)]
-    before: Choice | None = None
-    for attempt in range(_ATTEMPTS):
-        choice = _choice(inputs, said, open_, sizes, 2**attempt)
-        if choice == before:
-            return
-        yield choice
-        before = choice
+    tried: list[Choice] = []
+    ways = [(2**attempt, None) for attempt in range(_HALVED)] + [(1, size) for size in _SAME]
+    for divisor, same in ways:
+        choice = _choice(inputs, said, open_, sizes, divisor, same)
+        if choice not in tried:
+            tried.append(choice)
+            yield choice
 
 
 def _said(input_: Input, given: Sequence[Given]) -> Range | None:
@@ -141,31 +144,32 @@ def _choice(
     open_: Sequence[Input],
     known: Mapping[str, int],
     divisor: int,
+    same: int | None,
 ) -> Choice:
     sizes = dict(known)
     shapes = {each.name: said[each.name] for each in inputs if each.name in said and not each.is_shape}
     values = {each.name: said[each.name] for each in inputs if each.name in said and each.is_shape}
     for each in open_:
         if each.is_shape:
-            ones = (1,) * (each.dims[0] if each.dims else 1)
-            values[each.name] = (ones, ones, ones)
+            filled = (same or 1,) * (each.dims[0] if each.dims else 1)
+            values[each.name] = (filled, filled, filled)
         else:
-            shape = tuple(_sizes(each, sizes, divisor))
+            shape = tuple(_sizes(each, sizes, divisor, same))
             shapes[each.name] = (shape, shape, shape)
     return Choice(shapes, values, tuple(each.name for each in open_))
 
 
-def _sizes(input_: Input, sizes: dict[str, int], divisor: int) -> Iterator[int]:
+def _sizes(input_: Input, sizes: dict[str, int], divisor: int, same: int | None) -> Iterator[int]:
     for axis, (dim, symbol) in enumerate(zip(input_.dims, input_.symbols, strict=True)):
         if dim >= 0:
             yield dim
-            continue
-        if not symbol:
-            yield max(1, _by_place(input_, axis) // divisor)
-            continue
-        if symbol not in sizes:
-            sizes[symbol] = _of_sum(symbol, sizes) or max(1, _by_name(input_, axis, symbol) // divisor)
-        yield sizes[symbol]
+        elif not symbol:
+            yield same or max(1, _by_place(input_, axis) // divisor)
+        else:
+            if symbol not in sizes:
+                likely = same or max(1, _by_name(input_, axis, symbol) // divisor)
+                sizes[symbol] = _of_sum(symbol, sizes) or likely
+            yield sizes[symbol]
 
 
 def _of_sum(symbol: str, sizes: Mapping[str, int]) -> int | None:

@@ -40,8 +40,7 @@ def _outcome(result: Result) -> str:
         return "the parser refuses the model"
     if result.built is None:
         return "the parser takes the model"
-    seconds = f"{result.build_seconds or 0.0:.1f} s"
-    return f"built in {seconds}" if result.built else "the builder refuses the model"
+    return "built" if result.built else "the builder refuses the model"
 
 
 def _shapes(shapes: tuple[UsedShape, ...]) -> str:

@@ -22,6 +22,8 @@ _AROUND = (
     re.compile(r"^Assertion failed: "),
 )
 """What the parser puts before its sentence."""
+_FUNCTION = re.compile(r"(?:import|check)(\w+)")
+"""The functions of the parser that are about one operator."""
 _SHORT = 300
 
 
@@ -75,7 +77,7 @@ def find(facts: Facts) -> Iterator[ParserRefusal]:
             node=node,
             chain=() if node is None else (Step(node, "refused", label="refused"),),
             label=result.label,
-            op=error.op,
+            op=error.op or ("" if node is None else node.op),
             code=error.code,
             name=error.node,
             says=says,
@@ -86,7 +88,7 @@ def find(facts: Facts) -> Iterator[ParserRefusal]:
 def _node(error: ParserError, facts: Facts) -> Node | None:
     """The node that an error is about: by its name, else by its position or as the only one of its kind."""
     if not error.op and not error.node:
-        return None
+        return _by_function(error, facts)
     named = facts.names.find(error.node) if error.node else None
     nameless = _NAMELESS.search(error.text)
     if named is None and nameless is not None:
@@ -98,6 +100,13 @@ def _node(error: ParserError, facts: Facts) -> Node | None:
     if 0 <= error.index < len(main) and _is(main[error.index], error):
         return main[error.index]
     alike = [node for node in nodes if _is(node, error)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _by_function(error: ParserError, facts: Facts) -> Node | None:
+    """The node of an error that names none, such as one of ``importScatterElements``: the only one of its kind."""
+    found = _FUNCTION.fullmatch(error.function)
+    alike = [node for node in facts.model.graph.nodes if found is not None and node.op == found[1]]
     return alike[0] if len(alike) == 1 else None
 
 
