@@ -78,10 +78,17 @@ def test_the_same_parser_makes_a_finding_less_sure() -> None:
     assert finding.said == ("dry build, TensorRT-RTX 1.4.0, SM 8.9: the parser takes it",)
 
 
-def test_what_a_rule_knows_is_told_once() -> None:
+def test_what_a_rule_knows_is_told_once_and_confirmed() -> None:
     found = findings(REFUSED, PARSER_SAYS_NO, RTX)
-    assert "BLD201" in found
+    assert found["BLD201"].standing == found["BLD201"].confidence == "confirmed"
+    assert found["BLD201"].said == ("dry build, TensorRT-RTX 1.7.1, SM 8.9: UNSUPPORTED_NODE: no",)
     assert "DRY101" not in found
+
+
+def test_another_products_parser_is_a_witness_that_confirms_nothing() -> None:
+    finding = findings(REFUSED, PARSER_SAYS_NO, Target("tensorrt", "10.7"))["BLD201"]
+    assert (finding.standing, finding.confidence) == ("open", "high")
+    assert finding.said == ("dry build, TensorRT-RTX 1.7.1, SM 8.9: UNSUPPORTED_NODE: no",)
 
 
 def test_what_no_rule_knows_is_told_with_the_confidence_that_it_has() -> None:

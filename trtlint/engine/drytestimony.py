@@ -11,10 +11,11 @@ from dataclasses import replace
 from trtlint.engine.bearing import bearing, reached, takes
 from trtlint.engine.rule import Rule
 from trtlint.engine.subjects import Subject
-from trtlint.engine.testimony import cited, judge, testimony
+from trtlint.engine.testimony import cited, judge, shortened, testimony
 from trtlint.engine.told import about_builds, about_trials
 from trtlint.engine.witness import Verdict
 from trtlint.facts.facts import Facts
+from trtlint.facts.of_trial.parser_refusal import ParserRefusal
 from trtlint.target.target import Target
 from trtlint.trials.result import Result
 
@@ -34,14 +35,31 @@ def judge_dry(rule: Rule, facts: Facts, result: Result, subject: Subject, target
         if sure == "confirmed":
             return Verdict("refuted", (said,))
         return Verdict(evidence=(said,), doubt="medium") if sure == "high" else Verdict()
+    refused = _refused(facts, subject) if stage == "parse" else ()
     if sure == "confirmed":
-        return judge(rule.witness, facts, subject, target)
+        verdict = judge(rule.witness, facts, subject, target)
+        if refused and verdict.standing == "open":
+            return replace(verdict, standing="confirmed", evidence=cited(refused))
+        return verdict
+    if refused:
+        return Verdict(evidence=cited(refused), support=sure)
     messages = tuple(witness for witness in rule.witness.confirm if witness.kind == "log")
     found = tuple(testimony(messages, facts, subject, target))
     if not found:
         return Verdict()
     verdict = Verdict(evidence=cited(said for said, _ in found), cited=frozenset(at for _, at in found))
     return replace(verdict, support=sure if stage == "parse" else None)
+
+
+def _refused(facts: Facts, subject: Subject) -> tuple[str, ...]:
+    """The parser's errors at the nodes of a subject that states that the parser refuses them."""
+    if subject.refusal is None or subject.refusal.stage != "parse":
+        return ()
+    return tuple(
+        f"{error.label}: {error.code}: {shortened(error.says)}"
+        for error in facts.of("parser_refusal")
+        if isinstance(error, ParserRefusal) and error.node is not None and error.node in subject.nodes
+    )
 
 
 def _taken(result: Result, stage: str) -> str:

@@ -104,7 +104,7 @@ def _node(error: ParserError, facts: Facts) -> Node | None:
 
 
 def _by_function(error: ParserError, facts: Facts) -> Node | None:
-    """The node of an error that names none, such as one of ``importScatterElements``: the only one of its kind."""
+    """The node of an error of ``importScatterElements`` that names none: the only one of its kind."""
     found = _FUNCTION.fullmatch(error.function)
     alike = [node for node in facts.model.graph.nodes if found is not None and node.op == found[1]]
     return alike[0] if len(alike) == 1 else None
