@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 from trtlint.engine.finding import Standing
 from trtlint.engine.rangetestimony import ranges_of
@@ -17,7 +15,6 @@ from trtlint.facts.of_build.build import BuildFact
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.language.expression import Expression
-from trtlint.model.graph import Node
 from trtlint.target.target import Target
 
 _COMMON = frozenset({"model", "build", "constants"})
@@ -29,40 +26,11 @@ _CITED_IN_ALL = 6
 """What the build says that one finding cites."""
 
 
-@dataclass(slots=True)
-class _Known:
-    """What the build says, by the nodes that it says it of."""
-
-    messages: dict[Node, list[LogMessage]] = field(default_factory=dict)
-    nameless: list[LogMessage] = field(default_factory=list)
-    layers: dict[Node, list[LayerFact]] = field(default_factory=dict)
-
-
-_KNOWN: WeakKeyDictionary[Facts, _Known] = WeakKeyDictionary()
-
-
-def _known(facts: Facts) -> _Known:
-    known = _KNOWN.get(facts)
-    if known is None:
-        known = _KNOWN[facts] = _Known()
-        for message in facts.of("log_message"):
-            if isinstance(message, LogMessage):
-                for node in message.nodes:
-                    known.messages.setdefault(node, []).append(message)
-                if not message.named:
-                    known.nameless.append(message)
-        for layer in facts.of("layer"):
-            if isinstance(layer, LayerFact):
-                for node in layer.nodes:
-                    known.layers.setdefault(node, []).append(layer)
-    return known
-
-
 def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
     """The layers of the engine that compute the block of a subject, without repeats."""
     if isinstance(subject.fact, LayerFact):
         return (subject.fact,)
-    known = _known(facts).layers
+    known = facts.said.layers
     found = (layer for node in subject.nodes for layer in known.get(node, ()))
     return tuple({id(layer): layer for layer in found}.values())
 
@@ -144,7 +112,7 @@ def _names(fact: Fact, subject: Subject, target: Target) -> dict[str, object]:
 
 
 def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator[LogMessage]:
-    known = _known(facts).messages
+    known = facts.said.messages
     seen: set[int] = set()
     for node in subject.nodes:
         for message in known.get(node, ()):
@@ -158,7 +126,7 @@ def _anywhere(witnesses: Iterable[Witness], facts: Facts) -> Iterator[tuple[str,
     names = {name for witness in witnesses if witness.anywhere for name in witness.messages}
     if any(message.named and message.name in names for message in _all_messages(facts)):
         return
-    for message in _known(facts).nameless:
+    for message in facts.said.nameless:
         if message.name in names:
             yield f"{_quoted(message)} (this log does not say of which nodes)", message.at
 
@@ -170,7 +138,7 @@ def _all_messages(facts: Facts) -> Iterator[LogMessage]:
 def _unplaced(witnesses: Iterable[Witness], facts: Facts) -> Iterator[str]:
     """Messages that would confirm, had the log said of which nodes they are."""
     names = {name for witness in witnesses for name in witness.messages}
-    for message in _known(facts).nameless:
+    for message in facts.said.nameless:
         if message.name in names and message.first:
             yield f"{_quoted(message)} (this log does not say of which nodes)"
 

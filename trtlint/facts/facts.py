@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
     from trtlint.buildfiles.join import Join, NodeNames
     from trtlint.buildfiles.record import BuildRecord
+    from trtlint.facts.said import Said
     from trtlint.model.graph import Node
     from trtlint.trials.measurement import Measurement
     from trtlint.trials.trials import Trials
@@ -121,6 +122,13 @@ class Facts:
             *notes,
             f"{log}: no node that it names is in this model, so that nothing in it counts for this one",
         )
+
+    @cached_property
+    def said(self) -> Said:
+        """What the build says, by the nodes that it says it of."""
+        from trtlint.facts.said import said
+
+        return said(self)
 
     @cached_property
     def joined(self) -> Join | None:

@@ -1,0 +1,44 @@
+"""What a build says, by the nodes that it says it of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from trtlint.facts.of_build.layer import LayerFact
+from trtlint.facts.of_build.log_message import LogMessage
+from trtlint.model.graph import Node
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(slots=True)
+class Said:
+    """Messages and layers by node.
+
+    Attributes:
+        messages: the messages that name a node.
+        nameless: the messages that name nothing.
+        layers: the layers of the engine that a node is in.
+    """
+
+    messages: dict[Node, list[LogMessage]] = field(default_factory=dict)
+    nameless: list[LogMessage] = field(default_factory=list)
+    layers: dict[Node, list[LayerFact]] = field(default_factory=dict)
+
+
+def said(facts: Facts) -> Said:
+    """What the build of a model says of its nodes."""
+    found = Said()
+    for message in facts.of("log_message"):
+        if isinstance(message, LogMessage):
+            for node in message.nodes:
+                found.messages.setdefault(node, []).append(message)
+            if not message.named:
+                found.nameless.append(message)
+    for layer in facts.of("layer"):
+        if isinstance(layer, LayerFact):
+            for node in layer.nodes:
+                found.layers.setdefault(node, []).append(layer)
+    return found
