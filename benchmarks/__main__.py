@@ -11,6 +11,7 @@ import sys
 BENCHMARKS = (
     *("startup", "scaling", "versions", "reading", "logs", "field_logs", "fleet", "parser_verdicts"),
     "dry_build",
+    "half_precision",
 )
 
 if __name__ == "__main__":

@@ -152,7 +152,9 @@ class MeasureReport:
 
 def worst_sites(found: Measurement) -> list[Site]:
     """The tensors that leave the range, or come closest to its end, where that begins first."""
-    computed = [site for site in found.sites if site.node and not site.constant and site.greatest > 0]
+    computed = [
+        site for site in found.sites if site.node and site.narrow and not site.constant and site.greatest > 0
+    ]
     computed.sort(key=lambda site: (not site.origin, -site.greatest))
     return computed[:WORST]
 

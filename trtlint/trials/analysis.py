@@ -155,7 +155,18 @@ def _site(
 ) -> Site:
     greatest, extremes = ranged.greatest(probe), ranged.extremes(probe)
     low, high = (None, None) if extremes is None else extremes
-    site = Site(probe.node, probe.op, probe.tensor, greatest, low, high, fits or "ok", origin, inside)
+    site = Site(
+        probe.node,
+        probe.op,
+        probe.tensor,
+        greatest,
+        low,
+        high,
+        fits or "ok",
+        origin,
+        inside,
+        narrow=probe.narrow,
+    )
     if fits is not None or not probe.narrow:
         return site
     if site.greatest >= format_.infinite_from:

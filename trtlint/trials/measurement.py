@@ -63,6 +63,7 @@ class Site:
         origin: whether it leaves the range while no input of its node does.
         inside: what is computed inside of the node.
         closer: the second look, for suspects only.
+        narrow: whether it is narrow on the target; the others stay in FP32.
     """
 
     node: str
@@ -75,6 +76,7 @@ class Site:
     origin: bool
     inside: tuple[Inside, ...] = ()
     closer: Closer | None = None
+    narrow: bool = True
 
     @property
     def constant(self) -> bool:
@@ -222,6 +224,7 @@ def _site_data(site: Site) -> dict[str, Any]:
         "high": site.high,
         "fp16": site.fits,
         "origin": site.origin,
+        "narrow": site.narrow,
     }
     if site.inside:
         data["inside"] = [{"what": each.what, "max_abs": each.max_abs} for each in site.inside]
@@ -318,6 +321,7 @@ def _site(entry: Mapping[str, Any]) -> Site:
         fits=fits,
         origin=bool(entry["origin"]),
         inside=tuple(Inside(str(each["what"]), _number(each["max_abs"])) for each in entry.get("inside", ())),
+        narrow=bool(entry["narrow"]),
         closer=None
         if closer is None
         else Closer(_number(closer["smallest"]), float(closer["beyond"]), float(closer["vanishing"])),

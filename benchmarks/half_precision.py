@@ -1,0 +1,61 @@
+"""What `trtlint measure` costs on a transformer of 300 MB, against a plain run and Polygraphy."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import PYTHON, TRTLINT, costs, report
+from benchmarks.transformer import LAYERS, TOKENS, WIDTH
+
+PLAIN = (
+    "import sys, numpy, onnxruntime\n"
+    "session = onnxruntime.InferenceSession(sys.argv[1])\n"
+    "session.run(None, dict(numpy.load(sys.argv[2])))\n"
+)
+
+
+def main() -> bool:
+    print(f"half precision: a transformer of {LAYERS} layers, {TOKENS} tokens")
+    with tempfile.TemporaryDirectory() as folder:
+        model, inputs = Path(folder, "transformer.onnx"), Path(folder, "inputs.npz")
+        # In a process of its own: what this one has held would count for those that it starts.
+        costs([[*PYTHON, "-m", "benchmarks.transformer", str(model)]], runs=1)
+        numbers = np.random.default_rng(1).standard_normal((1, TOKENS, WIDTH))
+        np.savez(inputs, x=numbers.astype(np.float32))
+        json, saved = (
+            Path(folder, "inputs.json"),
+            "import sys, numpy\nfrom polygraphy.json import save_json\n",
+        )
+        saved += "save_json([dict(numpy.load(sys.argv[1]))], sys.argv[2])\n"
+        costs([[*PYTHON, "-c", saved, str(inputs), str(json)]], runs=1)
+        given = [str(model), "--inputs", str(inputs), "--format", "json"]
+        commands = [
+            [*PYTHON, "-c", PLAIN, str(model), str(inputs)],
+            [*TRTLINT, "measure", *given, "--no-rehearse"],
+            [*TRTLINT, "measure", *given],
+        ]
+        plain, ranges, rehearsal = costs(commands, runs=3)
+        marked = ["run", str(model), "--onnxrt", "--onnx-outputs", "mark", "all", "--validate"]
+        script = str(Path(sys.executable).with_name("polygraphy"))
+        polygraphy = [script, *marked, "--load-inputs", str(json)]
+        (all_marked,) = costs([polygraphy], runs=1)
+        times = all_marked.seconds / plain.seconds, all_marked.megabytes / plain.megabytes
+        print(
+            f"  polygraphy, all tensors validated: {times[0]:.1f} times the time, {times[1]:.1f} the memory"
+        )
+        return all(
+            [
+                report("ranges / plain run, time", ranges.seconds / plain.seconds, 2.5),
+                report("ranges / plain run, memory", ranges.megabytes / plain.megabytes, 2.5),
+                report("ranges and rehearsal / plain run, time", rehearsal.seconds / plain.seconds, 5),
+                report("ranges and rehearsal / plain run, memory", rehearsal.megabytes / plain.megabytes, 5),
+            ]
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main() else 1)
