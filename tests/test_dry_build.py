@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import REPOSITORY
 from tests.trials import models
 from tests.trials.rtx import NEEDS_WHEELS, VERSION
 from trtlint.cli import run
@@ -209,6 +211,19 @@ def told(reports: list[dict[str, Any]]) -> list[tuple[str, list[tuple[str, str, 
         (each["path"], [(f["rule"], f["confidence"], f["fingerprint"]) for f in each["findings"]])
         for each in reports
     ]
+
+
+@pytest.mark.skipif(VERSION != "1.7.1", reason="the README shows what TensorRT-RTX 1.7.1 says")
+def test_the_screen_in_the_readme_is_real(lints: Lints, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    command, screen = re.findall(
+        r"```console\n\$ trtlint (\S* --dry-build[^\n]*)\n(.*?)\n```", text, re.DOTALL
+    )[0]
+    monkeypatch.chdir(REPOSITORY)
+    lints.code(*command.split(), "--isolated")
+    assert lints.out.strip() == screen
+    reported = lints.report("examples/frames.onnx", "--dry-build", "--rtx", LINE)["findings"]
+    assert "refuted" in {finding.get("standing") for finding in reported}
 
 
 class TestWithoutBuilding:
