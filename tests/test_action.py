@@ -30,12 +30,14 @@ pytestmark = pytest.mark.skipif(BASH is None or os.name == "nt", reason="no bash
 
 PYTHON = """#!/bin/sh
 echo "$@" >> "{log}"
-if [ "$2" = venv ]; then
-  mkdir -p "$3/bin"
-  cp "$0" "$3/bin/python"
-  printf '#!/bin/sh\\nexec "{python}" -m trtlint "$@"\\n' > "$3/bin/trtlint"
-  chmod +x "$3/bin/trtlint"
-elif [ "$2" != pip ]; then
+if [ "$3" = venv ]; then
+  "{python}" "$1" -c 'import venv'  # as the real one does
+  mkdir -p "$4/bin"
+  cp "$0" "$4/bin/python"
+  entry='from trtlint.__main__ import main\nif __name__ == "__main__": main()'
+  printf '#!%s\\n%s\\n' "{python}" "$entry" > "$4/bin/trtlint"
+  chmod +x "$4/bin/trtlint"
+elif [ "$3" != pip ]; then
   exec "{python}" "$@"
 fi
 """
@@ -194,6 +196,36 @@ def test_results_that_come_with_the_repository_do_not_count(runner: Runner) -> N
     shutil.rmtree(kept)
     assert runner.run(trt="10.7")["findings"] == "1"
     assert "error[ACC102]" in runner.out
+
+
+@pytest.mark.parametrize("jobs", ["", "\n-j\n2"])
+def test_nothing_of_the_checkout_is_run(jobs: str, runner: Runner) -> None:
+    for name in (
+        "venv",
+        "json",
+        "secrets",
+        "pip",
+        "ensurepip",
+        "trtlint",
+        "click",
+        "multiprocessing",
+        "struct",
+    ):
+        planted = "import pathlib\npathlib.Path(__file__).with_name('owned').touch()\n"
+        (runner.workspace / f"{name}.py").write_text(planted)
+    outputs = runner.run(trt="10.7", args=f"--select\nACC102{jobs}")
+    assert (runner.code, outputs["models"]) == (1, "2"), runner.out
+    assert not (runner.workspace / "owned").exists()
+
+
+def test_every_interpreter_of_the_action_is_isolated() -> None:
+    calls = [
+        words
+        for step in STEPS
+        for words in re.findall(r'(?:"\$python"|bin/python") (-\S+)', re.sub(r"\n +#.*", "", step["run"]))
+    ]
+    assert len(calls) == 4
+    assert set(calls) == {"-I"}
 
 
 def test_what_is_not_wanted_is_left_out(runner: Runner) -> None:

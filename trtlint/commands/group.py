@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +23,23 @@ class Main(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command in front of what begins with none."""
+        _refuse_ambiguous(args)
         own = {"-h", "--help", "--version"}
         if args and args[0] not in self.commands and args[0] not in own:
             self._refuse_misspelt(args[0])
             args = ["lint", *args]
         return super().parse_args(ctx, args)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the command line; ``--help`` prints here.
+
+        Raises:
+            ClosedPipeError: who read the output has gone.
+        """
+        try:
+            return super().make_context(*args, **extra)
+        except BrokenPipeError as error:
+            raise ClosedPipeError from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.
@@ -71,3 +84,18 @@ class Main(click.Group):
         records = [p.get_help_record(ctx) for p in options if isinstance(p, click.Option)]
         with formatter.section("Options"):
             formatter.write_dl([record for record in records if record is not None])
+
+
+def _refuse_ambiguous(args: list[str]) -> None:
+    """Refuse a word that could be an option and is the name of a file: who lists files may not have meant it.
+
+    A file called ``--baseline=known.json`` would else turn findings into known ones wherever a shell or
+    a hook puts file names behind ``trtlint``.
+    """
+    for word in args:
+        if word == "--":
+            return
+        if len(word) > 1 and word.startswith("-") and os.path.lexists(word):
+            raise click.UsageError(
+                f"{word!r} is an option or a file here: write ./{word}, or -- before files"
+            )
