@@ -22,6 +22,7 @@ SCHEME = "dask://"
 _MOST_PROCESSES = 60
 """Windows waits for at most so many. https://docs.python.org/3/library/concurrent.futures.html"""
 _SECONDS_TO_CONNECT = 10
+_SAFE_PATH = "PYTHONSAFEPATH"
 
 
 class ExecutorError(ValueError):
@@ -34,6 +35,8 @@ class Pool:
 
     executor: Executor
     width: int
+    manned: Callable[[], bool] = lambda: True
+    """Whether it has workers, or can begin some."""
 
 
 Pools = Callable[[int], AbstractContextManager[Pool]]
@@ -59,14 +62,33 @@ def processes(most: int) -> Iterator[Pool]:
     from concurrent.futures import ProcessPoolExecutor
 
     width = max(1, min(most, _MOST_PROCESSES))
+    with _safe_path():
+        try:
+            executor = ProcessPoolExecutor(width, multiprocessing.get_context("spawn"), initializer=begin)
+        except (OSError, ImportError, NotImplementedError) as error:  # a system without semaphores
+            raise ExecutorError(f"this system has no pools of processes, use -j 1: {error}") from None
+        try:
+            yield Pool(executor, width)
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Keep new processes from importing ``multiprocessing`` from the current folder, a stranger's checkout.
+
+    Python 3.10 has no such variable.
+    https://docs.python.org/3/using/cmdline.html#envvar-PYTHONSAFEPATH
+    """
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
     try:
-        executor = ProcessPoolExecutor(width, multiprocessing.get_context("spawn"), initializer=begin)
-    except (OSError, ImportError, NotImplementedError) as error:  # a system without semaphores
-        raise ExecutorError(f"this system has no pools of processes, use -j 1: {error}") from None
-    try:
-        yield Pool(executor, width)
+        yield
     finally:
-        executor.shutdown(cancel_futures=True)
+        if before is None:
+            del os.environ[_SAFE_PATH]
+        else:
+            os.environ[_SAFE_PATH] = before
 
 
 def dask(address: str) -> Pools:
@@ -97,11 +119,19 @@ def dask(address: str) -> Pools:
             _require_same_version(address, client.run(_version, on_error="return"))
             executor = client.get_executor(pure=False)
             try:
-                yield Pool(executor, sum(client.nthreads().values()))
+                yield Pool(executor, sum(client.nthreads().values()), lambda: _manned(client))
             finally:
                 executor.shutdown(wait=False)
 
     return cluster
+
+
+def _manned(client: Any) -> bool:
+    """Whether a cluster has workers; not so where its scheduler has gone."""
+    try:
+        return client.status == "running" and bool(client.nthreads())
+    except Exception:  # noqa: BLE001 - comm errors, timeouts and errors of the scheduler
+        return False
 
 
 def _version() -> str:

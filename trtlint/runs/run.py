@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
@@ -19,6 +20,11 @@ _WAITING = 4
 """Jobs given to the executor for each that it can do at once, so that it never runs out of them."""
 _AHEAD = 10_000
 """Outcomes that may wait for an earlier one."""
+_LOOK_EVERY = 2.0
+"""Seconds without an outcome after which it is looked whether there are workers."""
+_PATIENCE = 20.0
+"""Seconds without workers after which none is waited for; a cluster may replace those that died."""
+_GONE = "the executor has no workers any more"
 _DIED = "the process that linted this file died: not enough memory, or a crash in a library"
 
 
@@ -97,6 +103,10 @@ def _looked_up(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
     return replace(job, store=store), None if reports is None else finish(job, reports)
 
 
+class _GoneError(Exception):
+    """Nobody is left to do a job."""
+
+
 class _Queue:
     """Jobs that are under way in an executor, which is opened with the first."""
 
@@ -107,6 +117,7 @@ class _Queue:
         self._pool: Pool | None = None
         self._open = ExitStack()
         self._waiting: dict[Future[Outcome], tuple[int, Job]] = {}
+        self._gone = False
 
     def __enter__(self) -> _Queue:
         return self
@@ -122,28 +133,48 @@ class _Queue:
     @property
     def full(self) -> bool:
         """Whether more jobs would only wait."""
-        return self._pool is not None and len(self._waiting) >= self._pool.width * _WAITING
+        return self._pool is not None and len(self._waiting) >= max(1, self._pool.width) * _WAITING
 
     def submit(self, index: int, job: Job) -> None:
         """Give a job to the executor."""
         if self._pool is None:
             self._pool = self._open.enter_context(self._pools(self._most))
         try:
+            if self._gone:
+                raise _GoneError
             future = self._pool.executor.submit(lint_job, self._sent(job))
-        except BrokenExecutor as error:
+        except (BrokenExecutor, _GoneError) as error:
             future = Future()
             future.set_exception(error)
         self._waiting[future] = index, job
 
     def collect(self) -> Iterator[tuple[int, Job, Outcome]]:
         """Wait until jobs are done."""
-        done, _ = wait(self._waiting, return_when=FIRST_COMPLETED)
+        done = self._done()
+        if not done:
+            self._gone = True
+            lost, self._waiting = self._waiting, {}
+            for index, job in sorted(lost.values(), key=lambda entry: entry[0]):
+                yield index, job, failed(job, _GONE, Exit.UNREADABLE)
+            return
         if any(isinstance(_error(future), BrokenExecutor) for future in done):
             yield from self._recover()
             return
         for future in done:
             index, job = self._waiting.pop(future)
             yield index, job, _outcome(future, job)
+
+    def _done(self) -> set[Future[Outcome]]:
+        """The jobs that are done, once there are some; none where nobody is left to do any."""
+        manned = time.monotonic()
+        while True:
+            done, _ = wait(self._waiting, _LOOK_EVERY, FIRST_COMPLETED)
+            if done:
+                return done
+            if self._pool is None or self._pool.manned():
+                manned = time.monotonic()
+            elif time.monotonic() - manned > _PATIENCE:
+                return set()
 
     def _recover(self) -> Iterator[tuple[int, Job, Outcome]]:
         """End what was under way after a process died: each file alone, so that one is to blame."""
@@ -169,6 +200,8 @@ def _outcome(future: Future[Outcome], job: Job) -> Outcome:
     """What a finished future holds; a job itself never fails, so an exception is the executor's."""
     try:
         return future.result()
+    except _GoneError:
+        return failed(job, _GONE, Exit.UNREADABLE)
     except BrokenExecutor:
         return failed(job, _DIED, Exit.UNREADABLE)
     except Exception as error:  # noqa: BLE001 - each executor has its own

@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import signal
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that began it has ended, however that was.
+
+    It would else wait for work for ever: it holds both ends of the pipe that work comes through.
+    """
+    import multiprocessing
+    import threading
+    from multiprocessing.connection import wait
+
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    sentinel = parent.sentinel
+
+    def watch() -> None:
+        wait([sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def begin() -> None:
@@ -13,6 +35,7 @@ def begin() -> None:
     is looked for seldom.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end_with_parent()
     import gc
 
     gc.disable()

@@ -1,0 +1,114 @@
+"""Workers end with the process that began them, and a cluster without workers is not waited for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.files.special import at_most
+from tests.workspace import Workspace
+from trtlint.runs import pools, run
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+POOL = """
+import os, time
+from trtlint.runs.pools import processes
+
+def busy():
+    time.sleep(0.5)  # so that each worker gets one
+    return os.getpid()
+
+if __name__ == "__main__":
+    with processes(2) as pool:
+        pids = {job.result() for job in [pool.executor.submit(busy) for _ in range(2)]}
+        print(*pids, flush=True)
+        time.sleep(60)
+"""
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGKILL"])
+def test_workers_end_with_their_parent(name: str, tmp_path: Path) -> None:
+    script = tmp_path / "pool.py"
+    script.write_text(POOL)
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    workers = [int(word) for word in process.stdout.readline().split()]
+    assert workers
+    process.send_signal(getattr(signal, name))
+    process.wait(10)
+    deadline = time.monotonic() + 5
+    try:
+        while any(map(alive, workers)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not any(map(alive, workers))
+    finally:
+        for pid in filter(alive, workers):
+            os.kill(pid, signal.SIGKILL)
+        process.stdout.close()
+
+
+def test_workers_import_nothing_of_the_current_folder(tmp_path: Path) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("Python 3.10 cannot be told")
+    (tmp_path / "elsewhere").mkdir()
+    script = tmp_path / "elsewhere" / "pool.py"
+    script.write_text(POOL.replace("time.sleep(60)", ""))
+    for planted in ("multiprocessing", "struct", "pickle"):
+        (tmp_path / f"{planted}.py").write_text("open('owned', 'w').close()\n")
+    subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert not (tmp_path / "owned").exists()
+
+
+def test_a_cluster_without_workers_is_not_waited_for(
+    work: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(run, "_LOOK_EVERY", 0.1, raising=False)
+    monkeypatch.setattr(run, "_PATIENCE", 0.3, raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        at_most(60),
+    ):
+
+        def dismiss(*_: object) -> None:
+            cluster.scale(0)
+            while cluster.scheduler.workers:
+                time.sleep(0.05)
+
+        monkeypatch.setattr(pools, "_require_same_version", dismiss)
+        address = cluster.scheduler_address.replace("tcp://", pools.SCHEME)
+        assert work.run("models", "--executor", address) == 3
+    said = work.capsys.readouterr()
+    assert (said.out + said.err).count("the executor has no workers any more") == 2
