@@ -15,8 +15,9 @@ def main() -> int:
         # starting Python.
         from trtlint import __version__
 
-        print(f"trtlint {__version__}")
-        return 0
+        with suppress(OSError):  # whatever cannot be written to, the general way deals with
+            print(f"trtlint {__version__}", flush=True)
+            return 0
     # Modules, classes and rules live until the end: looking for garbage while they load only costs
     # time.  A command that then reads models turns the collector on again.
     gc.disable()

@@ -6,7 +6,6 @@ usage errors cost little.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,11 +22,9 @@ from trtlint.commands.arguments import (
     target_options,
 )
 from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
-from trtlint.commands.group import ClosedPipeError, Main
-from trtlint.commands.streams import complain, discard_output, prepare_streams
+from trtlint.commands.group import Main
 from trtlint.policy.options import LintOptions
 from trtlint.report.formats import FORMATS
-from trtlint.runs.exits import Exit
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -347,33 +344,6 @@ def test(paths: tuple[str, ...]) -> int:
 
 def run(args: Sequence[str]) -> int:
     """Run the command line; every error becomes one line on standard error and an exit code."""
-    prepare_streams()
-    try:
-        code = cli.main(list(args), prog_name="trtlint", standalone_mode=False) or 0
-        sys.stdout.flush()
-        return int(code)
-    except (click.Abort, KeyboardInterrupt):
-        return Exit.INTERRUPTED
-    except (BrokenPipeError, ClosedPipeError):
-        discard_output()
-        return Exit.BROKEN_PIPE
-    except OSError as error:
-        # Files to lint are dealt with where they are read; what is left is writing the output.
-        discard_output()
-        complain(f"cannot write the output: {error.strerror or error}")
-        return Exit.UNREADABLE
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        return Exit.USAGE
-    except click.ClickException as error:
-        complain(error.format_message())
-        return Exit.USAGE
-    except Exception as error:  # noqa: BLE001 - the user gets one line, not a traceback
-        from trtlint.engine.rule import RuleError
-        from trtlint.runs.bugs import describe
+    from trtlint.commands.ending import ended
 
-        if isinstance(error, RuleError):  # in a file that comes with trtlint, read when it was needed
-            complain(str(error))
-            return Exit.USAGE
-        complain(describe(error))
-        return Exit.BUG
+    return ended(lambda: cli.main(list(args), prog_name="trtlint", standalone_mode=False))

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from trtlint.knowledge.nearest import did_you_mean
+from trtlint.report.guard import unguarded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,7 +123,12 @@ def writer_of(name: str, file: TextIO, style: Style) -> Writer:
     if known(name) in STREAMED:
         writer: Callable[[TextIO, Style], Writer] = import_module(f"trtlint.report.{STREAMED[name]}").writer
         return writer(file, style)
+    file = unguarded(file) if name in COMMANDS else file
     return _AtTheEnd(import_module(f"trtlint.report.{DOCUMENTS[name]}").document, file, style)
+
+
+COMMANDS = frozenset({"github"})
+"""Formats whose lines are meant as commands to a CI system; they take them out of names themselves."""
 
 
 class _AtTheEnd:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
+from trtlint.report.guard import without_marks
 from trtlint.report.locations import Overview, Spot
 from trtlint.report.wording import full, heading
 
@@ -43,7 +44,7 @@ def _command(command: str, path: str, line: int | None, title: str, message: str
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return without_marks(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from trtlint.files.replace import replace_text, require_replaceable
-from trtlint.report.formats import STREAMED, FormatError, Style, Writer, known, writer_of
+from trtlint.report.formats import COMMANDS, STREAMED, FormatError, Style, Writer, known, writer_of
+from trtlint.report.guard import harmless
 
 if TYPE_CHECKING:
     from trtlint.engine.finding import ModelReport
@@ -90,7 +91,7 @@ class Outputs:
     def __init__(self, outputs: Iterable[Output], style: Style, stdout: TextIO) -> None:
         self._stdout = stdout
         self._writers: list[Writer] = []
-        self._buffers: list[tuple[Path, io.StringIO]] = []
+        self._buffers: list[tuple[Output, io.StringIO]] = []
         self._statistics: Writer | None = None
         self._spared = list(style.spared)
         for output in outputs:
@@ -102,7 +103,7 @@ class Outputs:
                     what = f"{output.format} to {output.file}"
                     raise OutputError(f"cannot write {what}: {error.strerror or error}") from None
                 buffer = io.StringIO()
-                self._buffers.append((output.file, buffer))
+                self._buffers.append((output, buffer))
                 file = buffer
             elif style.statistics and output.format != "summary":
                 # The counts must not spoil a document that a program reads from standard output.
@@ -133,5 +134,8 @@ class Outputs:
         """
         for writer in self._writers:
             writer.close(notes)
-        for path, buffer in self._buffers:
-            replace_text(path, buffer.getvalue(), self._spared)
+        for output, buffer in self._buffers:
+            text = buffer.getvalue()
+            if output.file is not None:
+                whole = text if output.format in COMMANDS else harmless(text)
+                replace_text(output.file, whole, self._spared)

@@ -1,0 +1,127 @@
+"""No line of any output is a command to a CI system, whatever a model and its file are called."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+
+from tests.conftest import REPOSITORY
+from trtlint.report.formats import FORMATS
+
+COMMAND = re.compile(r"^\s*::|##\[|##vso\[|##teamcity\[", re.MULTILINE)
+NAMES = (
+    "##[stop-commands]x",
+    "x ##[error]y ##vso[task.complete]z ##teamcity[message]",
+    "::error::x",
+    f"{'w' * 70} ::set-output name=a::b",
+    f"{'w' * 200}::stop-commands::abc",
+)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A folder with models that have findings, such names, and a file called like a command."""
+    chain = [
+        onnx.helper.make_node("Relu", [f"v{number}"], [f"v{number + 1}"], name=f"{name}/{number}")
+        for number, name in enumerate(NAMES)
+    ]
+    ends = [
+        onnx.helper.make_tensor_value_info(f"v{number}", onnx.TensorProto.FLOAT, [4])
+        for number in (0, len(NAMES))
+    ]
+    graph = onnx.helper.make_graph(chain, "##[group]g", ends[:1], ends[1:])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    for name in ("::error::x.onnx", "##[stop-commands]y.onnx"):
+        onnx.save(model, tmp_path / name)
+    (tmp_path / "::warning::broken.onnx").write_bytes(b"\x00")
+    house = tmp_path / "house"
+    house.mkdir()
+    (house / "XYZ901-house-relu.md").write_text(
+        "---\nid: XYZ901\nname: house-relu\nseverity: error\nsince: 0.1.0\nevidence: documented\n"
+        'find: node\nwhere: op == "Relu"\nmark: [node]\nmessage: "a Relu is here"\n'
+        'advice:\n  - do: "Take it out."\nreferences:\n  - https://example.org/x\n---\n'
+    )
+    return tmp_path
+
+
+def lint(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "trtlint", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONUTF8": "1", "COLUMNS": "80"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert "a bug in trtlint" not in done.stdout
+    return done.stdout
+
+
+FILES = ("::error::x.onnx", "##[stop-commands]y.onnx", "::warning::broken.onnx")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_no_format_prints_a_command_of_a_model(hostile: Path, format: str) -> None:
+    arguments = ("--rules", "house", "--select", "XYZ901", "--isolated", "--format", format)
+    out = lint(
+        hostile, *FILES, *arguments, "--output", f"{format}:file" if format == "never" else "concise:c"
+    )
+    assert "XYZ901" in out
+    if format == "github":
+        lines = out.splitlines()
+        assert all(re.match(r"::(?:error|warning|notice) file=", line) for line in lines)
+        assert "##[" not in out
+        assert "##vso[" not in out
+    else:
+        assert not COMMAND.search(out), COMMAND.search(out)
+    assert not COMMAND.search((hostile / "c").read_text())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("facts", "##[stop-commands]y.onnx", "--kind", "node"),
+        ("facts", "::error::x.onnx", "--kind", "node", "--format", "json"),
+        ("upgrade", *FILES, "--from", "8.6", "--to", "10.8"),
+        ("lint", *FILES, "--isolated", "--show-settings"),
+        ("lint", "::missing::z.onnx", "--isolated"),
+        ("suppress", "::error::x.onnx", "ACC102", "--reason", "r", "-o", "::notice::copy.onnx"),
+    ],
+)
+def test_no_command_prints_one_either(hostile: Path, arguments: tuple[str, ...]) -> None:
+    out = lint(hostile, *arguments)
+    assert out
+    assert not COMMAND.search(out), out
+
+
+def test_json_holds_the_names_as_they_are(hostile: Path) -> None:
+    out = lint(
+        hostile, "##[stop-commands]y.onnx", "--rules", "house", "--select", "XYZ901", "--format", "json"
+    )
+    (model,) = json.loads(out)["models"]
+    assert model["path"] == "##[stop-commands]y.onnx"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a pipe of POSIX")
+@pytest.mark.parametrize("word", ["--version", "--help", "-h"])
+def test_a_closed_pipe_is_no_word_worth(word: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "trtlint", word],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        check=False,
+    )
+    os.close(writer)
+    assert (done.stderr, done.returncode) == (b"", 141)

@@ -1,0 +1,56 @@
+"""How a command ends: its exit code, and one line for what went wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import click
+
+from trtlint.commands.group import ClosedPipeError
+from trtlint.commands.streams import complain, discard_output, prepare_streams
+from trtlint.report.guard import guarded
+from trtlint.runs.exits import Exit
+
+
+def ended(command: Callable[[], int | None]) -> int:
+    """The exit code of a command; every error becomes one line on standard error.
+
+    Args:
+        command: runs it; what it prints is guarded.
+    """
+    prepare_streams()
+    with guarded():
+        return _ended(command)
+
+
+def _ended(command: Callable[[], int | None]) -> int:
+    try:
+        code = command() or 0
+        sys.stdout.flush()
+        return int(code)
+    except (click.Abort, KeyboardInterrupt):
+        return Exit.INTERRUPTED
+    except (BrokenPipeError, ClosedPipeError):
+        discard_output()
+        return Exit.BROKEN_PIPE
+    except OSError as error:
+        # Files to lint are dealt with where they are read; what is left is writing the output.
+        discard_output()
+        complain(f"cannot write the output: {error.strerror or error}")
+        return Exit.UNREADABLE
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return Exit.USAGE
+    except click.ClickException as error:
+        complain(error.format_message())
+        return Exit.USAGE
+    except Exception as error:  # noqa: BLE001 - the user gets one line, not a traceback
+        from trtlint.engine.rule import RuleError
+        from trtlint.runs.bugs import describe
+
+        if isinstance(error, RuleError):  # in a file that comes with trtlint, read when it was needed
+            complain(str(error))
+            return Exit.USAGE
+        complain(describe(error))
+        return Exit.BUG

@@ -1,0 +1,82 @@
+"""What is printed holds no commands to the CI system that reads it.
+
+Names in a model, and of files, are a stranger's text, and runners take commands from standard output:
+GitHub where a line begins with ``::`` after blanks, and at ``##[`` anywhere in a line; Azure Pipelines at
+``##vso[``, TeamCity at ``##teamcity[``.
+https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
+https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
+https://learn.microsoft.com/en-us/azure/devops/pipelines/scripts/logging-commands
+https://www.jetbrains.com/help/teamcity/service-messages.html
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from typing import Any, TextIO, cast
+
+_ANYWHERE = re.compile(r"##(?=\[|vso\[|teamcity\[)")
+_AT_START = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)", re.MULTILINE)
+
+
+def harmless(text: str) -> str:
+    r"""Whole lines with the first character of what would be a command as an escape, which JSON reads too.
+
+    >>> harmless("##[stop-commands]x")
+    '\\u0023#[stop-commands]x'
+    """
+    return _AT_START.sub(r"\1\\u003a", without_marks(text))
+
+
+def without_marks(text: str) -> str:
+    """The text without what is a command anywhere in a line."""
+    return _ANYWHERE.sub(r"\\u0023#", text) if "##" in text else text
+
+
+class _Guarded:
+    """A text stream that writes whole lines, none of which is a command."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.unguarded = file
+        self._line = ""
+
+    def write(self, text: str) -> int:
+        lines = self._line + text
+        end = max(lines.rfind("\n"), lines.rfind("\r")) + 1
+        self._line = lines[end:]
+        if end:
+            self.unguarded.write(harmless(lines[:end]))
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        line, self._line = self._line, ""
+        if line:
+            self.unguarded.write(harmless(line))
+        self.unguarded.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unguarded, name)
+
+
+def unguarded(file: TextIO) -> TextIO:
+    """The stream behind a guarded one, for what is meant as a command."""
+    return cast("TextIO", getattr(file, "unguarded", file))
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Guard standard output and standard error while a command runs, where they are not closed."""
+    out, err = (file and cast("TextIO", _Guarded(file)) for file in (sys.stdout, sys.stderr))
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            yield
+        finally:
+            for file in filter(None, (err, out)):
+                with suppress(ValueError, OSError):  # closed; whoever reads it has gone
+                    file.flush()
