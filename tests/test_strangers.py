@@ -289,3 +289,17 @@ def test_a_fixed_model_replaces_no_special_file(
     else:
         assert place.is_file(), out
     assert not (tmp_path / "outside").exists()
+
+
+def test_an_engine_that_a_configuration_names_is_not_loaded(
+    folder: Path, trtlint: Trtlint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[Path] = []
+    monkeypatch.setattr("trtlint.buildfiles.record.inspect_plan", lambda path: loaded.append(path) or "no")
+    (folder / "x.engine").write_bytes(b"ftrt" + bytes(20) + bytes([10, 7, 0, 23]))
+    (folder / "trtlint.toml").write_text(f'{SOME}layers = "x.engine"\n')
+    code, out = trtlint("good.onnx")
+    assert (code, loaded) == (0, []), out
+    assert "10.7" in out
+    trtlint("good.onnx", "--layers", "x.engine")
+    assert loaded == [Path("x.engine")]

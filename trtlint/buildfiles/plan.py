@@ -46,6 +46,15 @@ def read_plan(path: Path) -> PlanHeader:
         raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error
 
 
+def is_plan(path: Path) -> bool:
+    """Whether a file is an engine; not so where it cannot be read."""
+    try:
+        read_plan(path)
+    except BuildFileError:
+        return False
+    return True
+
+
 def plan_header(data: bytes) -> PlanHeader:
     """The header in the first 28 bytes of an engine file; raises BuildFileError as :func:`read_plan` does."""
     product = MAGIC.get(data[:4])

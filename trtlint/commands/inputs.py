@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trtlint.buildfiles.plan import is_plan
 from trtlint.buildfiles.recognise import is_build_file
 from trtlint.buildfiles.witnesses import BuildFiles, Role
 from trtlint.commands.drying import Drying
@@ -80,7 +81,10 @@ def _roles(given: BuildFiles) -> Iterator[tuple[str, Role]]:
 
 def _with_own(plan: Plan) -> Plan:
     """A plan with the files of a build that the configuration names for the model."""
-    files = list(_roles(plan.left))
+    # TensorRT runs what an engine holds, so that one that came with a checkout is not loaded.
+    files: list[tuple[str, Role]] = [
+        (path, "any" if is_plan(Path(path)) else role) for path, role in _roles(plan.left)
+    ]
     return _settled(plan, gathered_of(plan.file, files)) if files else plan
 
 
