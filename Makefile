@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 || test $$? -eq 1
 	$(BIN)/trtlint examples/nafnet.onnx --log examples/nafnet.build.log.gz
+	$(BIN)/trtlint fix examples/vit.onnx -o $(VENV)/vit.fixed.onnx --trt 10.7 --gpu L4 --diff --verify
+	$(BIN)/trtlint $(VENV)/vit.fixed.onnx --trt 10.7 --gpu L4
 
 test: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -10,8 +10,7 @@ import sys
 
 BENCHMARKS = (
     *("startup", "scaling", "versions", "reading", "logs", "field_logs", "fleet", "parser_verdicts"),
-    "dry_build",
-    "half_precision",
+    *("dry_build", "half_precision", "fixes"),
 )
 
 if __name__ == "__main__":

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from trtlint.api import lint
+    from trtlint.api import fix, lint
     from trtlint.engine.finding import Finding, Report
     from trtlint.target.target import Target
 
-__all__ = ["Finding", "Report", "Target", "__version__", "lint"]
+__all__ = ["Finding", "Report", "Target", "__version__", "fix", "lint"]
 
 _HOMES = {
+    "fix": "trtlint.api",
     "lint": "trtlint.api",
     "Finding": "trtlint.engine.finding",
     "Report": "trtlint.engine.finding",

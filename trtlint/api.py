@@ -1,18 +1,22 @@
-"""Linting from Python."""
+"""Linting and fixing from Python."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trtlint.buildcommand import commands_for, read_commands
 from trtlint.buildfiles.gathered import Gathered
+from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import Entry, Rulebook, load_builtin, looking_at
+from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import Ground, grounds_for
 from trtlint.files.expand import expand
 from trtlint.model.sources import Sources
@@ -23,6 +27,8 @@ from trtlint.target.target import Target
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
+    from trtlint.fixes.session import Applied, Prove, Refused
+    from trtlint.model.load import Model
 
 AnyPath = str | os.PathLike[str]
 
@@ -86,6 +92,86 @@ def lint(
             for report in reports(file, None if record is None else Gathered(file, record))
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What came of fixing a model.
+
+    Attributes:
+        model: the fixed model as it was given: a path, a ModelProto or a graph of onnx-graphsurgeon; None
+            where nothing was done.
+        applied: what was done, in order.
+        refused: what was not done, and why.
+        reports: the findings that are left, a report a target.
+    """
+
+    model: Any
+    applied: tuple[Applied, ...]
+    refused: tuple[Refused, ...]
+    reports: tuple[ModelReport, ...]
+
+
+def fix(
+    model: Any,
+    target: Target | Sequence[Target] | None = None,
+    *,
+    out: AnyPath | None = None,
+    unsafe: bool = False,
+    verify: bool = False,
+    rules: Iterable[Rule] | None = None,
+) -> Fix:
+    """Rewrite a model so that findings are gone.
+
+    Args:
+        model: a path, an ``onnx.ModelProto``, or a graph of onnx-graphsurgeon; it is not changed.
+        target: what the engine is built for, or several; what is not given is unknown.
+        out: for a path, the file to write; ``MODEL.fixed.onnx`` beside the model if left out.
+        unsafe: whether rewrites that change results by choice are made.
+        verify: whether what each rewrite changes is computed before and after; what differs is not done.
+        rules: the rules to apply; those that come with trtlint if left out.
+
+    Raises:
+        ModelError: the model cannot be read, or the checker refuses the fixed one.
+        OSError: a file cannot be read or written.
+    """
+    import tempfile
+
+    import onnx
+
+    from trtlint.fixes.fixing import fix_file, write_fixed
+    from trtlint.model.errors import ModelError
+
+    targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
+    chosen = tuple(entry.read() for entry in _builtin().entries) if rules is None else tuple(rules)
+    prove: Prove | None = import_module("trtlint.fixes.proof").prove if verify else None
+
+    def judge(read: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
+        evaluation = Evaluation(Facts(read))
+        return evaluation.facts, tuple(evaluation.report(chosen, each) for each in targets)
+
+    with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
+        graph: Any = None
+        if isinstance(model, str | os.PathLike):
+            path = Path(model)
+            written = path.with_name(f"{path.stem}.fixed{path.suffix}") if out is None else Path(out)
+        else:
+            if not isinstance(model, onnx.ModelProto):
+                graph = import_module("onnx_graphsurgeon")
+            path, written = Path(folder, "model.onnx"), Path(folder, "fixed.onnx")
+            onnx.save(model if graph is None else graph.export_onnx(model), path)
+        fixed = fix_file(path, judge, unsafe=unsafe, prove=prove)
+        if fixed.fault:
+            raise ModelError(f"the fixed model is not valid: {fixed.fault}")
+        result: Any = None
+        if fixed.changed:
+            write_fixed(fixed, written)
+            result = written
+            if not isinstance(model, str | os.PathLike):
+                result = onnx.load(written)
+                result = result if graph is None else graph.import_onnx(result)
+        outcome = fixed.outcome
+        return Fix(result, tuple(outcome.applied), tuple(outcome.refused), outcome.after.reports)
 
 
 @cache

@@ -22,6 +22,7 @@ from trtlint.commands.arguments import (
     target_options,
 )
 from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
+from trtlint.commands.fixoptions import fix_options, given
 from trtlint.commands.group import Main
 from trtlint.policy.options import LintOptions
 from trtlint.report.formats import FORMATS
@@ -139,14 +140,7 @@ def lint(**options: Any) -> int:
 @RULES
 @click.option("--select", multiple=True, metavar="RULE,...", help="Only these: ids, id prefixes or names.")
 @click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
-@click.option("--diff", is_flag=True, help="Show the difference, in the text notation of ONNX.")
-@click.option("--dry-run", is_flag=True, help="Write nothing.")
-@click.option("--verify", is_flag=True, help="Compute what changes, and both models, and compare.")
-@click.option("--verify-build", is_flag=True, help="Build both with TensorRT-RTX, which needs no GPU.")
-@click.option("--inputs", multiple=True, metavar="FILE.npz", help="Inputs to compare both on; repeatable.")
-@click.option("--load-inputs", multiple=True, metavar="FILE", help="Inputs saved by Polygraphy; repeatable.")
-@click.option("--data-loader-script", metavar="FILE[:NAME]", help="Polygraphy's script that yields inputs.")
-@click.option("--unsafe", is_flag=True, help="Also rewrites that change results by choice.")
+@fix_options
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option(
     "--fail-on",
@@ -171,14 +165,11 @@ def fix(**options: Any) -> int:
     trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff
     """
     from trtlint.commands.fix import FixOptions, run_fix
-    from trtlint.trials.comparison import Inputs
 
-    inputs = Inputs(options.pop("inputs"), options.pop("load_inputs"), options.pop("data_loader_script"))
-    names = ("output", "diff", "dry_run", "unsafe", "verify", "verify_build")
-    own = {key: options.pop(key) for key in names}
+    own = given(options)
     as_json = options.pop("format_") == "json"
     lint = LintOptions(target=target_options(options), left=build_files(options), **options)
-    return run_fix(FixOptions(lint, as_json=as_json, inputs=inputs, **own))
+    return run_fix(FixOptions(lint, as_json=as_json, **own))
 
 
 @cli.command(context_settings=_HELP, short_help="Say what moving models to another version changes.")

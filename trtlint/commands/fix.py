@@ -17,6 +17,7 @@ from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.problem import Problem
+from trtlint.files.replace import replace_text
 from trtlint.fixes.fixing import Fixed, Judge, fix_file, write_fixed
 from trtlint.fixes.session import Prove
 from trtlint.fixes.verification import Verdict
@@ -40,6 +41,7 @@ class FixOptions:
     unsafe: bool = False
     verify: bool = False
     verify_build: bool = False
+    script: str | None = None
     inputs: Inputs = field(default_factory=Inputs)
     as_json: bool = False
 
@@ -51,6 +53,8 @@ def run_fix(options: FixOptions) -> int:
         raise click.UsageError("there is a build and no model to fix")
     if options.output is not None and len(plans) > 1:
         raise click.UsageError(f"-o names one file, and {len(plans)} models are given")
+    if options.script is not None and len(plans) > 1:
+        raise click.UsageError(f"--script names one file, and {len(plans)} models are given")
     outs = [_out(plan.file, options.output) for plan in plans]
     prove = _prover() if options.verify else None
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff)
@@ -76,12 +80,28 @@ def run_fix(options: FixOptions) -> int:
             if verdict.good is False:
                 report.problem(Problem(str(plan.file), f"not written: {verdict.words}"))
                 failure = Exit.UNREADABLE
+        if options.script is not None and fixed.changed:
+            _write_script(fixed, Path(options.script))
         report.add(fixed, written, verdicts)
         found = found or fails(fixed.outcome.after.reports, plan.fail_on)
     report.close()
     if failure:
         return failure
     return Exit.FINDINGS if found and not options.lint.exit_zero else Exit.CLEAN
+
+
+def _write_script(fixed: Fixed, path: Path) -> None:
+    """Write the edits as a script.
+
+    Raises:
+        click.UsageError: there are edits that no script is written for.
+    """
+    from trtlint.fixes.surgeon import ScriptError, script
+
+    try:
+        replace_text(path, script(fixed.outcome, fixed.path.name, path.name), [fixed.path])
+    except ScriptError as error:
+        raise click.UsageError(f"--script: {error}") from None
 
 
 def _prover() -> Prove:

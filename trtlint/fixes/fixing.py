@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class Fixed:
 
     Attributes:
         path: the source.
-        digest: SHA-256 of the source file, external data apart.
+        hashed: gives the digest, which is computed meanwhile.
         outcome: what was done.
         proto: the structure of the fixed model; that of the source where nothing was done.
         fault: what the checker finds wrong with it, empty where it is valid.
@@ -43,11 +43,16 @@ class Fixed:
     """
 
     path: Path
-    digest: str
+    hashed: Future[str]
     outcome: Outcome
     proto: onnx.ModelProto
     fault: str
     functions: bool
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the source file, external data apart."""
+        return self.hashed.result()
 
     @property
     def changed(self) -> bool:
@@ -66,12 +71,13 @@ def fix_file(path: Path, judge: Judge, *, unsafe: bool = False, prove: Prove | N
     proto = decode(raw.data)
     if raw.has_functions:
         raw.notes.extend(inline(proto))
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        digest = pool.submit(_digest, path)  # hashing lets other threads run
-        outcome = Session(_lint_with(judge, path, raw), unsafe=unsafe, prove=prove).run(proto)
-        fixed = outcome.after.proto
-        wrong = fault(fixed) if outcome.applied else ""
-        return Fixed(path, digest.result(), outcome, fixed, wrong, raw.has_functions)
+    pool = ThreadPoolExecutor(max_workers=1)
+    hashed = pool.submit(_digest, path)  # hashing lets other threads run
+    pool.shutdown(wait=False)
+    outcome = Session(_lint_with(judge, path, raw), unsafe=unsafe, prove=prove).run(proto)
+    fixed = outcome.after.proto
+    wrong = fault(fixed) if outcome.applied else ""
+    return Fixed(path, hashed, outcome, fixed, wrong, raw.has_functions)
 
 
 def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
@@ -91,16 +97,20 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
     sites: dict[tuple[str, str], list[str]] = {}
     for applied in fixed.outcome.applied:
         sites.setdefault((applied.rule, applied.fix), []).append(applied.place)
-    value = {
-        "source": f"sha256:{fixed.digest}",
-        "fixes": [{"rule": rule, "fix": fix, "sites": places} for (rule, fix), places in sites.items()],
-        "proofs": list(proofs),
-    }
     for index in range(len(proto.metadata_props) - 1, -1, -1):
         if proto.metadata_props[index].key == KEY:
             del proto.metadata_props[index]
-    proto.metadata_props.add(key=KEY, value=json.dumps(value))
-    write(proto, fixed.path, out)
+
+    def note() -> onnx.ModelProto:
+        value = {
+            "source": f"sha256:{fixed.digest}",
+            "fixes": [{"rule": rule, "fix": fix, "sites": places} for (rule, fix), places in sites.items()],
+            "proofs": list(proofs),
+        }
+        entry = onnx.StringStringEntryProto(key=KEY, value=json.dumps(value))
+        return onnx.ModelProto(metadata_props=[entry])
+
+    write(proto, fixed.path, out, note)
 
 
 def _lint_with(judge: Judge, path: Path, raw: RawModel) -> Callable[[onnx.ModelProto], Linted]:

@@ -8,7 +8,8 @@ copying the file, whatever the weights take, and files beyond protobuf's limit o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,7 +33,9 @@ _Piece = bytes | tuple[int, int]
 """Bytes of the structure, or where in the source file bytes begin and end."""
 
 
-def write(proto: onnx.ModelProto, source: Path, out: Path) -> None:
+def write(
+    proto: onnx.ModelProto, source: Path, out: Path, tail: Callable[[], onnx.ModelProto] | None = None
+) -> None:
     """Write a model that was read with ``whole=True`` and changed.
 
     The file appears whole or not at all.
@@ -41,6 +44,7 @@ def write(proto: onnx.ModelProto, source: Path, out: Path) -> None:
         proto: the structure; tensors that were left out are streamed from ``source``.
         source: the file that it was read from.
         out: the file to write; one that is there is replaced.
+        tail: what is added at the end, asked for when all else is written; None for nothing.
 
     Raises:
         ModelError: the source has changed and no longer holds what was read.
@@ -53,6 +57,8 @@ def write(proto: onnx.ModelProto, source: Path, out: Path) -> None:
                 target.write(piece)
             else:
                 _copy(file, target, *piece)
+        if tail is not None:
+            target.write(tail().SerializeToString())
 
 
 def _pieces(structure: bytes, source: Buffer) -> Iterator[_Piece]:
@@ -105,6 +111,14 @@ def _bytes(name: str | bytes) -> bytes:
 
 
 def _copy(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
+    if stop - start >= _CHUNK and hasattr(os, "copy_file_range"):
+        target.flush()
+        with suppress(OSError):  # not every file system copies by itself
+            while start < stop:
+                copied = os.copy_file_range(source.fileno(), target.fileno(), stop - start, start)
+                if not copied:
+                    break
+                start += copied
     source.seek(start)
     while start < stop:
         chunk = source.read(min(_CHUNK, stop - start))

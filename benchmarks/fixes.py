@@ -1,0 +1,148 @@
+"""What ``trtlint fix`` repairs and what it costs, beside other tools in the same run.
+
+The exports that are to be repaired are those of the shared data that TensorRT-RTX refuses, where that is
+at hand; what each tool makes of them is built by the real builder, which needs ``trtlint[rtx]``, and
+compared with ``trtlint[verify]``.  The costs are those of a model of a gigabyte.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from benchmarks.measure import PYTHON, TRTLINT, cost, report
+from benchmarks.reading import LARGE, peak, write
+from trtlint.trials.comparison import compare
+from trtlint.trials.drybuild import dry_build
+from trtlint.trials.errors import DryBuildError, WheelError
+
+SHARED = Path(os.environ.get("TRTLINT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+WANTED = 32
+"""Models of the 51 that are refused which are to build with equal outputs."""
+TARGET = ("--rtx", "1.7", "--gpu", "L4", "--isolated")
+
+_SLIM = "import sys, onnx, onnxslim; onnx.save(onnxslim.slim(sys.argv[1]), sys.argv[2])"
+_OPTIMIZE = (
+    "import sys, onnx, onnxscript.optimizer as o; onnx.save(o.optimize(onnx.load(sys.argv[1])), sys.argv[2])"
+)
+_SANITIZE = (
+    "import sys; from polygraphy.tools import main; "
+    "sys.argv[1:] = ['surgeon', 'sanitize', sys.argv[1], '--fold-constants', '-o', sys.argv[2]]; main()"
+)
+
+
+def commands(model: Path, out: Path) -> Mapping[str, list[str]]:
+    """The tools that are installed, each with the command that writes its form of a model."""
+    found = {"trtlint fix": [*TRTLINT, "fix", str(model), "-o", str(out), *TARGET]}
+    for name, package, code in (
+        ("onnxslim", "onnxslim", _SLIM),
+        ("polygraphy sanitize", "polygraphy", _SANITIZE),
+        ("onnxscript optimizer", "onnxscript", _OPTIMIZE),
+    ):
+        if importlib.util.find_spec(package) is not None:
+            found[name] = [*PYTHON, "-c", code, str(model), str(out)]
+    return found
+
+
+def builds(model: Path) -> bool:
+    """Whether the real builder builds a model."""
+    try:
+        return dry_build(model, sm=89).result.built is True
+    except DryBuildError:
+        return False
+
+
+def repaired(exported: Path) -> bool:
+    """The table by cause; whether trtlint repairs as many as are wanted."""
+    verdicts = [json.loads(line) for line in (exported / "verdicts-rtx-1.7.1.jsonl").read_text().splitlines()]
+    refused = [entry for entry in verdicts if not (entry["parse"] and entry["build"])]
+    table: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    with tempfile.TemporaryDirectory() as folder:
+        for entry in refused:
+            model, out = exported / f"{entry['model']}.onnx", Path(folder) / "out.onnx"
+            cause = _cause(entry)
+            table[cause]["models"] += 1
+            for name, command in commands(model, out).items():
+                out.unlink(missing_ok=True)
+                subprocess.run(command, capture_output=True, check=False, timeout=600)
+                if out.exists() and builds(out) and compare(model, out).equal is not False:
+                    table[cause][name] += 1
+    names = list(commands(Path(), Path()))
+    print("  " + "cause".ljust(40) + "models".rjust(8) + "".join(name.rjust(22) for name in names))
+    for cause, row in sorted(table.items(), key=lambda item: -item[1]["models"]):
+        cells = "".join(str(row[name]).rjust(22) for name in names)
+        print("  " + cause[:39].ljust(40) + str(row["models"]).rjust(8) + cells)
+    total = sum(row["trtlint fix"] for row in table.values())
+    print(f"  {total} of {len(refused)} build afterwards, outputs equal or not to be told; wanted: {WANTED}")
+    return total >= WANTED
+
+
+def _cause(entry: Mapping[str, object]) -> str:
+    """The operator that the parser names, else the one that the builder stops at."""
+    errors = entry["errors"]
+    if isinstance(errors, list) and errors:
+        return f"{errors[0]['op'] or errors[0]['func']} (parse)"
+    text = str(entry["build_log_errors"])
+    return "Attention (build)" if "Attention" in text else "NonMaxSuppression (build)"
+
+
+_COPY = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])"
+_LOAD_SAVE = "import sys, onnx; onnx.save(onnx.load(sys.argv[1]), sys.argv[2])"
+_SURGEON = (
+    "import sys, onnx, onnx_graphsurgeon as gs; "
+    "onnx.save(gs.export_onnx(gs.import_onnx(onnx.load(sys.argv[1])).cleanup().toposort()), sys.argv[2])"
+)
+
+
+def gigabyte() -> bool:
+    """What fixing a model of a gigabyte costs beside copying the file; whether the goals are met."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model, out = folder / "large.onnx", folder / "large.fixed.onnx"
+        write(model, LARGE)
+        fix = [*TRTLINT, "fix", str(model), "-o", str(out), "--trt", "10.7", "--isolated"]
+        others: dict[str, Callable[[], list[str]]] = {
+            "onnx.load and save": lambda: [*PYTHON, "-c", _LOAD_SAVE, str(model), str(out)],
+        }
+        if importlib.util.find_spec("onnx_graphsurgeon") is not None:
+            others["graphsurgeon"] = lambda: [*PYTHON, "-c", _SURGEON, str(model), str(out)]
+        copied = cost([*PYTHON, "-c", _COPY, str(model), str(folder / "copy.onnx")], runs=2)
+        (folder / "copy.onnx").unlink()
+        fixed = cost(fix, runs=2)
+        for title, command in others.items():
+            try:
+                other = cost(command(), runs=1)
+            except subprocess.CalledProcessError:
+                print(f"  {title}: failed")
+                continue
+            print(f"  {title}: {other.seconds:.2f} s, {other.megabytes:.0f} MB")
+        print(f"  copying the file: {copied.seconds:.2f} s; trtlint fix: {fixed.seconds:.2f} s")
+        met = report("trtlint fix of 1 GB, times the copy", fixed.seconds / copied.seconds, 2.0, "x")
+        return report("memory of trtlint fix of 1 GB", peak(fix), 250, " MB") and met
+
+
+def main() -> int:
+    """Run both; the exit code says whether the goals are met."""
+    print("fix: a model of a gigabyte")
+    met = gigabyte()
+    exported = SHARED / "data" / "exported"
+    if not exported.is_dir():
+        print("fix: no refused exports at hand")
+        return 0 if met else 1
+    print("fix: exports that TensorRT-RTX refuses")
+    try:
+        met = repaired(exported) and met
+    except WheelError as error:
+        print(f"  not built: {error}")
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

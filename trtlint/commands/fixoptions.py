@@ -1,0 +1,46 @@
+"""The options of ``trtlint fix`` that no other command has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--diff", is_flag=True, help="Show the difference, in the text notation of ONNX."),
+    click.option("--dry-run", is_flag=True, help="Write nothing."),
+    click.option(
+        "--script", metavar="FILE.py", help="Also write the edits as a script with onnx-graphsurgeon."
+    ),
+    click.option("--verify", is_flag=True, help="Compute what changes, and both models, and compare."),
+    click.option("--verify-build", is_flag=True, help="Build both with TensorRT-RTX, which needs no GPU."),
+    click.option(
+        "--inputs", multiple=True, metavar="FILE.npz", help="Inputs to compare both on; repeatable."
+    ),
+    click.option(
+        "--load-inputs", multiple=True, metavar="FILE", help="Inputs saved by Polygraphy; repeatable."
+    ),
+    click.option(
+        "--data-loader-script", metavar="FILE[:NAME]", help="Polygraphy's script that yields inputs."
+    ),
+    click.option("--unsafe", is_flag=True, help="Also rewrites that change results by choice."),
+)
+_OWN = ("output", "script", "diff", "dry_run", "unsafe", "verify", "verify_build")
+
+
+def fix_options(command: _Command) -> _Command:
+    """Give a command these options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """Take them out of all options, as the fields that they fill."""
+    from trtlint.trials.comparison import Inputs
+
+    inputs = Inputs(options.pop("inputs"), options.pop("load_inputs"), options.pop("data_loader_script"))
+    return {"inputs": inputs, **{name: options.pop(name) for name in _OWN}}

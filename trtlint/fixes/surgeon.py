@@ -1,0 +1,164 @@
+"""The same edits as a script with onnx-graphsurgeon, for a team's export step.
+
+https://github.com/NVIDIA/TensorRT/tree/main/tools/onnx-graphsurgeon
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import onnx
+from onnx import helper, numpy_helper
+
+from trtlint.fixes.patch import Patch
+from trtlint.fixes.session import Outcome
+from trtlint.model.graph import Node
+from trtlint.model.protos import text
+
+_MOST_ELEMENTS = 4096
+"""Elements of a constant that a script spells out."""
+
+_HEAD = '''"""Rewrites that trtlint fix makes of {name}; run it on each new export of the model.
+
+    python {script} model.onnx fixed.onnx
+"""
+
+import sys
+
+import numpy as np
+import onnx
+import onnx_graphsurgeon as gs
+
+graph = gs.import_onnx(onnx.load(sys.argv[1]))
+tensors = graph.tensors()
+
+
+def tensor(name):
+    """A tensor by its name, made where there is none."""
+    return tensors.setdefault(name, gs.Variable(name))
+
+
+def constant(name, values, dtype, shape):
+    """A stored tensor, in the place of one that is computed where there is one."""
+    array = np.array(values, dtype=dtype).reshape(shape)
+    if name in tensors:
+        tensors[name].to_constant(array)
+    else:
+        tensors[name] = gs.Constant(name, array)
+
+
+def node_of(output):
+    """The node that computes a tensor."""
+    return tensors[output].inputs[0]
+
+
+def add(op, name, inputs, outputs, domain="", **attrs):
+    """Insert a node; what it computes is no longer computed by another."""
+    results = [tensor(each) for each in outputs]
+    for result in results:
+        result.inputs.clear()
+    sources = [tensor(each) if each else gs.Variable.empty() for each in inputs]
+    graph.nodes.append(gs.Node(op, name, attrs, sources, results, domain=domain or None))
+
+
+def remove(output):
+    """Take out the node that computes a tensor."""
+    node = node_of(output)
+    node.inputs.clear()
+    node.outputs.clear()
+    graph.nodes.remove(node)
+
+
+def read_instead(output, port, name):
+    """Let the node that computes a tensor read another one at an input."""
+    node_of(output).inputs[port] = tensor(name)
+
+'''
+_TAIL = """
+
+graph.cleanup().toposort()
+onnx.save(gs.export_onnx(graph), sys.argv[2])
+"""
+
+
+class ScriptError(Exception):
+    """Edits that no script is written for; the text says why."""
+
+
+def script(outcome: Outcome, name: str, own: str) -> str:
+    """The edits of an outcome as a Python script.
+
+    Args:
+        outcome: what was done.
+        name: the model's file name.
+        own: the script's file name.
+
+    Raises:
+        ScriptError: an edit is in a body, or brings a tensor too large to be spelled out.
+    """
+    lines = [_HEAD.format(name=name, script=own)]
+    for _, patches in outcome.rounds:
+        for patch in patches:
+            lines += ["", f"# {patch.title}"]
+            lines += _edits(patch)
+    return "\n".join(lines) + _TAIL
+
+
+def _edits(patch: Patch) -> Iterator[str]:
+    if any(node.scope for node in patch.touched):
+        raise ScriptError("a rewrite is in the body of an If or a loop")
+    for tensor in patch.initializers:
+        if math.prod(tensor.dims) > _MOST_ELEMENTS:
+            raise ScriptError(f"{patch.title}: it brings a tensor of {math.prod(tensor.dims):,} elements")
+    for node in patch.remove:
+        yield f"remove({_key(node)!r})"
+    for tensor in patch.initializers:
+        array = numpy_helper.to_array(tensor)
+        flat = _numbers(array.reshape(-1).tolist())
+        yield f"constant({text(tensor.name)!r}, {flat}, {array.dtype.name!r}, {tuple(array.shape)!r})"
+    for proto in patch.insert:
+        yield _added(proto)
+    for node, port, name in patch.rewire:
+        yield f"read_instead({_key(node)!r}, {port}, {name!r})"
+    if patch.set_opset or patch.opset:
+        least = patch.set_opset or f"max(graph.opset, {patch.opset})"
+        yield f"graph.opset = {least}"
+
+
+def _numbers(values: Sequence[Any]) -> str:
+    """A list of numbers, repeats short."""
+    infinite = {math.inf: "np.inf", -math.inf: "-np.inf"}
+    inside = ", ".join(infinite.get(value, repr(value)) for value in values)
+    if len(values) > 8 and len(set(values)) == 1:
+        return f"[{values[0]!r}] * {len(values)}"
+    return f"[{inside}]"
+
+
+def _added(proto: onnx.NodeProto) -> str:
+    attributes = "".join(f", {a.name}={_value(a)}" for a in proto.attribute)
+    domain = f", domain={proto.domain!r}" if proto.domain else ""
+    inputs, outputs = _list(proto.input), _list(proto.output)
+    return f"add({proto.op_type!r}, {text(proto.name)!r}, {inputs}, {outputs}{domain}{attributes})"
+
+
+def _list(names: Iterable[str]) -> str:
+    return repr([text(name) for name in names])
+
+
+def _value(attribute: onnx.AttributeProto) -> str:
+    value = helper.get_attribute_value(attribute)
+    if isinstance(value, onnx.TensorProto):
+        array = numpy_helper.to_array(value)
+        return f"gs.Constant('value', np.array({array.tolist()!r}, dtype={array.dtype.name!r}))"
+    if attribute.name == "to":
+        return f"onnx.TensorProto.{onnx.TensorProto.DataType.Name(value)}"
+    if isinstance(value, bytes):
+        return repr(value.decode("utf-8", "replace"))
+    return repr(list(value)) if not isinstance(value, int | float | str) else repr(value)
+
+
+def _key(node: Node) -> str:
+    """What a node computes first, by which the script finds it."""
+    return next(value.name for value in node.outputs if value.name)
