@@ -150,3 +150,32 @@ def test_the_opset_is_lowered_where_nothing_changes_by_that(
     _, after = fixed(tmp_path, text, "--trt", "10.7", "--select", "PORT114")
     assert after is None
     assert "from opset 23 on only" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("interleaved", [0, 1])
+@pytest.mark.parametrize("share", [0, 4])
+def test_rotary_embeddings_are_written_out(interleaved: int, share: int, tmp_path: Path) -> None:
+    width = (share or 8) // 2
+    attributes = f"interleaved = {interleaved}, rotary_embedding_dim = {share}"
+    places = RNG.integers(0, 16, (2, 6)).astype(np.int64)
+    cache = {"c": tensor(16, width), "s": tensor(16, width), "p": places}
+    text = f"""{head(23)} g (float[2,6,32] x, float[16,{width}] c, float[16,{width}] s, int64[2,6] p)
+    => (float[2,6,32] y) {{ y = RotaryEmbedding <num_heads = 4, {attributes}> (x, c, s, p) }}"""
+    before, after = fixed(tmp_path, text, "--trt", "10.7", "--verify")
+    assert "RotaryEmbedding" not in ops(after)
+    assert_same(before, after, {"x": tensor(2, 6, 32), **cache})
+    text = f"""{head(23)} g (float[2,4,6,8] x, float[2,6,{width}] c, float[2,6,{width}] s)
+    => (float[2,4,6,8] y) {{ y = RotaryEmbedding <{attributes}> (x, c, s) }}"""
+    before, after = fixed(tmp_path, text, "--trt", "10.7", "--verify")
+    assert "RotaryEmbedding" not in ops(after)
+    feeds = {"x": tensor(2, 4, 6, 8), "c": tensor(2, 6, width), "s": tensor(2, 6, width)}
+    assert_same(before, after, feeds)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_a_resize_with_antialias_becomes_products(mode: str, tmp_path: Path) -> None:
+    text = f"""{head(18)} g (float[1,3,16,12] x) => (float[1,3,8,5] y) < int64[4] z = {{1, 3, 8, 5}} >
+    {{ y = Resize <mode = "{mode}", antialias = 1> (x, , , z) }}"""
+    before, after = fixed(tmp_path, text, "--rtx", "1.7")
+    assert "Resize" not in ops(after)
+    assert_same(before, after, {"x": tensor(1, 3, 16, 12)}, rtol=1e-4)
