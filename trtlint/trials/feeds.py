@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
+from trtlint.files.regular import open_regular
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
 from trtlint.trials.shapes import Input, choices
@@ -74,7 +75,7 @@ def _all(
 
 def _archive(file: str) -> Feeds:
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        with open_regular(Path(file)) as stream, np.load(stream, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise FeedError(f"{file}: one array without a name; save it with np.savez(file, input=array)")
             return {name: archive[name] for name in archive.files}
