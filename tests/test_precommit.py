@@ -250,3 +250,28 @@ def test_hooks_install_and_run(project: Path, environment: dict[str, str], hooks
     assert "exported from model.py:" in out
     assert "models/pointer.onnx: skipped: a Git LFS pointer" in out
     assert "1 error at 2 places in 1 of 2 models for TensorRT 10.7" in out
+
+
+LIKE_AN_OPTION = "--baseline=b.onnx"
+KNOWN = '{"schema": "trtlint.baseline/1", "entries": []}'
+
+
+@pytest.mark.parametrize("arguments", [[*TARGET, "--"], TARGET])
+def test_a_file_called_like_an_option_is_none(
+    project: Path, environment: dict[str, str], arguments: list[str]
+) -> None:
+    (project / "b.onnx").write_text(KNOWN)
+    (project / LIKE_AN_OPTION).write_bytes((EXAMPLE / "attention.onnx").read_bytes())
+    configure(project, "trtlint", *arguments)
+    code, out = staged(project, environment)
+    assert code == 1
+    if arguments[-1] == "--":
+        assert f"--> {LIKE_AN_OPTION}" in out
+    else:
+        assert "is an option or a file" in out
+        assert "exit code: 2" in out
+
+
+def test_hooks_put_two_dashes_before_file_names() -> None:
+    published = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text())
+    assert [entry["args"][-1] for entry in published] == ["--"] * len(published)
