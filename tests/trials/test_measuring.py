@@ -338,3 +338,16 @@ def test_real_models_are_rehearsed_as_the_reference_computes_them(exported: Path
     assert right / (right + missed) >= 0.9
     assert agreed / outputs >= 0.95
     assert repaired / broken >= 0.9
+
+
+def test_suspects_are_looked_at_a_second_time(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '< ir_version: 8, opset_import: ["" : 17] > s (float[4] x) => (float[4] y)'
+        " { s = Mul (x, x)  y = Sqrt (s) }"
+    )
+    found = measure(model, {"x": np.array([0, 0.00001, 1, 300], np.float32)}, tmp_path)
+    square, root = site(found, "Mul"), site(found, "Sqrt")
+    assert square.closer is not None
+    assert square.closer.smallest == pytest.approx(1e-10, rel=1e-3)
+    assert (square.closer.beyond, square.closer.vanishing) == (0.25, 0.25)
+    assert root.closer is None

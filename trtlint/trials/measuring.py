@@ -7,6 +7,7 @@ only where the error is too large, to find what to keep in FP32.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,15 @@ from trtlint.trials.identity import digest as model_digest
 from trtlint.trials.keeping import Budget, least
 from trtlint.trials.measure import Request
 from trtlint.trials.measurement import Kept, Measurement, Output, to_data
-from trtlint.trials.narrowing import Narrowing
+from trtlint.trials.narrowing import Narrowing, SecondLook
 from trtlint.trials.skeleton import Skeleton, TrialError, skeleton
 from trtlint.trials.trial import Rehearsed, Trial
 
 MOST_RUNS = 64
 MOST_SECONDS = 60.0
 """What the search for nodes to keep may take."""
+_SUSPECTS = 64
+"""Tensors that are looked at a second time."""
 _MARGIN = 0.5
 """The search aims at this share of the bound: other arithmetic of the type differs by a factor of two."""
 _BODIES = frozenset({"If", "Loop", "Scan", "SequenceMap"})
@@ -72,6 +75,12 @@ def measured(request: Request, say: Say) -> Measurement:
     if plain is not None and _bad(plain, request.bound, unclamped):
         say({"doing": "search"})
         kept = _Keeping(trial, format_, request.bound, found, unclamped is not None).found(nodes)
+    listed = sites(trial.ranged, begun, unsound or frozenset(), format_)
+    suspects = [site.tensor for site in listed if site.fits != "ok"][:_SUSPECTS]
+    if suspects:
+        say({"doing": "closer"})
+        looked = trial.closer(SecondLook(frozenset(suspects), format_))
+        listed = [replace(site, closer=looked.get(site.tensor)) for site in listed]
     return Measurement(
         path=request.name,
         digest=model_digest(Path(request.model)),
@@ -82,7 +91,7 @@ def measured(request: Request, say: Say) -> Measurement:
         typed=model.typed,
         rehearsed=plain is not None,
         bound=request.bound,
-        sites=tuple(sites(trial.ranged, begun, unsound or frozenset(), format_)),
+        sites=tuple(listed),
         outputs=tuple(_outputs(trial, plain, unclamped)),
         first=tuple(node.path for node in begun),
         kept=kept,

@@ -10,6 +10,8 @@ STATISTICS = "trtlint/statistics"
 """The output that holds the figures of all tensors that are measured."""
 EXTREMES = ("ReduceMax", "ReduceMin", "ReduceL1")
 """The figures of a tensor in FP32.  Maximum and minimum may pass over a NaN, the sum never does."""
+CLOSER = ("beyond", "vanishing", "smallest")
+"""The figures of a second look: shares of elements, and the least magnitude that is not zero."""
 SOUNDNESS = ("ReduceL1",)
 """The figure of a tensor in a narrow type: finite where all its numbers are."""
 
@@ -51,6 +53,19 @@ class Narrowing:
     keep: frozenset[str] = frozenset()
     clamped: frozenset[str] = frozenset()
     round_inputs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SecondLook:
+    """What is looked at a second time, in FP32.
+
+    Attributes:
+        tensors: their names.
+        format: the narrow type that decides what leaves the range and what vanishes.
+    """
+
+    tensors: frozenset[str]
+    format: Format
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which inputs and outputs of an operator can hold a narrow type.
+"""Which inputs and outputs of an operator can hold a narrow type, and which operators round nothing.
 
 ``Resize`` takes its scales in FP32 whatever it resizes, and some operators know no narrow type at all:
 what ONNX's definitions do not allow stays in FP32 (https://onnx.ai/onnx/operators/).
@@ -12,6 +12,18 @@ from functools import cache
 from onnx import defs
 
 from trtlint.trials.formats import BF16, Format
+
+COPYING = frozenset(
+    {
+        *("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Tile", "Dropout"),
+        *("Slice", "Split", "Gather", "GatherElements", "GatherND", "Concat", "Compress", "ReverseSequence"),
+        *("DepthToSpace", "SpaceToDepth", "Where", "MaxPool", "GlobalMaxPool", "Max", "Min", "Clip", "Relu"),
+        *("Abs", "Neg", "ReduceMax", "ReduceMin", "TopK", "Trilu", "Sign"),
+    }
+)
+"""Operators of ONNX that give back numbers which they read, or their negatives, and so round nothing."""
+SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"})
+"""Operators whose output holds the very numbers of their input."""
 
 
 def reads(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:

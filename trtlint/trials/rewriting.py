@@ -22,8 +22,18 @@ from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, text
 from trtlint.trials.definitions import DEFINED, ROUNDED_INSIDE, definition
 from trtlint.trials.formats import FP16, Format
 from trtlint.trials.formulas import FORMULAS, ROUNDED
-from trtlint.trials.narrowing import EXTREMES, SOUNDNESS, STATISTICS, Narrowing, Probe, Rewritten
-from trtlint.trials.ports import reads, writes
+from trtlint.trials.narrowing import (
+    CLOSER,
+    EXTREMES,
+    SOUNDNESS,
+    STATISTICS,
+    Narrowing,
+    Probe,
+    Rewritten,
+    SecondLook,
+)
+from trtlint.trials.ports import COPYING, SAME, reads, writes
+from trtlint.trials.secondlook import look
 from trtlint.trials.skeleton import NARROW, Skeleton
 from trtlint.trials.widening import widen_node, widen_type
 
@@ -32,32 +42,27 @@ _LEAST_IR = 4
 _ELEMENTS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
 _SEEN_INSIDE = DEFINED | FORMULAS.keys()
 _WRITTEN_OUT = _SEEN_INSIDE | ROUNDED_INSIDE | ROUNDED.keys()
-_SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"})
-"""Operators whose output holds the very numbers of their input."""
-
-_COPYING = frozenset(
-    {
-        *("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Tile", "Dropout"),
-        *("Slice", "Split", "Gather", "GatherElements", "GatherND", "Concat", "Compress", "ReverseSequence"),
-        *("DepthToSpace", "SpaceToDepth", "Where", "MaxPool", "GlobalMaxPool", "Max", "Min", "Clip", "Relu"),
-        *("Abs", "Neg", "ReduceMax", "ReduceMin", "TopK", "Trilu", "Sign"),
-    }
-)
-"""Operators of ONNX that give back numbers which they read, or their negatives, and so round nothing."""
 
 
-def rewrite(skeleton: Skeleton, narrowing: Narrowing | None = None, *, probed: bool = True) -> Rewritten:
+def rewrite(
+    skeleton: Skeleton,
+    narrowing: Narrowing | None = None,
+    *,
+    probed: bool = True,
+    second: SecondLook | None = None,
+) -> Rewritten:
     """Rewrite a model so that it computes in FP32, or in a narrow type, and measures itself.
 
     Args:
         skeleton: the model.
         narrowing: how to compute in a narrow type, None for FP32.
         probed: whether it measures its tensors.
+        second: the tensors to look at closer, in place of measuring all.
 
     Raises:
         TrialError: the model cannot be run.
     """
-    return _Rewriting(skeleton, narrowing, probed=probed).result()
+    return _Rewriting(skeleton, narrowing, probed, second).result()
 
 
 @dataclass(slots=True)
@@ -80,11 +85,16 @@ class _Versions:
 
 
 class _Rewriting:
-    def __init__(self, skeleton: Skeleton, narrowing: Narrowing | None, *, probed: bool) -> None:
+    def __init__(
+        self, skeleton: Skeleton, narrowing: Narrowing | None, probed: bool, second: SecondLook | None
+    ) -> None:
+        self.second = second
         self.skeleton = skeleton
         self.narrowing = narrowing
         self.probed = probed
         self.operators = EXTREMES if narrowing is None else SOUNDNESS
+        if second is not None:
+            self.operators = CLOSER
         self.written_out = _SEEN_INSIDE if narrowing is None else _WRITTEN_OUT
         self.opset = skeleton.opset
         self.domains = {entry.domain: entry.version for entry in skeleton.proto.opset_import}
@@ -252,7 +262,7 @@ class _Rewriting:
         for attribute in proto.attribute:
             for body in bodies(attribute):
                 self._body(node, text(attribute.name), body)
-        copied = not node.domain and node.op in _COPYING
+        copied = not node.domain and node.op in COPYING
         rounded_outputs: list[tuple[Value, str]] = []
         for port, value in enumerate(node.outputs[: len(proto.output)]):
             if not value.name:
@@ -317,8 +327,10 @@ class _Rewriting:
     def _probe(self, value: Value, node: Node | None, op: str = "") -> None:
         if not self.probed or not self.scope.main or value.dtype not in FLOAT_DTYPES:
             return
+        if self.second is not None and value.name not in self.second.tensors:
+            return
         path, op = ("", op) if node is None else (node.path, node.op)
-        source = None if node is None or node.domain or node.op not in _SAME else node.input(0)
+        source = None if node is None or node.domain or node.op not in SAME else node.input(0)
         column = None if source is None else self.columns.get(source)
         if column is None:
             column = self.measure(value.name, double=value.dtype == "f64")
@@ -329,7 +341,7 @@ class _Rewriting:
         """Measure and round what an operator computes inside; returns the name to read it by."""
         if self.narrowing is not None:
             return name if self.kept else self._round(name)
-        if what and self.probed and self.scope.main:
+        if what and self.probed and self.scope.main and self.second is None:
             self.probes.append(
                 Probe(node.path, node.op, node.output.name, self.measure(name), narrow=True, inside=what)
             )
@@ -339,10 +351,15 @@ class _Rewriting:
         """Take the figures of a tensor; returns their place among all."""
         if double:
             name = self.add("Cast", [name], to=TensorProto.FLOAT)
-        for op in self.operators:
-            reduced = self.add(op, [name], keepdims=0)
+        for reduced in self._reduced(name):
             self.figures.append(self.add("Reshape", [reduced, self.single]))
         return len(self.figures) // len(self.operators) - 1
+
+    def _reduced(self, name: str) -> list[str]:
+        """The figures of a tensor, each a number."""
+        if self.second is None:
+            return [self.add(op, [name], keepdims=0) for op in self.operators]
+        return look(name, self.second.format, self.add, self.constant)
 
 
 class _Writer:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trtlint.trials.feeds import Feeds
-from trtlint.trials.narrowing import Narrowing, Probe
+from trtlint.trials.measurement import Closer
+from trtlint.trials.narrowing import Narrowing, Probe, SecondLook
 from trtlint.trials.rewriting import rewrite
 from trtlint.trials.session import Array, Session
 from trtlint.trials.skeleton import Skeleton
@@ -101,6 +102,26 @@ class Trial:
             low = np.minimum(total[:, _LOW], figures[:, _LOW])
             total = np.stack([high, low, total[:, _SUM] + figures[:, _SUM]], axis=1)
         return Ranged(rewritten.probes, total, tuple(outputs))
+
+    def closer(self, second: SecondLook) -> dict[str, Closer]:
+        """Look at some tensors a second time.
+
+        Raises:
+            TrialError: it cannot be run.
+        """
+        rewritten = rewrite(self.skeleton, second=second)
+        session = Session(rewritten)
+        runs = np.stack([session.run(feeds)[1] for feeds in self.feeds])
+        beyond, vanishing = np.nan_to_num(runs[:, :, :2].mean(axis=0)).T
+        smallest = runs[:, :, 2].min(axis=0)
+        return {
+            probe.tensor: Closer(
+                float(smallest[probe.column]) if np.isfinite(smallest[probe.column]) else None,
+                float(beyond[probe.column]),
+                float(vanishing[probe.column]),
+            )
+            for probe in rewritten.probes
+        }
 
     def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> Rehearsed:
         """Run the model in a narrow type.
