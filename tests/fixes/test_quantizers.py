@@ -74,3 +74,13 @@ def test_a_quantized_tensor_that_something_else_reads_is_left(
     _, after = fixed(tmp_path, text)
     assert after is None
     assert "also read by Cast" in capsys.readouterr().out
+
+
+def test_a_stored_tensor_of_uint8_without_a_zero_point(tmp_path: Path) -> None:
+    text = graph(
+        "w = DequantizeLinear (q, s, z)  y = Add (x, w)",
+        "uint8[4] q = {0, 1, 200, 255}, float s = {0.1}, uint8 z = {0}",
+    )
+    before, after = fixed(tmp_path, text)
+    assert ops(after) == ["Add"]
+    assert_same(before, after, X, rtol=1e-6)
