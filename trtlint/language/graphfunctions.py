@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from trtlint.language.fieldtypes import ANYTHING, NUMBER, TRUTH, Kind, Kinds
 from trtlint.language.function import TUPLE, UNKNOWN, VALUE, Function
 from trtlint.model.graph import Value
 from trtlint.model.imported import imported_type, is_stored, settled
-from trtlint.model.protos import DTYPES
+from trtlint.model.protos import DTYPES, MOST_DIMENSIONS
 from trtlint.model.symbolic import dimensions
 from trtlint.target.truth import Truth, both
 
@@ -108,6 +109,28 @@ def _ones(_: object, value: Value, axes: tuple[Any, ...]) -> object:
     return both(*(_equal(shape[axis], 1) for axis in good)) if len(good) == len(axes) else None
 
 
+def _dynamic(constants: Constants | None, value: Value, index: int) -> object:
+    dims = value.shape if constants is None else dimensions(value, constants)
+    if dims is None or not isinstance(index, int) or not -len(dims) <= index < len(dims):
+        return None
+    dim = dims[index]
+    return False if isinstance(dim, int) else True if isinstance(dim, str) or value.is_input else None
+
+
+def _unsigned(_: object, values: tuple[Any, ...]) -> object:
+    return any(value.dtype == "u8" and is_stored(value) for value in _values(values))
+
+
+def _product(_: object, numbers: tuple[Any, ...]) -> object:
+    good = all(isinstance(n, int) and not isinstance(n, bool) for n in numbers)
+    return math.prod(numbers) if good and len(numbers) <= MOST_DIMENSIONS else None
+
+
+def _halves_equal(_: object, many: tuple[Any, ...]) -> object:
+    middle = len(many) // 2
+    return len(many) % 2 == 0 and many[:middle] == many[middle:]
+
+
 def _settled(_: object, value: Value) -> object:
     return settled(value)
 
@@ -160,6 +183,30 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "ones": Function(
         "ones(v, axes)", "whether the size of v is 1 along each of the axes", (VALUE, TUPLE), TRUTH, _ones
+    ),
+    "dynamic": Function(
+        "dynamic(v, i)",
+        "whether dimension i of v has no size in the file, and is named or one of an input",
+        (VALUE, NUMBER),
+        TRUTH,
+        _dynamic,
+    ),
+    "unsigned": Function(
+        "unsigned(vs)",
+        "whether one of several values is a stored tensor of uint8",
+        (TUPLE,),
+        TRUTH,
+        _unsigned,
+    ),
+    "product": Function(
+        "product(xs)", "the product of whole numbers, of 1 if there is none", (TUPLE,), NUMBER, _product
+    ),
+    "halves_equal": Function(
+        "halves_equal(xs)",
+        "whether both halves of a tuple are equal",
+        (TUPLE,),
+        TRUTH,
+        _halves_equal,
     ),
     "settled": Function(
         "settled(v)",
