@@ -20,7 +20,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from trtlint.files.regular import IrregularError, open_regular
-from trtlint.files.view import View
+from trtlint.files.view import viewed
 from trtlint.model import sniff
 from trtlint.model.errors import ModelError
 from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore
@@ -114,7 +114,7 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
             status = os.fstat(file.fileno())
             if status.st_size == 0:
                 raise ModelError("the file is empty")
-            data = View(file, status.st_size)
+            data = viewed(file, status.st_size)
             try:
                 return _read(path, status, data, data[:4096], whole)
             finally:
