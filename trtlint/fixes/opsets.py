@@ -6,11 +6,13 @@ from functools import cache
 
 from onnx import defs
 
+from trtlint.model.schemas import schema_at
+
 
 def has(op: str, opset: int) -> bool:
     """Whether an opset of the default domain has an operator."""
     try:
-        defs.get_schema(op, opset, "")
+        schema_at(op, opset)
     except defs.SchemaError:
         return False
     return True
@@ -57,12 +59,12 @@ def _attributes(op: str, opset: int) -> dict[str, tuple[object, bool, bytes]]:
     """Type, need and default of each attribute of an operator."""
     return {
         name: (each.type, each.required, each.default_value.SerializeToString())
-        for name, each in defs.get_schema(op, opset, "").attributes.items()
+        for name, each in schema_at(op, opset).attributes.items()
     }
 
 
 def _formals(op: str, opset: int) -> tuple[list[tuple[str, object]], list[tuple[str, object]]]:
     """Names and options of the inputs and outputs of an operator."""
-    schema = defs.get_schema(op, opset, "")
+    schema = schema_at(op, opset)
     inputs: list[tuple[str, object]] = [(formal.name, formal.option) for formal in schema.inputs]
     return inputs, [(formal.name, formal.option) for formal in schema.outputs]

@@ -10,6 +10,18 @@ from functools import cache
 
 from onnx import defs
 
+_LARGEST_OPSET = 2**31 - 1
+"""ONNX keeps a version in 64 bits, its library in 32."""
+
+
+def schema_at(op: str, opset: int, domain: str = "") -> defs.OpSchema:
+    """The definition of an operator in an opset, whatever number a file gives for one.
+
+    Raises:
+        onnx.defs.SchemaError: the opset has no such operator.
+    """
+    return defs.get_schema(op, max(0, min(opset, _LARGEST_OPSET)), domain)
+
 
 @cache
 def required_inputs(op: str, domain: str) -> int:

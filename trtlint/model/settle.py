@@ -17,6 +17,7 @@ from onnx import defs
 
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import DTYPES, ElementType
+from trtlint.model.schemas import schema_at
 
 _NAMES: Mapping[str, ElementType] = {
     **{onnx.TensorProto.DataType.Name(number).lower(): short for number, short in DTYPES.items()},
@@ -121,7 +122,7 @@ def _told(op: str, opset: int) -> tuple[_Told, ...]:
     if op in ("Loop", "Scan", "LayerNormalization"):
         return ()
     try:
-        schema = defs.get_schema(op, opset, "")
+        schema = schema_at(op, opset)
     except defs.SchemaError:
         return ()
     allowed = {c.type_param_str: tuple(c.allowed_type_strs) for c in schema.type_constraints}

@@ -17,6 +17,7 @@ from trtlint.model.graph import Node
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
 from trtlint.model.protos import text
+from trtlint.model.schemas import schema_at
 from trtlint.trials.formulas import Writer
 from trtlint.trials.widening import widen_node
 
@@ -72,7 +73,7 @@ def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
             shape = None if value.shape is None else list(value.shape)
             infos.append(helper.make_tensor_value_info(f"i{port}", types[port], shape))
     try:
-        schema = defs.get_schema(node.op, opset, "")
+        schema = schema_at(node.op, opset)
         function = _function(schema, call, infos)
     except (defs.SchemaError, RuntimeError, ValueError):
         return None

@@ -11,6 +11,7 @@ from functools import cache
 
 from onnx import defs
 
+from trtlint.model.schemas import schema_at
 from trtlint.trials.formats import BF16, Format
 
 COPYING = frozenset(
@@ -47,7 +48,7 @@ def _allowed(
     op: str, domain: str, opset: int, brain: bool
 ) -> tuple[tuple[bool, ...], tuple[bool, ...]] | None:
     try:
-        schema = defs.get_schema(op, opset, domain)
+        schema = schema_at(op, opset, domain)
     except defs.SchemaError:
         return None
     constraints = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}

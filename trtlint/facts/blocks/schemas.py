@@ -8,6 +8,8 @@ from functools import cache
 
 from onnx import defs
 
+from trtlint.model.schemas import schema_at
+
 _FLOATS = frozenset({"tensor(float)", "tensor(float16)", "tensor(bfloat16)", "tensor(double)"})
 
 TENSORRT_GROUPS: Mapping[str, tuple[int, ...]] = {"GridSample": (0, 1), "Attention": (0, 1, 2, 3)}
@@ -27,10 +29,6 @@ _CAST_BY_PARSER: Mapping[str, tuple[int, ...]] = {
 Measured on TensorRT-RTX 1.7.1; all other operators that were tried were refused."""
 
 
-_LARGEST_OPSET = 2**31 - 1
-"""ONNX keeps a version in 64 bits, its library in 32."""
-
-
 @cache
 def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
     """Groups of input ports that must agree; the last port of a variadic group is repeated as -1.
@@ -40,7 +38,7 @@ def same_type_groups(op: str, opset: int) -> tuple[tuple[int, ...], ...]:
     """
     groups: dict[str, list[int]] = defaultdict(list)
     try:
-        schema = defs.get_schema(op, max(0, min(opset, _LARGEST_OPSET)), "")
+        schema = schema_at(op, opset)
     except defs.SchemaError:
         return ()
     allowed = {c.type_param_str: _FLOATS.intersection(c.allowed_type_strs) for c in schema.type_constraints}

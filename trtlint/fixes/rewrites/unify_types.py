@@ -16,6 +16,7 @@ from trtlint.fixes.patch import Draft, Patch, Refusal, onnx_type
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.schemas import schema_at
 
 _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum"})
 _WIDTH = {"f16": 0, "bf16": 1, "f32": 2, "f64": 3}
@@ -123,7 +124,7 @@ class _Region:
     def _results(self, node: Node, opset: int, results: dict[str, str]) -> None:
         """Note the types of what a node computes, where they are others than before."""
         try:
-            schema = defs.get_schema(node.op, opset, "")
+            schema = schema_at(node.op, opset)
         except defs.SchemaError:
             return
         if node.op == "Cast":
@@ -174,7 +175,7 @@ def _ports(group: tuple[int, ...], count: int) -> list[int]:
 def _variable(op: str, opset: int, port: int) -> str:
     """The type variable of an input in the operator's schema."""
     try:
-        inputs = defs.get_schema(op, opset, "").inputs
+        inputs = schema_at(op, opset).inputs
     except defs.SchemaError:
         return ""
     return inputs[min(port, len(inputs) - 1)].type_str if inputs else ""
