@@ -101,9 +101,9 @@ def rule_files(path: Path) -> list[Path]:
     Raises:
         RuleError: nothing is there, or more than a folder of rules holds.
     """
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - a name too long for a file is none
         return _below(path)
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - a name too long for a file is none
         raise RuleError(path, 1, "no such file or folder")
     return [path]
 

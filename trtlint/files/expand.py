@@ -21,7 +21,7 @@ def expand(paths: Iterable[str]) -> Iterator[Path]:
     """
     seen: set[str] = set()
     for path in (path for text in paths for path in _covered(text)):
-        for file in _below(path) if path.is_dir() else [_model_of(path)]:
+        for file in _below(path) if os.path.isdir(path) else [_model_of(path)]:  # noqa: PTH112
             real = os.path.realpath(file)
             if real not in seen:
                 seen.add(real)
@@ -41,7 +41,7 @@ def _model_of(path: Path) -> Path:
     for suffix in _DATA_SUFFIXES:
         if path.name.endswith(SUFFIX + suffix):
             model = path.with_name(path.name.removesuffix(suffix))
-            return model if model.is_file() else path
+            return model if os.path.isfile(model) else path  # noqa: PTH113
     return path
 
 

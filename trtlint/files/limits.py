@@ -17,7 +17,7 @@ from pathlib import Path
 
 from trtlint.files.problem import UnreadableError
 
-SECONDS = 6.0
+SECONDS = 4.5
 """Processor time for a file of up to :data:`ORDINARY` bytes; a model of 10,000 nodes takes about a second."""
 MEMORY = 800 << 20
 """Bytes of memory, mapped files apart, that the process may take for such a file."""
@@ -27,6 +27,11 @@ _SECONDS_PER_MEBIBYTE = 0.5
 _MEMORY_PER_BYTE = 32
 _LOOK = 0.05
 """Seconds of processor time between two looks at the costs."""
+_AGAIN = 3.0
+"""Seconds of processor time until the work is ended once more, where the first time was lost in a destructor.
+
+It takes time to get out of the work: its memory is freed on the way, and must not be interrupted again.
+"""
 
 
 class LimitError(UnreadableError):
@@ -84,6 +89,7 @@ class _Watch:
             return False
         self._active = True
         self._deadline = time.process_time() + self._seconds
+        self._quiet = 0.0
         self._highest = _memory() + self._memory
         signal.setitimer(signal.ITIMER_PROF, _LOOK, _LOOK)
         return True
@@ -96,12 +102,17 @@ class _Watch:
         signal.signal(signal.SIGPROF, signal.SIG_IGN)
 
     def _look(self, *_: object) -> None:
-        if not self._active:
+        now = time.process_time()
+        if not self._active or now < self._quiet:
             return
-        if time.process_time() > self._deadline:
-            raise _StopError(f"it takes more than {self._seconds:.0f} s of processor time")
-        if _memory() > self._highest:
-            raise _StopError(f"it takes more than {self._memory >> 20} MiB of memory")
+        if now > self._deadline:
+            reason = f"it takes more than {self._seconds:.1f} s of processor time"
+        elif _memory() > self._highest:
+            reason = f"it takes more than {self._memory >> 20} MiB of memory"
+        else:
+            return
+        self._quiet = now + _AGAIN
+        raise _StopError(reason)
 
 
 def _memory() -> int:

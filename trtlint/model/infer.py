@@ -21,7 +21,7 @@ import onnx.onnx_cpp2py_export.shape_inference as library
 
 SECONDS = 20.0
 """Time for one call into the library."""
-_PROCESSOR = 4
+_PROCESSOR = 3
 """Seconds of processor time for the inference of one model; 20,000 nodes take a fraction of one."""
 _MEMORY = 640 << 20
 """Bytes that the inference of a small model may map beyond what the child inherits."""

@@ -131,14 +131,21 @@ class Configurations:
             ConfigError: it cannot be used.
         """
         path = Path(os.path.abspath(model))  # noqa: PTH100 - resolve() would leave the folder of a link
-        return self._nearest(path if path.is_dir() else path.parent)
+        return self._nearest(path if os.path.isdir(path) else path.parent)  # noqa: PTH112
 
     def _nearest(self, folder: Path) -> Configuration:
-        if folder not in self._by_folder:
-            self._by_folder[folder] = self._here(folder) or (
-                Configuration() if folder.parent == folder else self._nearest(folder.parent)
-            )
-        return self._by_folder[folder]
+        passed: list[Path] = []
+        found: Configuration | None = None
+        for candidate in (folder, *folder.parents):
+            found = self._by_folder.get(candidate)
+            if found is None:
+                passed.append(candidate)
+                found = self._here(candidate)
+            if found is not None:
+                break
+        found = found or Configuration()
+        self._by_folder.update(dict.fromkeys(passed, found))
+        return found
 
     def _here(self, folder: Path) -> Configuration | None:
         if _is_there(folder / OWN):
@@ -207,7 +214,7 @@ def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
 
 def _is_there(file: Path) -> bool:
     """Whether a file or a device lies where a configuration is looked for; reading it refuses the latter."""
-    return file.exists() and not file.is_dir()
+    return os.path.exists(file) and not os.path.isdir(file)  # noqa: PTH110, PTH112
 
 
 def _own_table(document: Mapping[str, Any]) -> dict[str, Any] | None:
