@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 import onnx
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, EncodeError
 
 from fuzzing.texts import change_bytes, change_text
 from fuzzing.trees import change_json, change_message
@@ -154,16 +154,13 @@ def _change_model(data: bytes, chance: random.Random) -> bytes:
         return change_bytes(data, chance)
     try:
         proto = onnx.ModelProto.FromString(data)
-    except (DecodeError, ValueError):
-        return change_bytes(data, chance)
-    if chance.random() < 0.1:
-        _into_function(proto, chance)
-    else:
-        change_message(proto, chance)
-    try:
+        if chance.random() < 0.1:
+            _into_function(proto, chance)
+        else:
+            change_message(proto, chance)
         return bytes(proto.SerializePartialToString())
-    except ValueError:  # nested too deep
-        return data
+    except (DecodeError, EncodeError, ValueError):  # no model any more, nested too deep, or not UTF-8
+        return change_bytes(data, chance)
 
 
 def _into_function(proto: onnx.ModelProto, chance: random.Random) -> None:
