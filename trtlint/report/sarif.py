@@ -21,7 +21,7 @@ from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Place, Spot
 from trtlint.report.provenance import provenance
 from trtlint.report.ruletext import applies, what
-from trtlint.report.wording import full, witnesses
+from trtlint.report.wording import fix_command, full, witnesses
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"
@@ -126,6 +126,7 @@ def _properties(spot: Spot) -> dict[str, Any]:
         "applies": clean(finding.applies),
         "depends": list(finding.depends),
         "advice": [clean(advice) for advice in finding.advice],
+        **({"fix": fix_command(finding)} if finding.fixes else {}),
         "witnesses": [clean(witness) for witness in witnesses(finding)],
     }
 

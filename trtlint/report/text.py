@@ -32,7 +32,7 @@ from trtlint.report.drawing import Marks, draw
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 from trtlint.report.names import collapse
-from trtlint.report.wording import witnesses
+from trtlint.report.wording import fix_command, witnesses
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -375,7 +375,7 @@ def _details(finding: Finding, target: str) -> Iterable[tuple[str, str]]:
     for advice in finding.advice:
         yield "help", advice
     if finding.fixes:
-        yield "help", f"trtlint fix --select {finding.rule}"
+        yield "help", fix_command(finding)
     yield "confidence", f"{finding.confidence}, {finding.evidence_level}"
     for reference in finding.references:
         yield "see", reference

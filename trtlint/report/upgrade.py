@@ -23,6 +23,7 @@ from trtlint.report.terminal import console
 from trtlint.report.text import SEVERITY_STYLES
 from trtlint.report.upgradesummary import rows, shared
 from trtlint.report.upgradewording import asks, places, reasons, risks, some, still, when, why
+from trtlint.report.wording import fix_command
 
 _HEADINGS: dict[Concern, str] = {
     "graph": "In the graph",
@@ -227,6 +228,9 @@ class UpgradeReport:
                 continue
             said.add((finding.rule, sentence))
             self._print(*hang(Text("      do: ", style="dim"), Text(clean(sentence)), self._width))
+        if finding.fixes and (finding.rule, fix_command(finding)) not in said:
+            said.add((finding.rule, fix_command(finding)))
+            self._print(*hang(Text("      fix: ", style="dim"), Text(fix_command(finding)), self._width))
         if finding.references and (finding.rule, "") not in said:
             said.add((finding.rule, ""))
             self._print(*hang(Text("      see: ", style="dim"), Text(finding.references[0]), self._width))

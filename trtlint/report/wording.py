@@ -77,3 +77,8 @@ def _node(row: Row) -> str:
     says = row.label or row.detail
     typed = f"{row.op}, {row.type}" if row.type else row.op
     return f"{row.node} ({typed})" + (f": {says}" if says else "")
+
+
+def fix_command(finding: Finding) -> str:
+    """The command that may settle a finding for which there are rewrites."""
+    return f"trtlint fix --select {finding.rule}"
