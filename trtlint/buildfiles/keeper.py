@@ -45,6 +45,8 @@ class Keeper:
         self.counts[name] += 1
         if pattern is not None and pattern.settles:
             self._collector.record(pattern.settles, found, line)
+        if severity in ("E", "F"):
+            self._collector.error(message, line)
         if self.counts[name] > most:
             return
         self._room -= min(len(message), MESSAGE) + sum(map(len, found.values()))

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from trtlint.buildfiles.sourcelines import release_of
+
 _FLAGS = {
     "fp16": "fp16", "int8": "int8", "bf16": "bf16", "fp8": "fp8", "int4": "int4", "best": "best",
     "strongly-typed": "strongly-typed", "stronglytyped": "strongly-typed",
@@ -101,6 +103,7 @@ class Collector:
         self._flags: set[str] = set()
         self._know_flags = False
         self._shapes: list[ShapeRange] = []
+        self._dated: tuple[Mapping[str, str], int] = {}, 0
 
     def set(self, name: str, value: object, line: int | None) -> None:
         """Note a field, unless it is known already or the value is None or empty."""
@@ -113,6 +116,11 @@ class Collector:
     def record(self, settles: str, groups: Mapping[str, str], line: int) -> None:
         """Take what a record settles, in the way that its entry of the pattern table names."""
         _HANDLERS[settles](self, groups, line)
+
+    def error(self, message: str, line: int) -> None:
+        """Take the line of the library's source that an error gives; it counts where nothing else tells."""
+        if not self._dated[0]:
+            self._dated = release_of(message), line
 
     def option(self, section: str, key: str, value: str, line: int) -> None:
         """Take one ``key: value`` line of trtexec's option blocks."""
@@ -155,6 +163,7 @@ class Collector:
 
     def settings(self, shapes: Collection[str] = ()) -> BuildSettings:
         """Everything gathered; ``shapes`` are the tools that the prefixes of the lines give away."""
+        self._date()
         values = dict(self._values)
         if "tool" not in values:
             values["tool"] = next((tool for tool in _TOOLS if tool in shapes), None)
@@ -168,6 +177,12 @@ class Collector:
         if values.get("strongly_typed") is None and values.get("product") == "tensorrt" and _whole(major):
             values["strongly_typed"] = True if int(major) >= 11 else None
         return BuildSettings(**values, shapes=tuple(self._shapes), found=MappingProxyType(dict(self._found)))
+
+    def _date(self) -> None:
+        releases, line = self._dated
+        if len(releases) == 1:
+            self.set("product", next(iter(releases)), line)
+        self.set("version", releases.get(self._values.get("product", "")), line)
 
     def _banner(self, groups: Mapping[str, str], line: int) -> None:
         state = groups["state"]
