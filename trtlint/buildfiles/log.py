@@ -127,7 +127,11 @@ class LogReader:
         if prefix is None:
             return
         message = _text(line[prefix.start :])
+        banners = self._kept.records.get("banner", ())
+        running = bool(banners) and banners[-1].groups["state"] == "RUNNING"
         for pattern in self._table.endings:
+            if pattern.running and not running:
+                continue
             if found := pattern.search(message):
                 severity = cast("Severity", prefix.severity)
                 self._kept.keep(pattern, number, severity, message, groups(found))

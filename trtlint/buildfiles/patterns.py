@@ -52,6 +52,7 @@ class Pattern:
     context: bool = False
     bare: bool = False
     last: bool = False
+    running: bool = False
     says: Outcome = ""
     names: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
