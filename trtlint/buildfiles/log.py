@@ -127,7 +127,7 @@ class LogReader:
         if prefix is None:
             return
         message = _text(line[prefix.start :])
-        banners = self._kept.records.get("banner", ())
+        banners = self._kept.records.get("banner", [])
         running = bool(banners) and banners[-1].groups["state"] == "RUNNING"
         for pattern in self._table.endings:
             if pattern.running and not running:
