@@ -12,6 +12,7 @@ from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.engine import EngineFact
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.placement import Placement
+from trtlint.report.placements import table
 
 MODEL = """
 < ir_version: 8, opset_import: ["" : 17] >
@@ -100,6 +101,33 @@ def test_where_nodes_went(facts: Facts) -> None:
         "c": (("c", "c"), False, "f32", 1.0),
         "t": (("c", "c"), True, "f32", 1.0),
     }
+
+
+def test_what_computes_sizes_is_in_no_layer() -> None:
+    model = model_of("""
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[N,8] x) => (float[M,K] y)
+< int64[1] two = {2}, int64[1] zero = {0}, int64[1] rest = {-1} >
+{
+  [s] sizes = Shape (x)
+  [f] first = Gather (sizes, zero)
+  [m] double = Mul (first, two)
+  [c] target = Concat <axis = 0> (double, rest)
+  [r] y = Reshape (x, target)
+}
+""")
+    layers = layers_from_json({"Layers": ["r"], "Bindings": []})
+    facts = Facts(model, record=together([FileRead("layers.json", layers)]))
+    placed = {fact.place: fact for fact in facts.of("placement") if isinstance(fact, Placement)}
+    assert {name: fact.shape for name, fact in placed.items()} == {
+        "s": True,
+        "f": True,
+        "m": True,
+        "c": True,
+        "r": False,
+    }
+    rows = {line.split()[0]: line.split()[2] for line in table(placed.values())}
+    assert (rows["f"], rows["r"]) == ("shape", "r")
 
 
 def test_without_a_build_there_is_nothing() -> None:

@@ -30,6 +30,8 @@ from trtlint.runs.exits import Exit
 
 _NUMEROUS = frozenset({"node", "constant", "log_message", "layer", "placement"})
 """Kinds that have a fact for every node, tensor, layer or line, shown only when asked for."""
+_OF_BUILDS = frozenset({"log_message", "layer", "placement"})
+"""Those of them that a program is given all the same: what files of a build are read for."""
 
 
 def run_facts(
@@ -64,7 +66,8 @@ def run_facts(
     commands = build_commands(command)
     facts = Facts(model, command=build_command(commands, Path(models[0])) if models else None, record=record)
     there = [kind for kind in kinds() if facts.has_model or ground_of(kind) == "build"]
-    listed = list(_entries(facts, wanted or [kind for kind in there if kind not in _NUMEROUS]))
+    told = _NUMEROUS & _OF_BUILDS if as_json else frozenset()
+    listed = list(_entries(facts, wanted or [kind for kind in there if kind not in _NUMEROUS - told]))
     if as_json:
         print(report.dumps(listed))
         return Exit.CLEAN

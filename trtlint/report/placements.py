@@ -11,7 +11,7 @@ _WIDEST = (40, 20, 56, 9, 44, 10)
 _HEAD = ("node", "operator", "layer", "precision", "format", "ms")
 _NOTE = (
     "a time is that of the whole layer; (in): a layout operator that another layer has absorbed; "
-    "-: no layer names it, as when it was folded or merged"
+    "shape: it computes sizes, outside of the layers; -: no layer names it, as when it was folded or merged"
 )
 
 
@@ -31,7 +31,7 @@ def table(placements: Iterable[Placement]) -> Iterator[str]:
 
 def _row(placement: Placement) -> tuple[str, ...]:
     node = placement.node
-    layer = placement.layers[-1] if placement.layers else "-"
+    layer = placement.layers[-1] if placement.layers else "shape" if placement.shape else "-"
     if placement.absorbed:
         layer = f"(in) {layer}"
     more = f" +{len(placement.layers) - 1}" if len(placement.layers) > 1 else ""

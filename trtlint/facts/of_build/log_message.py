@@ -69,6 +69,7 @@ class LogMessage(Fact):
         modules: ``named`` without the last part of each path, without repeats: the modules that the
             nodes are in, where exporters name nodes by path.
         nodes: those of them that the model has.
+        inputs: the inputs of the model with a dimension that it names.
         ops: the operator types of ``nodes``, without repeats.
         op: the operator type that it names, or that the parser had stopped at.
         names_nodes: whether it names anything itself.
@@ -103,6 +104,7 @@ class LogMessage(Fact):
     alike: tuple[str, ...]
     modules: tuple[str, ...]
     nodes: tuple[Node, ...]
+    inputs: tuple[str, ...]
     ops: tuple[str, ...]
     op: str | None
     names_nodes: bool
@@ -166,6 +168,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             alike=alike[record.pattern],
             modules=tuple(dict.fromkeys(_module(name) for name in named)),
             nodes=nodes,
+            inputs=_inputs(facts, record.groups.get("symbol")),
             ops=tuple(dict.fromkeys(node.op for node in nodes)),
             op=op_of(record, log),
             names_nodes=own,
@@ -181,6 +184,13 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             refuses=failed and record.severity in ("E", "F"),
         )
         seen.add(record.pattern)
+
+
+def _inputs(facts: Facts, symbol: str | None) -> tuple[str, ...]:
+    """The inputs of the model that a symbol is a dimension of."""
+    if symbol is None or not facts.has_model:
+        return ()
+    return tuple(value.name for value in facts.model.graph.inputs if symbol in (value.shape or ()))
 
 
 def _alike(records: Sequence[Record], log: Log) -> tuple[str, ...]:

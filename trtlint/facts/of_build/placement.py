@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.of_build.layer import EngineType, layer_times, short_type
+from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
+
+_SIZES = frozenset({"i32", "i64", "bool"})
+"""The types that sizes are computed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class Placement(Fact):
 
     Attributes:
         layers: names of the layers, in engine order; none where the engine does not tell.
+        shape: whether it computes sizes of tensors from sizes alone: TensorRT does that on the host, in no
+            layer of the engine.
         absorbed: whether the node has no layer of its own: these have taken over its change of layout.
         precision: the type that the layers work in, None where it is unknown or they differ.
         format: the layout of what the last of them writes, as printed.
@@ -33,6 +39,7 @@ class Placement(Fact):
     roles: ClassVar[Mapping[str, str]] = {"node": "the node"}
 
     layers: tuple[str, ...]
+    shape: bool
     absorbed: bool
     precision: EngineType | None
     format: str | None
@@ -48,9 +55,12 @@ def find(facts: Facts) -> Iterator[Placement]:
         return
     times = layer_times(facts)
     constants = facts.model.constants
+    shapes: set[Node] = set()
     for node in facts.model.graph.nodes:
         if all(constants.foldable(value) for value in node.outputs if value.name):
             continue
+        if _of_sizes(node, shapes, facts):
+            shapes.add(node)
         layers = joined.placed(node)
         precisions = {short_type(layer.precision) for layer in layers}
         inside = {other for layer in layers for other in joined.nodes.get(layer.index, ())} - {node}
@@ -60,6 +70,7 @@ def find(facts: Facts) -> Iterator[Placement]:
             node=node,
             chain=(Step(node, "node"),),
             layers=tuple(layer.name for layer in layers),
+            shape=node in shapes,
             absorbed=bool(layers) and node not in joined.layers,
             precision=precisions.pop() if len(precisions) == 1 else None,
             format=outputs[0].format if outputs else None,
@@ -67,3 +78,14 @@ def find(facts: Facts) -> Iterator[Placement]:
             ms=sum(time.average for time in timed) if timed else None,
             share=sum(time.share for time in timed) if timed else None,
         )
+
+
+def _of_sizes(node: Node, shapes: set[Node], facts: Facts) -> bool:
+    """Whether a node reads nothing but shapes, those that ``shapes`` compute and stored tensors."""
+    if any(value.name and value.dtype not in _SIZES for value in node.outputs):
+        return False
+    if node.op in ("Shape", "Size"):
+        return True
+    constants = facts.model.constants
+    read = [value for value in node.inputs if value is not None and not constants.foldable(value)]
+    return bool(read) and all(value.producer in shapes for value in read)
