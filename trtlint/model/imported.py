@@ -57,13 +57,13 @@ def needed(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> fr
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
     """The types of the operators whose bodies a node is built in, the innermost first.
 
-    An ``If`` whose condition is stored in the file is none: its branch stands in its place.
+    An ``If`` whose condition is known to the builder is none: its branch stands in its place.
     """
     found: list[str] = []
     owner = graph.owner(node) if node.scope else None
     while owner is not None:
         condition = owner.input(0)
-        if owner.op != "If" or condition is None or not is_stored(condition):
+        if owner.op != "If" or condition is None or not (is_stored(condition) or settled(condition)):
             found.append(owner.op)
         owner = graph.owner(owner) if owner.scope else None
     return tuple(found)

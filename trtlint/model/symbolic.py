@@ -21,7 +21,18 @@ Dimensions = tuple[Dimension, ...]
 _DEEPEST = 24
 """How far operators are followed; the longest chain that an exporter writes has half that length."""
 _MOST_DIMENSIONS = 16
-_SAME_SHAPE = frozenset({"Identity", "Cast", "Neg", "Relu", "Abs", "Sqrt", "Cos", "Sin", "Sigmoid", "Tanh"})
+_SAME_SHAPE = frozenset(
+    {
+        *("Identity", "Cast", "Neg", "Relu", "Abs", "Sqrt", "Cos", "Sin", "Sigmoid", "Tanh", "Clip"),
+        *(
+            "BatchNormalization",
+            "GroupNormalization",
+            "InstanceNormalization",
+            "LayerNormalization",
+            "Softmax",
+        ),
+    }
+)
 
 
 def dimensions(value: Value, constants: Constants) -> Dimensions | None:
