@@ -13,12 +13,14 @@ import click
 from trtlint.commands.inputs import plans as planned
 from trtlint.commands.lint import fails
 from trtlint.commands.plan import Plan, Planner
+from trtlint.commands.ranges import kept
 from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.problem import Problem
 from trtlint.files.replace import replace_text
 from trtlint.fixes.fixing import Fixed, Judge, fix_file, write_fixed
+from trtlint.fixes.keeping import NAME as KEEP_FP32
 from trtlint.fixes.session import Prove
 from trtlint.fixes.verification import Verdict
 from trtlint.model.errors import ModelError
@@ -59,9 +61,9 @@ def run_fix(options: FixOptions) -> int:
     prove = _prover() if options.verify else None
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff)
     found, failure = False, Exit.CLEAN
-    for plan, out in zip(plans, outs, strict=True):
+    for plan, out, keep in zip(plans, outs, [kept(plan) for plan in plans], strict=True):
         try:
-            fixed = fix_file(plan.file, _judge(plan), unsafe=options.unsafe, prove=prove)
+            fixed = fix_file(plan.file, _judge(plan), unsafe=options.unsafe, prove=prove, keep=keep)
         except (ModelError, OSError) as error:
             report.problem(Problem.of(plan.file, error))
             failure = Exit.UNREADABLE
@@ -155,7 +157,7 @@ def _write(
     trial = out.with_name(f".{out.name}.{os.getpid()}.trial.onnx")
     try:
         write_fixed(fixed, trial)
-        verdicts = tuple(_verdicts(fixed.path, trial, options, plan))
+        verdicts = tuple(_verdicts(fixed, trial, options, plan))
     finally:
         trial.unlink(missing_ok=True)
     if any(verdict.good is False for verdict in verdicts):
@@ -164,10 +166,13 @@ def _write(
     return out, verdicts
 
 
-def _verdicts(before: Path, after: Path, options: FixOptions, plan: Plan) -> Iterator[Verdict]:
+def _verdicts(fixed: Fixed, after: Path, options: FixOptions, plan: Plan) -> Iterator[Verdict]:
     from trtlint.fixes.verification import build, outputs
 
+    before = fixed.path
+    # What is kept in FP32 leaves the range in the source: there they are to differ.
+    wide = any(applied.fix == KEEP_FP32 for applied in fixed.outcome.applied)
     if options.verify:
-        yield outputs(before, after, options.inputs)
+        yield outputs(before, after, options.inputs, wide=wide)
     if options.verify_build:
         yield build(before, after, next((t.sm for t in plan.targets if t.sm is not None), None))

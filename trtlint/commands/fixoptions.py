@@ -26,6 +26,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--data-loader-script", metavar="FILE[:NAME]", help="Polygraphy's script that yields inputs."
     ),
+    click.option(
+        "--ranges",
+        multiple=True,
+        metavar="FILE",
+        help="Keep in FP32 what `trtlint measure` says must be, in a model that is in FP16; repeatable.",
+    ),
     click.option("--unsafe", is_flag=True, help="Also rewrites that change results by choice."),
 )
 _OWN = ("output", "script", "diff", "dry_run", "unsafe", "verify", "verify_build")

@@ -88,7 +88,7 @@ def run_measure(options: MeasureOptions) -> int:
         report = MeasureReport(sys.stdout)
         report.figures(found, lines)
         _write_findings(Path(options.model), wanted, found)
-        report.advice(found, advice(found, wanted, _layers(model)), options.output)
+        report.advice(found, advice(found, wanted, _layers(model), options.output), options.output)
     return Exit.FINDINGS if _broken(found) else Exit.CLEAN
 
 

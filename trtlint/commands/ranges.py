@@ -47,6 +47,34 @@ def with_ranges(plans: Sequence[Plan], files: Sequence[str]) -> list[Plan]:
     return done
 
 
+def kept(plan: Plan) -> tuple[str, ...]:
+    """The operators of a plan's model that were measured to need FP32; none without a measurement.
+
+    Raises:
+        click.UsageError: the measurement names none that Casts can keep there.
+    """
+    from trtlint.report.measureadvice import autocast
+
+    found = plan.measurement
+    if found is None:
+        return ()
+    if not found.rehearsed:
+        raise click.UsageError(
+            f"{plan.file}: measured with --no-rehearse, which finds nothing to keep in FP32"
+        )
+    nodes = () if found.kept is None else found.kept.nodes
+    if not found.typed:
+        how = f": {autocast(found, nodes)}" if nodes else ", and nothing need be kept"
+        raise click.UsageError(
+            f"{plan.file}: its floats are FP32 already; keep operators there on conversion{how}"
+        )
+    if found.kept is not None and not found.kept.verified:
+        raise click.UsageError(
+            f"{plan.file}: measured, and no operators were found that are enough to keep in FP32"
+        )
+    return nodes
+
+
 def _measured(plan: Plan, found: Measurement) -> Plan:
     plan = replace(plan, measurement=found)
     return replace(plan, policy=replace(plan.policy, ran=Ran(plan.entries, plan.targets)))

@@ -60,8 +60,22 @@ class Fixed:
         return bool(self.outcome.applied)
 
 
-def fix_file(path: Path, judge: Judge, *, unsafe: bool = False, prove: Prove | None = None) -> Fixed:
+def fix_file(
+    path: Path,
+    judge: Judge,
+    *,
+    unsafe: bool = False,
+    prove: Prove | None = None,
+    keep: Sequence[str] = (),
+) -> Fixed:
     """Fix one file, writing nothing.
+
+    Args:
+        path: the file.
+        judge: lints it.
+        unsafe: whether rewrites that are a choice are made.
+        prove: proves each patch on its own before it is kept.
+        keep: paths of operators that are to compute in FP32.
 
     Raises:
         ModelError: the file is not a model that can be linted.
@@ -74,7 +88,7 @@ def fix_file(path: Path, judge: Judge, *, unsafe: bool = False, prove: Prove | N
     pool = ThreadPoolExecutor(max_workers=1)
     hashed = pool.submit(_digest, path)  # hashing lets other threads run
     pool.shutdown(wait=False)
-    outcome = Session(_lint_with(judge, path, raw), unsafe=unsafe, prove=prove).run(proto)
+    outcome = Session(_lint_with(judge, path, raw), unsafe=unsafe, prove=prove).run(proto, keep)
     fixed = outcome.after.proto
     wrong = fault(fixed) if outcome.applied else ""
     return Fixed(path, hashed, outcome, fixed, wrong, raw.has_functions)

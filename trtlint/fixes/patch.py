@@ -117,6 +117,16 @@ class Draft:
         self._nodes.append(node)
         return outputs[0]
 
+    def again(self, node: Node, inputs: Iterable[str], outputs: Iterable[str]) -> onnx.NodeProto:
+        """Insert a node of the model again, under its name, between other values; returns it."""
+        proto = onnx.NodeProto()
+        proto.CopyFrom(node.proto)
+        del proto.input[:], proto.output[:]
+        proto.input.extend(inputs)
+        proto.output.extend(outputs)
+        self._nodes.append(proto)
+        return proto
+
     def constant(self, array: np.ndarray[Any, Any], what: str = "constant", *, out: str = "") -> str:
         """Add an initializer, under the name ``out`` where it is given; returns its name."""
         solid = np.asarray(array, order="C")

@@ -12,7 +12,7 @@ import onnx
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Rewrite, Severity
 from trtlint.facts.base import Fact
 from trtlint.facts.facts import Facts
-from trtlint.fixes import names, proposer
+from trtlint.fixes import keeping, names, proposer
 from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.patch import Patch, Refusal
 from trtlint.fixes.unfixable import reason
@@ -63,7 +63,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A rewrite that was made at one place."""
+    """A rewrite that was made at one place; ``rule`` is empty where a measurement asks for it, no finding."""
 
     rule: str
     severity: Severity
@@ -76,7 +76,10 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A rewrite that was not made at one place, and why; ``fix`` is None where there is none."""
+    """A rewrite that was not made at one place, and why; ``fix`` is None where there is none.
+
+    ``rule`` is empty where no finding, but a measurement asks for it.
+    """
 
     rule: str
     severity: Severity
@@ -148,10 +151,17 @@ class Session:
         self._prove = prove
         self._done: set[tuple[str, str]] = set()
 
-    def run(self, proto: onnx.ModelProto) -> Outcome:
-        """Fix a model as far as rewrites reach."""
+    def run(self, proto: onnx.ModelProto, keep: Sequence[str] = ()) -> Outcome:
+        """Fix a model as far as rewrites reach.
+
+        Args:
+            proto: the structure of the model.
+            keep: paths of operators that are to compute in FP32.
+        """
         state = self._lint(proto)
         outcome = Outcome(state, state)
+        if keep:
+            self._keep(outcome, keep)
         for _ in range(MOST_ROUNDS):
             batch = self._next(outcome.after)
             if not batch:
@@ -159,6 +169,36 @@ class Session:
             self._round(outcome, batch)
         self._name_unfixable(outcome)
         return outcome
+
+    def _keep(self, outcome: Outcome, paths: Sequence[str]) -> None:
+        """Let operators compute in FP32 before anything else is done: later rewrites give others names."""
+        state = outcome.after
+        found, refused = keeping.widen(state.model, paths)
+        made: list[tuple[keeping.Widened, Proof | None]] = []
+        for each in found:
+            proof = None if self._prove is None else self._prove(state.model, each.patch)
+            if proof is not None and proof.equal is False:
+                refused |= {node.path: f"the proof failed: {proof.words}" for node in each.nodes}
+            else:
+                made.append((each, proof))
+        patches = tuple(each.patch for each, _ in made)
+        if made:
+            try:
+                after = self._lint(apply(state.proto, state.model.graph, patches))
+                harm = _new(state, after, SEVERITIES.index("error"))
+            except (EditError, ModelError) as error:
+                harm = str(error)
+            if harm:
+                refused |= {node.path: harm for each, _ in made for node in each.nodes}
+            else:
+                outcome.after = after
+                outcome.rounds.append((state, patches))
+                outcome.applied += [
+                    Applied("", "error", keeping.NAME, "safe", node.path, each.patch.title, proof)
+                    for each, proof in made
+                    for node in each.nodes
+                ]
+        outcome.refused += [Refused("", "error", keeping.NAME, path, why) for path, why in refused.items()]
 
     def _name_unfixable(self, outcome: Outcome) -> None:
         """Say of the findings that could fail a lint, and that no rewrite was proposed for, why."""
@@ -291,6 +331,11 @@ def _worse(before: Linted, after: Linted, made: Sequence[_Wanted]) -> str:
             return f"taken back, as {wanted.rule} stays"
     gravest = {wanted.severity for wanted in made}
     mildest = max((SEVERITIES.index(severity) for severity in gravest), default=0)
+    return _new(before, after, mildest)
+
+
+def _new(before: Linted, after: Linted, mildest: int) -> str:
+    """Which finding is new that is at least so grave, in words; empty for none."""
     old, new = _counts(before.reports, mildest), _counts(after.reports, mildest)
     for (target, rule), count in new.items():
         if count > old[target, rule]:

@@ -34,9 +34,9 @@ class Verdict:
         return {"check": self.check, "good": self.good, "says": self.words, "figures": self.figures}
 
 
-def outputs(before: Path, after: Path, inputs: Inputs) -> Verdict:
-    """Compare what both compute."""
-    found = compare(before, after, inputs)
+def outputs(before: Path, after: Path, inputs: Inputs, *, wide: bool = False) -> Verdict:
+    """Compare what both compute; in FP32 where ``wide``, as the source may leave the range of its types."""
+    found = compare(before, after, inputs, wide=wide)
     figures = {"sets": found.sets, "largest_difference": found.difference}
     return Verdict("outputs", found.equal, found.words, figures)
 

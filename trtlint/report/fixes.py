@@ -98,7 +98,7 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
     for applied in outcome.applied:
         groups[applied.rule, applied.severity, applied.fix, applied.title].append(applied)
     for (rule, severity, fix, title), members in groups.items():
-        yield f"  fixed    {severity}[{rule}] {fix}: {title}{_at(each.place for each in members)}"
+        yield f"  fixed    {_finding(severity, rule)}{fix}: {title}{_at(each.place for each in members)}"
         proofs = list(dict.fromkeys(each.proof.words for each in members if each.proof is not None))
         for words in proofs[:1]:
             yield f"           proof: {words}" + (f" (+{len(proofs) - 1} more)" if len(proofs) > 1 else "")
@@ -106,8 +106,8 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
     for refused in outcome.refused:
         refusals[refused.rule, refused.severity, refused.fix, refused.reason].append(refused)
     for (rule, severity, tried, reason), refused_places in refusals.items():
-        name = f" {tried}" if tried is not None else ""
-        yield f"  refused  {severity}[{rule}]{name}: {reason}{_at(each.place for each in refused_places)}"
+        name = f"{_finding(severity, rule)}{tried or ''}".rstrip()
+        yield f"  refused  {name}: {reason}{_at(each.place for each in refused_places)}"
     before, after = _findings(outcome.before.reports), _findings(outcome.after.reports)
     told = {refused.rule for refused in outcome.refused}
     for finding in after:
@@ -120,6 +120,11 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
         yield f"  {verdict.check + ':':<8} {_GOOD[verdict.good]}: {verdict.words}"
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
+
+
+def _finding(severity: str, rule: str) -> str:
+    """What a rewrite is for; empty for one that a measurement asks for."""
+    return f"{severity}[{rule}] " if rule else ""
 
 
 def _findings(reports: Iterable[Any]) -> list[Finding]:

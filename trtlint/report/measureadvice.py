@@ -33,13 +33,16 @@ class Advice:
     command: str = ""
 
 
-def advice(found: Measurement, targets: Sequence[Target], layers: Mapping[str, str]) -> list[Advice]:
+def advice(
+    found: Measurement, targets: Sequence[Target], layers: Mapping[str, str], ranges: str | None = None
+) -> list[Advice]:
     """What to do about a measurement on these targets.
 
     Args:
         found: the measurement.
         targets: what the model is built for.
         layers: by path of a node, the name of its layer, where that is another.
+        ranges: the file that the measurement is kept in; None for none.
     """
     if found.kept is None or not found.kept.nodes or not found.kept.verified:
         return []
@@ -51,7 +54,7 @@ def advice(found: Measurement, targets: Sequence[Target], layers: Mapping[str, s
     if before:
         listed += _with_flags(found, [layers.get(node, node) for node in nodes])
     if after:
-        listed += _with_casts(found, nodes)
+        listed.append(_with_casts(found, nodes, ranges))
     if found.type == "fp16":
         text = "or BF16 in place of FP16: it has the range of FP32 with 8 bits of precision; measure it with"
         listed.append(Advice(text, f"{_again(found)} --type bf16"))
@@ -82,17 +85,22 @@ def _with_flags(found: Measurement, nodes: Sequence[str]) -> Iterator[Advice]:
     )
 
 
-def _with_casts(found: Measurement, nodes: Sequence[str]) -> Iterator[Advice]:
-    model = shlex.quote(found.path)
-    excluded = " ".join(shlex.quote(f"^{re.escape(node)}$") for node in nodes)
+def _with_casts(found: Measurement, nodes: Sequence[str], ranges: str | None) -> Advice:
     if found.typed:
-        text = "the file's own types count: put a Cast to FLOAT before these nodes and one back behind them"
-        yield Advice(text)
-        return
-    yield Advice(
-        "from TensorRT 11 on the types in the model count: convert it with Model-Optimizer's AutoCast",
-        f"python -m modelopt.onnx.autocast --onnx_path {model} --low_precision_type {found.type}"
-        f" --nodes_to_exclude {excluded}",
+        file = shlex.quote(ranges or "ranges.json")
+        first = "" if ranges else f"{_again(found)} -o {file}; "
+        text = "the file's own types count: put Casts to FP32 and back around these nodes with"
+        return Advice(text, f"{first}trtlint fix {shlex.quote(found.path)} --ranges {file}")
+    text = "from TensorRT 11 on the types in the model count: convert it with Model-Optimizer's AutoCast"
+    return Advice(text, autocast(found, nodes))
+
+
+def autocast(found: Measurement, nodes: Sequence[str]) -> str:
+    """The command line that converts a model in FP32, these nodes apart."""
+    excluded = " ".join(shlex.quote(f"^{re.escape(node)}$") for node in nodes)
+    return (
+        f"python -m modelopt.onnx.autocast --onnx_path {shlex.quote(found.path)}"
+        f" --low_precision_type {found.type} --nodes_to_exclude {excluded}"
     )
 
 

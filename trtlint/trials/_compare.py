@@ -37,12 +37,12 @@ def work(request: dict[str, Any], say: Say) -> None:
 
     Args:
         request: ``before`` and ``after``, paths; ``files``, ``lists`` and ``script`` with inputs;
-            ``folder``, where copies may be written.
+            ``folder``, where copies may be written; ``wide``, whether both are compared in FP32.
         say: takes ``{"error": ...}``, or the figures.
     """
     before, after, folder = Path(request["before"]), Path(request["after"]), Path(request["folder"])
     try:
-        widened = not _runs(before)
+        widened = bool(request["wide"]) or not _runs(before)
         if widened:  # types that ONNX Runtime does not mix: both are compared in FP32
             before = _wide_copy(before, folder / "before.onnx")
             after = _wide_copy(after, folder / "after.onnx")

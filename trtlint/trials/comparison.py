@@ -52,7 +52,12 @@ def available() -> bool:
 
 
 def compare(
-    before: Path, after: Path, inputs: Inputs | None = None, limits: Limits | None = None
+    before: Path,
+    after: Path,
+    inputs: Inputs | None = None,
+    limits: Limits | None = None,
+    *,
+    wide: bool = False,
 ) -> Comparison:
     """Run two models on the same inputs and compare all outputs.
 
@@ -61,6 +66,7 @@ def compare(
         after: its rewritten form.
         inputs: what to run them on.
         limits: what the process may take.
+        wide: whether both compute in FP32 what they compute in 16 bits.
     """
     if not available():
         return Comparison(None, MISSING)
@@ -73,6 +79,7 @@ def compare(
             "lists": _absolute(given.lists),
             "script": None if given.script is None else _absolute([given.script])[0],
             "folder": folder,
+            "wide": wide,
         }
         ended = run("trtlint.trials._compare", request, limits or Limits(600.0, 16 << 30))
     answer = ended.answers[-1] if ended.answers else {}
@@ -82,7 +89,9 @@ def compare(
         return Comparison(None, f"the process of ONNX Runtime {ended.words}")
     sets, difference = int(answer["sets"]), float(answer["largest_difference"])
     words = f"{sets} sets of inputs in ONNX Runtime, largest difference {difference:.1e}"
-    if answer["widened"]:
+    if wide:
+        words += ", both in FP32"
+    elif answer["widened"]:
         words += ", both in FP32, as ONNX Runtime refuses the types of the source"
     return Comparison(bool(answer["equal"]), words, sets, difference)
 
