@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import onnx
 import pytest
 
-from tests.attacks import MODELS
+from tests.attacks import MODELS, model
 from tests.pumping import patterns, slowest
 from tests.workspace import Workspace
 from trtlint.buildfiles.log import read_log
@@ -69,6 +70,20 @@ def test_a_model_that_attacks(name: str, tmp_path: Path, capsys: pytest.CaptureF
         code = run(["lint", str(path), "--no-cache", "--trt", "10.8", "--gpu", "L4"])
     assert code in (0, 1, 3)
     assert SAID[name] in capsys.readouterr().out
+
+
+def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside a body, which is told of the constants around it by their names."""
+    relu = onnx.helper.make_node("Relu", ["x"], ["b"])
+    body = onnx.helper.make_graph([relu], "g", [], [onnx.helper.make_tensor_value_info("b", 1, None)])
+    nodes = [
+        onnx.helper.make_node("Constant", [], ["QQ"], value_ints=[1]),
+        onnx.helper.make_node("If", ["x"], ["y"], then_branch=body, else_branch=body),
+    ]
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model(nodes).SerializeToString().replace(b"QQ", b"\x80Q"))
+    assert run(["lint", str(path), "--no-cache"]) in (0, 1, 3)
+    assert "a bug" not in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="no figures of other processes")

@@ -131,7 +131,7 @@ def _stored(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
                     tensor = onnx.helper.make_tensor("", onnx.TensorProto.INT64, [], [attribute.i])
                 else:
                     continue
-                tensor.name = node.output[0]
+                tensor.name = text(node.output[0])
                 yield text(tensor.name), tensor
 
 
