@@ -1,7 +1,7 @@
 """Operators of a model in FP16 made to compute in FP32: Casts before their inputs and behind their outputs.
 
 From TensorRT 11 on the types in the model count, so that what must stay in FP32 has to be so in the file:
-https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/advanced.html (strong typing)
+https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision-control.html
 """
 
 from __future__ import annotations
