@@ -16,7 +16,7 @@ test: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/trtlint test
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 # The quick part, for while one works.
 check: $(VENV)/.dev
@@ -24,7 +24,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/trtlint test
-	$(BIN)/pytest --no-header $(UNITS)
+	$(BIN)/pytest -n auto --no-header $(UNITS)
 
 UNITS := tests/test_architecture.py $(addprefix tests/,buildcommand engine facts files knowledge language model policy report target)
 
