@@ -1,0 +1,117 @@
+"""Tensors of every type, and what ONNX and ONNX Runtime say of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from benchmarks.probes.calls import BOOL, INT8, INT32, INT64, UINT8
+
+
+class UnluckyError(Exception):
+    """This draw makes no valid model."""
+
+
+def contrib(model: onnx.ModelProto) -> bool:
+    """Whether a model has operators that ONNX does not define."""
+    return any(node.domain == "com.microsoft" for node in model.graph.node)
+
+
+def number_of(text: str) -> int:
+    """ONNX's number of a type that a schema writes as ``tensor(float)``; 0 where it is no tensor."""
+    names = {"float": 1, "double": 11, "float16": 10, "bfloat16": 16, "bool": 9, "string": 8}
+    inner = text.removeprefix("tensor(").removesuffix(")")
+    if inner == text:
+        return 0
+    return names.get(inner) or int(getattr(onnx.TensorProto, inner.upper(), 0))
+
+
+def cast(array: np.ndarray[Any, Any], type: int) -> np.ndarray[Any, Any]:
+    """Numbers as elements of a type."""
+    if type in (UINT8, 4, 12, 13, 21):
+        array = np.abs(array)
+    if type == BOOL:
+        array = array > 0
+    return np.asarray(array).astype(helper.tensor_dtype_to_np_dtype(type))
+
+
+def tensor(name: str, type: int, array: np.ndarray[Any, Any]) -> onnx.TensorProto:
+    """A stored tensor."""
+    values = np.abs(array) if type in (UINT8, 4, 12, 13, 21) else array > 0 if type == BOOL else array
+    flat = np.asarray(values).reshape(-1)
+    if type in (INT32, INT64, INT8, UINT8, 4, 5, 12, 13, 21, 22):
+        flat = flat.astype(np.int64)
+    return helper.make_tensor(name, type, array.shape, flat.tolist())
+
+
+def valid(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray[Any, Any]]) -> bool:
+    """Check a model, and run it; whether it was run.
+
+    Raises:
+        UnluckyError: it is not valid.
+    """
+    try:
+        onnx.checker.check_model(model, full_check=not contrib(model) and not model.functions)
+    except Exception as error:
+        raise UnluckyError(str(error)) from error
+    return run(model, feeds) is not None
+
+
+def run(
+    model: onnx.ModelProto, feeds: Mapping[str, np.ndarray[Any, Any]]
+) -> list[np.ndarray[Any, Any]] | None:
+    """The outputs in ONNX Runtime; None where it has no kernel for the model's types.
+
+    Raises:
+        UnluckyError: the model fails.
+    """
+    import onnxruntime  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    try:
+        session = onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:
+        text = str(error)
+        if (
+            "NOT_IMPLEMENTED" in text
+            or "is invalid" in text
+            or ("INVALID_GRAPH" in text and "opset" in text.lower())
+        ):
+            return None
+        raise UnluckyError(text) from error
+    usable = {
+        "float32",
+        "float64",
+        "float16",
+        "int32",
+        "int64",
+        "int8",
+        "uint8",
+        "bool",
+        "int16",
+        "uint16",
+        "uint32",
+        "uint64",
+    }
+    if any(array.dtype.name not in usable for array in feeds.values()):
+        return None
+    try:
+        return [
+            np.asarray(a)
+            for a in session.run(
+                None, {info.name: feeds[info.name] for info in session.get_inputs() if info.name in feeds}
+            )
+        ]
+    except Exception as error:
+        text = str(error)
+        if "NOT_IMPLEMENTED" in text or "numpy" in text.lower():
+            return None
+        raise UnluckyError(text) from error
