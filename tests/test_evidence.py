@@ -234,7 +234,7 @@ class TestFacts:
     def test_of_a_build_alone(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["facts", "build.log", "--format", "json"]) == Exit.CLEAN
         kinds = {fact["kind"] for fact in json.loads(capsys.readouterr().out)}
-        assert kinds == {"build", "engine"}
+        assert kinds == {"build", "engine", "layer", "log_message"}
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
