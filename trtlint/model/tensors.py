@@ -52,6 +52,7 @@ class TensorStore:
 
     Attributes:
         notes: what was found missing or wrong while reading, each once, in the order found.
+        missing: the files of external data that are not there, each with the first tensor of it.
     """
 
     def __init__(self, path: Path, status: os.stat_result, notes: list[str]) -> None:
@@ -60,6 +61,8 @@ class TensorStore:
         self._stamp = _stamp(status)
         self._changed = False
         self._files: dict[str, tuple[Path, int] | None] = {}
+        self._absent: set[str] = set()
+        self.missing: dict[str, str] = {}
 
     @property
     def locations(self) -> tuple[str, ...]:
@@ -141,6 +144,8 @@ class TensorStore:
                 self.note(f"tensor {text(tensor.name)!r} names no readable place of its external data")
             else:
                 self._resolve(tensor, *place)
+                if place[0] in self._absent:
+                    self.missing.setdefault(place[0], text(tensor.name))
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
         """Values of a TensorProto message that the reader left in the model file."""
@@ -208,6 +213,7 @@ class TensorStore:
                 return None
             status = path.stat()
         except (OSError, ValueError):  # ValueError: a NUL in the name
+            self._absent.add(location)
             self.note(f"external data {location!r} are missing: values in them are unknown")
             return None
         if lfs.is_pointer(path):

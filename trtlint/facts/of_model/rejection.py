@@ -107,6 +107,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
             if value.initializer is not None:
                 yield from _of_tensor(INITIALIZER, value, fixed)
     yield from ((None, _of_sparse(value)) for value in graph.sparse if value.uses)
+    yield from _of_missing(facts)
     everywhere = conditions_for(NODE)
     contrib = _contrib(facts.imported)
     stated: set[Condition] = set()
@@ -130,9 +131,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         for condition in (*conditions_for(node.op), *everywhere):
             if condition in stated or (condition.types and types.isdisjoint(condition.types)):
                 continue
-            if condition.stage == "build" and node not in facts.built:
-                continue
-            if condition.holds(names):
+            if condition.holds(names) and (condition.stage != "build" or node in facts.built):
                 if condition.once:
                     stated.add(condition)
                 versions = _without(condition.applies, taken)
@@ -189,20 +188,35 @@ def _rejection(
 
 
 def _of_sparse(value: Value) -> Rejection:
-    """The rejection of a stored tensor that the parser does not import, so that who reads it finds nothing.
-
-    https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp
-    """
+    """The rejection of a stored tensor that the parser does not import: who reads it finds nothing."""
     node = value.uses[0][0]
+    says = f"{node.op} reads the sparse initializer {value.name}, which the parser does not import"
+    return _of_stored(node, node.op, "INVALID_GRAPH", says, "Store it as a dense tensor.")
+
+
+def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
+    """The rejection of the first stored tensor of each file of external data that is not there."""
+    missing = facts.model.tensors.missing
+    if not missing:
+        return
+    for location, name in missing.items():
+        readers = (value.uses[0][0] for value in facts.model.graph.values.get(name, ()) if value.uses)
+        says = f"the weights in {location} are missing, those of {name} first"
+        way = "Put the file of external data beside the model, under the name that the model gives."
+        yield None, _of_stored(next(readers, None), "", "INVALID_GRAPH", says, way)
+
+
+def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Rejection:
+    """https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp, importInitializers."""
     return Rejection(
         node=node,
-        chain=(Step(node, "refused"),),
-        op=node.op,
+        chain=() if node is None else (Step(node, "refused"),),
+        op=op,
         stage="parse",
-        code="INVALID_GRAPH",
+        code=code,
         reason="interface",
-        says=f"{node.op} reads the sparse initializer {value.name}, which the parser does not import",
-        way="Store it as a dense tensor.",
+        says=says,
+        way=way,
         plugin="",
         typing="",
         min_sm=None,
