@@ -124,7 +124,7 @@ class Value:
 
     def set_dtype(self, dtype: ElementType) -> None:
         """Record the element type that the operators say it has, whatever was declared."""
-        if self.dtype != dtype:
+        if self.dtype != dtype:  # which also reads the shape before the type is said
             self._dtype = dtype
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _LONGEST_SCOPE = 500
 """Characters of a body's path that become part of its nodes' paths; of a longer one the end is."""
-_WITH_BODIES = frozenset({"If", "Loop", "Scan"})
+WITH_BODIES = frozenset({"If", "Loop", "Scan"})
+"""The operators that hold graphs."""
 _NO_BODIES: Mapping[str, Body] = MappingProxyType({})
 _BODY_PORT = -1
 """Port of an edge from a body's output to the operator that owns the body."""
@@ -152,7 +153,7 @@ class Graph:
 
     def bodies(self, node: Node) -> Mapping[str, Body]:
         """The bodies that an operator holds, by attribute."""
-        if node.op not in _WITH_BODIES:
+        if node.op not in WITH_BODIES:
             return _NO_BODIES
         scopes = {name: f"{node.path}/{name}" for name in node.attributes}
         return {name: self._bodies[scope] for name, scope in scopes.items() if scope in self._bodies}

@@ -71,10 +71,8 @@ def settle(graph: Graph, opset: int) -> None:
                 node.outputs[0].set_dtype(DTYPES[proto.data_type])
             continue
         for told, value in zip(_told(node.op, opset), node.outputs, strict=False):
-            if told is _UNTOLD:
-                continue
-            dtype = _dtype(node, told)
-            if dtype is not None:
+            dtype = None if told is _UNTOLD else _dtype(node, told)
+            if dtype is not None and dtype != value.dtype:
                 value.set_dtype(dtype)
 
 

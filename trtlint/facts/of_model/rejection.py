@@ -25,7 +25,7 @@ from trtlint.knowledge.parsers import (
     refusing,
 )
 from trtlint.knowledge.releases import PRODUCTS, Product, minors
-from trtlint.model.graph import Node, Value
+from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import owners_within
 
 if TYPE_CHECKING:
@@ -118,8 +118,8 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
             "inputs": node.inputs,
             "outputs": node.outputs,
             "attributes": Attributes(node),
-            "bodies": graph.bodies(node),
-            "inside": owners_within(graph, node),
+            "bodies": graph.bodies(node) if node.op in WITH_BODIES else {},
+            "inside": owners_within(graph, node) if node.scope else (),
             **fixed,
         }
         own = _of_dispatch(node, contrib)
