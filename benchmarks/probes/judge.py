@@ -17,7 +17,7 @@ import sys
 from typing import Any
 
 import numpy as np
-import tensorrt_rtx_bindings as trt  # type: ignore[import-not-found]
+import tensorrt_rtx_bindings as trt
 
 SECONDS = 60
 MEMORY = 6 << 30
