@@ -19,7 +19,7 @@ from benchmarks.parser_verdicts import answer
 from trtlint.engine.conditionexamples import read_example, texts_of
 from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.facts.blocks.conditions import Entry, entries
+from trtlint.facts.blocks.conditions import ConditionEntry, entries
 from trtlint.knowledge.parsers import lines_of
 from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
@@ -115,7 +115,7 @@ def test_the_answer_is_the_parsers(name: str, release: str, tmp_path: Path) -> N
 
 def test_the_examples_of_conditions_are_what_the_parser_says(release: str, tmp_path: Path) -> None:
     line = ".".join(release.split(".")[:2])
-    expected: dict[Path, tuple[Entry, str]] = {}
+    expected: dict[Path, tuple[ConditionEntry, str]] = {}
     for entry in entries():
         refuses = line in lines_of("tensorrt-rtx", entry.condition.applies.get("tensorrt-rtx", "none"))
         if entry.condition.min_sm is not None or not refuses:

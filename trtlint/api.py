@@ -15,7 +15,7 @@ from trtlint.buildfiles.gathered import Gathered
 from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import Entry, Rulebook, load_builtin, looking_at
+from trtlint.engine.rulebook import Rulebook, RuleEntry, load_builtin, looking_at
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import Ground, grounds_for
 from trtlint.files.expand import expand
@@ -64,7 +64,7 @@ def lint(
     """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    book = _builtin().entries if rules is None else tuple(map(Entry.of, rules))
+    book = _builtin().entries if rules is None else tuple(map(RuleEntry.of, rules))
     sources = Sources()
     review = Review()
     commands = read_commands(command) if command is not None else ()

@@ -9,7 +9,7 @@ import pytest
 from trtlint.engine import conditionexamples
 from trtlint.engine.conditionexamples import run_condition_examples
 from trtlint.engine.examples import Result
-from trtlint.facts.blocks.conditions import PATH, Entry, entries
+from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
 
 POW = next(entry for entry in entries() if entry.ops == "Pow")
 BASE = "({0}[2] x, {1}[2] y) => ({0}[2] z) {{ z = Pow (x, y) }}"
@@ -17,7 +17,7 @@ INTEGER, FLOAT = BASE.format("int32", "float"), BASE.format("float", "int32")
 
 
 def run(monkeypatch: pytest.MonkeyPatch, refused: object, accepted: object) -> list[Result]:
-    entry: Entry = replace(POW, refused=refused, accepted=accepted)
+    entry: ConditionEntry = replace(POW, refused=refused, accepted=accepted)
     monkeypatch.setattr(conditionexamples, "entries", lambda: iter([entry]))
     return list(run_condition_examples())
 

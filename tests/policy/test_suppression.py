@@ -54,8 +54,8 @@ FOUND = finding("ACC102", ("/a/0", "blocks.0.attn"), ("/a[1]", "blocks.1.attn"),
 RAN = (("ACC102", "name-of-acc102"), ("ACC103", "name-of-acc103"))
 
 
-def entry(where: str = "c.toml: suppress[0]", **table: object) -> suppression.Entry:
-    return suppression.Entry.of({"rule": "ACC102", "reason": "r", **table}, "configuration", where)
+def entry(where: str = "c.toml: suppress[0]", **table: object) -> suppression.Acceptance:
+    return suppression.Acceptance.of({"rule": "ACC102", "reason": "r", **table}, "configuration", where)
 
 
 def nodes(findings: tuple[Finding, ...]) -> list[str]:
@@ -101,7 +101,7 @@ def test_sites_that_different_entries_cover_are_told_apart() -> None:
     assert reasons == ["two", "one"] * 2
 
 
-def notes(*entries: suppression.Entry, ran: tuple[tuple[str, str], ...] = RAN) -> tuple[str, ...]:
+def notes(*entries: suppression.Acceptance, ran: tuple[tuple[str, str], ...] = RAN) -> tuple[str, ...]:
     review = Review(TODAY)
     report = ModelReport("m.onnx", "t", findings=(FOUND,))
     review.apply(Path("m.onnx"), [report], Policy(suppress=entries, ran=having_run(ran), known=RAN))

@@ -11,7 +11,7 @@ from tests.graphs import model_of
 from trtlint.facts.base import Fact, Step
 from trtlint.model.origin import Origin
 from trtlint.model.source import Source
-from trtlint.report.facts import Entry, dumps, lines, summary
+from trtlint.report.facts import FactEntry, dumps, lines, summary
 
 MODEL = model_of("""
 < ir_version: 8, opset_import: ["" : 17] >
@@ -49,7 +49,7 @@ FACT = Sample(
     value=NODE.output,
     other=NODE,
 )
-ENTRY = Entry(FACT, Origin("blocks.0", source=Source("net/a.py", 3, "forward")))
+ENTRY = FactEntry(FACT, Origin("blocks.0", source=Source("net/a.py", 3, "forward")))
 
 
 def test_text() -> None:

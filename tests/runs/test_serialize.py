@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trtlint.engine.finding import ModelReport
-from trtlint.runs import serialize as plain
+from trtlint.runs import serialize
 
 # Shares and times are numbers; what is no number equals nothing, itself included.
 st.register_type_strategy(float, st.floats(allow_nan=False))
@@ -20,15 +20,15 @@ REPORTS = st.from_type(ModelReport)
 
 @given(REPORTS)
 def test_a_report_comes_back_as_it_was(report: ModelReport) -> None:
-    text = json.dumps(plain.dump(report, ModelReport))
-    assert plain.load(json.loads(text), ModelReport) == report
+    text = json.dumps(serialize.dump(report, ModelReport))
+    assert serialize.load(json.loads(text), ModelReport) == report
 
 
 def test_frames_of_a_source_come_back_although_they_do_not_count_for_equality() -> None:
     from trtlint.model.source import Frame, Source
 
     source = Source("a.py", 3, frames=(Frame("/home/u/a.py", 3, "f", "x = 1"),))
-    assert plain.load(plain.dump(source, Source), Source).frames == source.frames
+    assert serialize.load(serialize.dump(source, Source), Source).frames == source.frames
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Small:
     ],
 )
 def test_other_data_are_refused(data: Any) -> None:
-    assert plain.load(["a", 1, ["b"], None], Small) == Small("a", 1, ("b",))
+    assert serialize.load(["a", 1, ["b"], None], Small) == Small("a", 1, ("b",))
     with pytest.raises(ValueError, match="unexpected"):
-        plain.load(data, Small)
+        serialize.load(data, Small)
 
 
 def test_what_has_no_plain_form_is_an_error_of_the_programmer() -> None:
@@ -69,4 +69,4 @@ def test_what_has_no_plain_form_is_an_error_of_the_programmer() -> None:
 
     assert [field.name for field in fields(Odd)] == list(get_type_hints(Odd))
     with pytest.raises(TypeError, match="not plain data"):
-        plain.dump(Odd({}), Odd)
+        serialize.dump(Odd({}), Odd)

@@ -86,11 +86,11 @@ def run_facts(
     return Exit.CLEAN
 
 
-def _entries(facts: Facts, wanted: Sequence[str]) -> Iterator[report.Entry]:
+def _entries(facts: Facts, wanted: Sequence[str]) -> Iterator[report.FactEntry]:
     sources = Sources()
     for kind in dict.fromkeys(wanted):
         for fact in facts.of(kind):
-            yield report.Entry(fact, _origin(facts.model, fact.node, sources))
+            yield report.FactEntry(fact, _origin(facts.model, fact.node, sources))
 
 
 def _origin(model: Model, node: Node | None, sources: Sources) -> Origin | None:

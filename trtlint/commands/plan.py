@@ -16,7 +16,7 @@ from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.commands.setup import build_command, build_commands, rulebook
 from trtlint.commands.setup import targets as expanded
 from trtlint.engine.finding import Confidence
-from trtlint.engine.rulebook import Entry, Rulebook, looking_at
+from trtlint.engine.rulebook import Rulebook, RuleEntry, looking_at
 from trtlint.facts.kinds import grounds_for
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay
@@ -59,7 +59,7 @@ class Plan:
     targets: tuple[Target, ...]
     command: BuildCommand | None
     book: Rulebook
-    chosen: tuple[Entry, ...]
+    chosen: tuple[RuleEntry, ...]
     policy: Policy
     fail_on: FailOn
     problem: str = ""
@@ -69,7 +69,7 @@ class Plan:
     measurement: Measurement | None = None
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[RuleEntry, ...]:
         """The rules to run: the chosen ones that look at what is there."""
         dry, measured = self.dry is not None, self.measurement is not None
         there = grounds_for(self.gathered, self.command, dry=dry, measured=measured)
@@ -91,7 +91,7 @@ class Planner:
         self._configurations = Configurations()
         self._checked: set[Path | None] = set()
         self._books: dict[tuple[str, ...], Rulebook] = {}
-        self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...]], tuple[Entry, ...]] = {}
+        self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...]], tuple[RuleEntry, ...]] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
         self._ran: dict[tuple[int, bool, tuple[Target, ...]], Ran] = {}
         self._commands = build_commands(options.build)
@@ -201,7 +201,7 @@ class Planner:
 
     def _choose(
         self, configuration: Configuration, book: Rulebook, layers: tuple[Layer, ...]
-    ) -> tuple[Entry, ...]:
+    ) -> tuple[RuleEntry, ...]:
         key = tuple(map(str, configuration.rules)), layers
         if key not in self._chosen:
             with _users():

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from trtlint.commands.plan import Plan
 from trtlint.policy.config import shown
-from trtlint.policy.suppression import Entry
+from trtlint.policy.suppression import Acceptance
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
 
@@ -52,7 +52,7 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield from _suppression(entry)
 
 
-def _suppression(entry: Entry) -> Iterator[str]:
+def _suppression(entry: Acceptance) -> Iterator[str]:
     yield f"rule = {_list(entry.rules)}"
     for key in ("node", "module"):
         if (glob := getattr(entry, key)) is not None:

@@ -68,7 +68,7 @@ def run_suppress(options: SuppressOptions) -> int:
         problem = Problem.of(path, error)
         click.echo(f"trtlint: {clean(str(problem))}", err=True)
         return Exit.UNREADABLE
-    click.echo(clean(f"{out}: {suppression.Entry.of(entry, 'model', str(out)).words} is suppressed"))
+    click.echo(clean(f"{out}: {suppression.Acceptance.of(entry, 'model', str(out)).words} is suppressed"))
     return Exit.CLEAN
 
 

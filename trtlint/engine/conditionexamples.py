@@ -19,7 +19,7 @@ from typing import Literal
 
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.examples import Outcome, Result, newest, target_of
-from trtlint.facts.blocks.conditions import PATH, Entry, entries
+from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.rejection import rejections
 from trtlint.knowledge.parsers import lines_of
@@ -64,7 +64,7 @@ def run_condition_examples() -> Iterator[Result]:
             yield from _run(entry, "accepted", entry.accepted, Path(folder))
 
 
-def _run(entry: Entry, expected: Expected, written: object, folder: Path) -> Iterator[Result]:
+def _run(entry: ConditionEntry, expected: Expected, written: object, folder: Path) -> Iterator[Result]:
     texts = texts_of(written)
     if not texts:
         yield Result(entry.ops, PATH, entry.line, expected, "missing", f"no example that is {expected}")
@@ -78,7 +78,7 @@ def texts_of(written: object) -> list[object]:
     return written if isinstance(written, list) else [] if written is None else [written]
 
 
-def _outcome(entry: Entry, expected: Expected, text: object, folder: Path) -> tuple[Outcome, str]:
+def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Path) -> tuple[Outcome, str]:
     try:
         example = read_example(entry, text)
         model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)
@@ -98,7 +98,7 @@ def _outcome(entry: Entry, expected: Expected, text: object, folder: Path) -> tu
     return "accepted", f"refused for another reason: {others[0]}" if others else ""
 
 
-def read_example(entry: Entry, text: object) -> ConditionExample:
+def read_example(entry: ConditionEntry, text: object) -> ConditionExample:
     """An example of an entry as it is written.
 
     Raises:

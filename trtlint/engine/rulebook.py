@@ -23,7 +23,7 @@ _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class RuleEntry:
     """A rule of a rulebook, read when it is asked for: a model alone needs less than half of them.
 
     Attributes:
@@ -38,7 +38,7 @@ class Entry:
     read: Callable[[], Rule]
 
     @classmethod
-    def of(cls, rule: Rule) -> Entry:
+    def of(cls, rule: Rule) -> RuleEntry:
         """The entry of a rule that has been read."""
         return cls(rule.id, rule.name, rule.find, rule.path, lambda: rule)
 
@@ -47,7 +47,7 @@ class Entry:
 class Rulebook:
     """Rules sorted by id, which are unique, as are the names."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[RuleEntry, ...]
 
     def __iter__(self) -> Iterator[Rule]:
         return (entry.read() for entry in self.entries)
@@ -145,19 +145,19 @@ def with_builtin(paths: Iterable[Path]) -> Rulebook:
     return _joined((*load_builtin().entries, *_checked(paths)))
 
 
-def _checked(paths: Iterable[Path]) -> Iterator[Entry]:
+def _checked(paths: Iterable[Path]) -> Iterator[RuleEntry]:
     for file in dict.fromkeys(file for path in paths for file in rule_files(path)):
-        yield Entry.of(_loaded(file))
+        yield RuleEntry.of(_loaded(file))
 
 
-def _unread(path: Path) -> Entry:
+def _unread(path: Path) -> RuleEntry:
     """The entry of a file that is known to be right: its name and one line of it tell enough."""
     text = read_rule(path)
     id_, _, name = path.stem.partition("-")
     found = _FIND.search(text)
     if found is None:
-        return Entry.of(_parsed(path, text))
-    return Entry(id_, name, found[1], path, cache(partial(_parsed, path, text)))
+        return RuleEntry.of(_parsed(path, text))
+    return RuleEntry(id_, name, found[1], path, cache(partial(_parsed, path, text)))
 
 
 # Imported here: a run whose results are all known reads no rule, and needs neither onnx nor numpy.
@@ -175,8 +175,8 @@ def _parsed(path: Path, text: str) -> Rule:
     return parse_rule(path, text, checked=False)
 
 
-def _joined(entries: Iterable[Entry]) -> Rulebook:
-    taken: dict[str, Entry] = {}
+def _joined(entries: Iterable[RuleEntry]) -> Rulebook:
+    taken: dict[str, RuleEntry] = {}
     for entry in entries:
         for word in (entry.id, entry.name):
             other = taken.setdefault(word, entry)

@@ -56,7 +56,7 @@ class Matcher:
         begin = min(
             range(len(self.lines)), key=lambda i: sum(self.graph.count(op) for _, op in self.lines[i].ops)
         )
-        order = plan(self.lines, begin)
+        order = order_of(self.lines, begin)
         line = self.lines[begin]
         ops = sorted({op for _, op in line.ops})
         starts = [node for node in self.graph.by_op(*ops) if (node.domain, node.op) in line.ops]
@@ -214,7 +214,7 @@ class Matcher:
         return node is not None and (node.domain, node.op) in self.lines[index].ops
 
 
-def plan(lines: Sequence[Line], begin: int) -> tuple[int, ...]:
+def order_of(lines: Sequence[Line], begin: int) -> tuple[int, ...]:
     """The order in which to match lines: each is led to by one before, by the narrowest way."""
     order = [begin]
     while len(order) < len(lines):

@@ -36,7 +36,7 @@ class BaselineError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KnownSite:
     """One known site."""
 
     model: str
@@ -64,13 +64,13 @@ class Baseline:
         entries: what it holds.
     """
 
-    def __init__(self, file: Path, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, file: Path, entries: Iterable[KnownSite] = ()) -> None:
         self.file = file
-        self._entries: dict[str, list[Entry]] = defaultdict(list)
+        self._entries: dict[str, list[KnownSite]] = defaultdict(list)
         for entry in entries:
             self._entries[entry.model].append(entry)
         self._known = Suppression("baseline", shown(file))
-        self._kept: dict[str, list[Entry]] = {}
+        self._kept: dict[str, list[KnownSite]] = {}
 
     @classmethod
     def read(cls, file: Path) -> Baseline:
@@ -144,7 +144,7 @@ class Baseline:
         key = self.key(model)
         sites = _sites(reports, conditional=False)
         self._entries[key] = [
-            Entry(key, rule, fingerprint, site.module, site.node)
+            KnownSite(key, rule, fingerprint, site.module, site.node)
             for (rule, fingerprint), site in sites.items()
         ]
         return tuple(self._split(report, frozenset(sites)) for report in reports)
@@ -233,7 +233,7 @@ _Sites = Mapping[tuple[str, str], Site]
 """Sites by rule and fingerprint, in the order found."""
 
 
-def _entry(file: Path, number: int, table: Any) -> Entry:
+def _entry(file: Path, number: int, table: Any) -> KnownSite:
     if not isinstance(table, dict) or not all(
         isinstance(table.get(key), str) for key in ("model", "rule", "fingerprint", "node")
     ):
@@ -241,7 +241,7 @@ def _entry(file: Path, number: int, table: Any) -> Entry:
     module = table.get("module")
     if module is not None and not isinstance(module, str):
         raise BaselineError(f"{shown(file)}: not a baseline: the module of entry {number} is not text")
-    return Entry(table["model"], table["rule"], table["fingerprint"], module, table["node"])
+    return KnownSite(table["model"], table["rule"], table["fingerprint"], module, table["node"])
 
 
 def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
@@ -257,7 +257,7 @@ def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
     return {(finding.rule, site.fingerprint): site for finding in findings() for site in finding.sites}
 
 
-def _pair(entries: Sequence[Entry], sites: _Sites) -> dict[Entry, tuple[str, str]]:
+def _pair(entries: Sequence[KnownSite], sites: _Sites) -> dict[KnownSite, tuple[str, str]]:
     """For each entry that is still there, rule and fingerprint of its site."""
     found = {
         entry: (entry.rule, entry.fingerprint)
@@ -279,11 +279,11 @@ def _place(site: Site) -> str:
     return site.module or site.node
 
 
-def _relabelled(entry: Entry, site: Site | None) -> Entry:
+def _relabelled(entry: KnownSite, site: Site | None) -> KnownSite:
     return entry if site is None else replace(entry, module=site.module, node=site.node)
 
 
-def _gone(lost: Sequence[Entry], entries: Sequence[Entry], sites: _Sites) -> tuple[Gone, ...]:
+def _gone(lost: Sequence[KnownSite], entries: Sequence[KnownSite], sites: _Sites) -> tuple[Gone, ...]:
     """What to say of entries that are gone.
 
     Of equal blocks the fingerprints are numbered, so the entry without a site is the last one's

@@ -23,7 +23,7 @@ from trtlint.files.regular import read_text
 from trtlint.policy import schema
 from trtlint.policy.options import INSTALLED, DryOptions, FailOn, TargetOptions
 from trtlint.policy.selection import Layer
-from trtlint.policy.suppression import Entry, texts
+from trtlint.policy.suppression import Acceptance, texts
 
 OWN, SHARED = "trtlint.toml", "pyproject.toml"
 _TABLE = "tool.trtlint"
@@ -90,7 +90,7 @@ class Configuration:
     sections: tuple[Section, ...] = ()
     rules: tuple[Path, ...] = ()
     baseline: Path | None = None
-    suppress: tuple[Entry, ...] = ()
+    suppress: tuple[Acceptance, ...] = ()
 
     def relative(self, model: Path) -> str:
         """A model's path relative to the file's folder, with ``/``; what globs are compared with."""
@@ -104,7 +104,7 @@ class Configuration:
             if any(covers_path(glob, path) for glob in section.paths):
                 yield section.choices
 
-    def suppressions(self, model: Path) -> tuple[Entry, ...]:
+    def suppressions(self, model: Path) -> tuple[Acceptance, ...]:
         """The suppressions that are about a model."""
         path = self.relative(model)
         return tuple(entry for entry in self.suppress if entry.covers_model(path))
@@ -187,7 +187,7 @@ def load(file: Path) -> Configuration:
         rules=tuple(folder / path for path in document.get("rules", ())),
         baseline=None if baseline is None else folder / baseline,
         suppress=tuple(
-            Entry.of(table, "configuration", f"{where}suppress[{number}]")
+            Acceptance.of(table, "configuration", f"{where}suppress[{number}]")
             for number, table in enumerate(document.get("suppress", ()))
         ),
     )

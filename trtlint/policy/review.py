@@ -15,11 +15,11 @@ from functools import cached_property
 from pathlib import Path
 
 from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, ModelReport, Severity
-from trtlint.engine.rulebook import Entry as RuleEntry
+from trtlint.engine.rulebook import RuleEntry
 from trtlint.policy import suppression
 from trtlint.policy.baseline import Baseline
 from trtlint.policy.selection import Selectable, most_specific
-from trtlint.policy.suppression import Entry, RuleName
+from trtlint.policy.suppression import Acceptance, RuleName
 from trtlint.target.target import Target
 
 
@@ -63,7 +63,7 @@ class Policy:
 
     severity: tuple[tuple[str, Severity], ...] = ()
     min_confidence: Confidence = "low"
-    suppress: tuple[Entry, ...] = ()
+    suppress: tuple[Acceptance, ...] = ()
     baseline: Baseline | None = None
     ran: Ran = field(default_factory=Ran)
     known: tuple[RuleName, ...] = ()
@@ -85,8 +85,8 @@ class Review:
     def __init__(self, today: date | None = None, *, recording: bool = False) -> None:
         self._today = today or date.today()
         self._recording = recording
-        self._used: Counter[Entry] = Counter()
-        self._ran: dict[Entry, dict[RuleName, None]] = {}
+        self._used: Counter[Acceptance] = Counter()
+        self._ran: dict[Acceptance, dict[RuleName, None]] = {}
         self._known: dict[RuleName, None] = {}
 
     def apply(self, model: Path, reports: Sequence[ModelReport], policy: Policy) -> tuple[ModelReport, ...]:
@@ -112,7 +112,7 @@ class Review:
 
     def _suppressed(self, reports: Sequence[ModelReport], policy: Policy) -> tuple[ModelReport, ...]:
         own, refused = suppression.written_in(reports[0]) if reports else ((), None)
-        used: Counter[Entry] = Counter()
+        used: Counter[Acceptance] = Counter()
         reviewed = []
         for report in reports:
             applied = suppression.apply(report, (*policy.suppress, *own), self._today)
@@ -129,7 +129,7 @@ class Review:
         return tuple(replace(report, notes=report.notes + tuple(notes)) for report in reviewed)
 
 
-def _place(entry: Entry) -> list[str | int]:
+def _place(entry: Acceptance) -> list[str | int]:
     """A sort key that puts ``suppress[2]`` before ``suppress[10]``."""
     parts = re.split(r"(\d+)", entry.suppression.where)
     return [int(part) if part.isdecimal() else part for part in parts]

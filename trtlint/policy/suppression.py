@@ -32,7 +32,7 @@ _MOST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Acceptance:
     """One suppression as written.
 
     Attributes:
@@ -50,7 +50,7 @@ class Entry:
     suppression: Suppression
 
     @classmethod
-    def of(cls, table: dict[str, Any], kind: str, where: str) -> Entry:
+    def of(cls, table: dict[str, Any], kind: str, where: str) -> Acceptance:
         """An entry from a table that fits the schema."""
         return cls(
             rules=texts(table["rule"]),
@@ -108,7 +108,7 @@ class Applied:
     """
 
     report: ModelReport
-    used: Counter[Entry]
+    used: Counter[Acceptance]
 
 
 def texts(value: str | Iterable[str]) -> tuple[str, ...]:
@@ -116,12 +116,12 @@ def texts(value: str | Iterable[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def apply(report: ModelReport, entries: Sequence[Entry], today: date) -> Applied:
+def apply(report: ModelReport, entries: Sequence[Acceptance], today: date) -> Applied:
     """Take what is accepted out of the findings of a report.
 
     Where several entries cover a site, the first that has not expired counts.
     """
-    used: Counter[Entry] = Counter()
+    used: Counter[Acceptance] = Counter()
     suppressed: list[Finding] = []
 
     def remaining(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -146,14 +146,14 @@ def apply(report: ModelReport, entries: Sequence[Entry], today: date) -> Applied
 
 
 def _split(
-    finding: Finding, entries: Sequence[Entry], today: date, used: Counter[Entry]
+    finding: Finding, entries: Sequence[Acceptance], today: date, used: Counter[Acceptance]
 ) -> tuple[Finding | None, list[Finding]]:
     """What is left of a finding, None for nothing, and a part for each entry that covers sites."""
     candidates = [entry for entry in entries if entry.covers_rule(finding.rule, finding.name)]
     if not candidates:
         return finding, []
     left: list[Site] = []
-    taken: dict[Entry, list[Site]] = {}
+    taken: dict[Acceptance, list[Site]] = {}
     for site in finding.sites:
         covering = [entry for entry in candidates if entry.covers_site(site)]
         used.update(covering)
@@ -167,7 +167,7 @@ def _split(
     return (replace(finding, sites=tuple(left)) if left else None), parts
 
 
-def written_in(report: ModelReport) -> tuple[tuple[Entry, ...], str | None]:
+def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]:
     """The entries that a model carries, and a note where they cannot be read.
 
     What cannot be read suppresses nothing.
@@ -180,13 +180,13 @@ def written_in(report: ModelReport) -> tuple[tuple[Entry, ...], str | None]:
         return (), f"the metadata {SUPPRESS_KEY} is ignored: {error}"
 
 
-def read(text: str, where: str) -> tuple[Entry, ...]:
+def read(text: str, where: str) -> tuple[Acceptance, ...]:
     """The entries in the value of the metadata key.
 
     Raises:
         ValueError: it is no list of such entries.
     """
-    return tuple(Entry.of(table, "model", where) for table in tables(text))
+    return tuple(Acceptance.of(table, "model", where) for table in tables(text))
 
 
 def tables(text: str) -> list[dict[str, Any]]:
@@ -214,8 +214,8 @@ def tables(text: str) -> list[dict[str, Any]]:
 
 
 def notes(
-    entries: Iterable[Entry],
-    used: Counter[Entry],
+    entries: Iterable[Acceptance],
+    used: Counter[Acceptance],
     ran: Iterable[RuleName],
     known: Iterable[RuleName],
     today: date,

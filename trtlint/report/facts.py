@@ -21,24 +21,24 @@ _OWN = ("node", "chain")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FactEntry:
     """A fact and where its node came from."""
 
     fact: Fact
     origin: Origin | None
 
 
-def to_json(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+def to_json(entries: Iterable[FactEntry]) -> list[dict[str, Any]]:
     """Facts as JSON data: kind, place, module, source, fields and chain of each."""
     return [_entry(entry) for entry in entries]
 
 
-def dumps(entries: Iterable[Entry]) -> str:
+def dumps(entries: Iterable[FactEntry]) -> str:
     """Facts as a JSON document in ASCII."""
     return json.dumps(to_json(entries), indent=2)
 
 
-def lines(entries: Iterable[Entry]) -> Iterator[str]:
+def lines(entries: Iterable[FactEntry]) -> Iterator[str]:
     """Facts as text, one block a fact, grouped by kind."""
     for number, (kind, group) in enumerate(groupby(entries, key=lambda entry: entry.fact.kind)):
         listed = list(group)
@@ -57,7 +57,7 @@ def summary(counts: Mapping[str, int]) -> Iterator[str]:
         yield f"{kind.ljust(widest)}  {count:>7,}"
 
 
-def _block(entry: Entry) -> Iterator[str]:
+def _block(entry: FactEntry) -> Iterator[str]:
     fact, origin = entry.fact, entry.origin
     op = f" ({clean(fact.node.op)})" if fact.node else ""
     yield f"  {clean(fact.place) or 'the whole model'}{op}"
@@ -110,7 +110,7 @@ def _text(value: object) -> str:
     return str(value) or '""'
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: FactEntry) -> dict[str, Any]:
     fact, origin = entry.fact, entry.origin
     source = None if origin is None else origin.source
     return {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from trtlint.engine.finding import Finding, ModelReport, Report
-    from trtlint.engine.rulebook import Entry
+    from trtlint.engine.rulebook import RuleEntry
     from trtlint.report.locations import Overview
 
     Fails = Callable[[Finding], bool]
@@ -63,7 +63,7 @@ class Style:
     """
 
     files: int
-    rules: Sequence[Entry]
+    rules: Sequence[RuleEntry]
     root: Path | None
     show_conditional: bool = False
     statistics: bool = False

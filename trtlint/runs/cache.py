@@ -30,11 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.engine.finding import ModelReport
-from trtlint.engine.rulebook import Entry as RuleEntry
+from trtlint.engine.rulebook import RuleEntry
 from trtlint.engine.ruletext import LARGEST as LARGEST_RULE
 from trtlint.files.regular import read_bytes
-from trtlint.runs import cachefolder
-from trtlint.runs import serialize as plain
+from trtlint.runs import cachefolder, serialize
 from trtlint.runs.job import Job, Store
 
 ENVIRONMENT = "TRTLINT_CACHE_DIR"
@@ -57,7 +56,7 @@ class UncertainError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _KeptResult:
     """A result, and the files that it also depends on, each with what it was known by."""
 
     companions: tuple[_Companion, ...]
@@ -109,7 +108,7 @@ class Cache:
         if data is None:
             return None
         try:
-            entry = plain.load(json.loads(data), _Entry)
+            entry = serialize.load(json.loads(data), _KeptResult)
             if any(_companion_of(job.path, other.name) != other for other in entry.companions):
                 return None
         except (ValueError, RecursionError, UncertainError):
@@ -145,7 +144,9 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
         if stamp(model) != store.model:
             return
         nameless = tuple(replace(report, path="") for report in reports)
-        data = json.dumps(plain.dump(_Entry(companions, nameless), _Entry), separators=(",", ":")).encode()
+        data = json.dumps(
+            serialize.dump(_KeptResult(companions, nameless), _KeptResult), separators=(",", ":")
+        ).encode()
         write(store.entry, data)
     except (OSError, UncertainError):  # a full disk, a folder that is not ours: lint again next time
         return

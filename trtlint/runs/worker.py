@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import Entry, with_builtin
+from trtlint.engine.rulebook import RuleEntry, with_builtin
 from trtlint.files import lfs
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from trtlint.target.target import Target
     from trtlint.trials.trials import Trials
 
-_CHECKED: dict[RuleSet, tuple[Entry, ...]] = {}
+_CHECKED: dict[RuleSet, tuple[RuleEntry, ...]] = {}
 
 
 class OtherRulesError(Exception):
     """The rule files that a process finds are not those that the run began with."""
 
 
-def describe_rules(folders: tuple[str, ...], entries: Iterable[Entry]) -> RuleSet:
+def describe_rules(folders: tuple[str, ...], entries: Iterable[RuleEntry]) -> RuleSet:
     """Name rules for other processes; this one keeps them as they are."""
     chosen = tuple(entries)
     ruleset = RuleSet(folders, tuple(entry.id for entry in chosen), cache.digest_of_rules(chosen))

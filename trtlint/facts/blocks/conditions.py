@@ -146,7 +146,7 @@ def _sources() -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ConditionEntry:
     """An entry of the table with its examples.
 
     Attributes:
@@ -164,7 +164,7 @@ class Entry:
     accepted: object
 
 
-def entries() -> Iterator[Entry]:
+def entries() -> Iterator[ConditionEntry]:
     """The whole table, in its order.
 
     Raises:
@@ -181,7 +181,7 @@ def entries() -> Iterator[Entry]:
             raise ValueError(f"line {line}: {error}") from None
 
 
-def _entry(line: int, block: str) -> Entry:
+def _entry(line: int, block: str) -> ConditionEntry:
     (entry,) = parsed(f"- op: {block}")
     refused, accepted = entry.pop("refused", None), entry.pop("accepted", None)
     own = _without_examples(block)
@@ -199,7 +199,7 @@ def _entry(line: int, block: str) -> Entry:
                 compile_expression(piece.text, SCOPE)
     except ExpressionError as error:
         raise ValueError(f"{ops}: {error}") from None
-    return Entry(line, ops, condition, refused, accepted)
+    return ConditionEntry(line, ops, condition, refused, accepted)
 
 
 def _without_examples(block: str) -> str:
