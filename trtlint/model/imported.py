@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.graph import WITH_BODIES, Graph, Node, Value
 from trtlint.model.values import Constants
 
 _MOST_VISITED = 500
@@ -87,7 +87,7 @@ def settled(value: Value) -> bool | None:
             shape = None if node.inputs[0] is None else node.inputs[0].shape
             open_ |= shape is None or not all(isinstance(dim, int) for dim in shape)
             continue
-        if not node.inputs:
+        if not node.inputs or node.op in WITH_BODIES:
             return False
         for before in node.inputs:
             if before is not None and before not in seen:
