@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -159,3 +160,12 @@ def test_what_is_no_measurement_is_refused(
     err = capsys.readouterr().err
     assert err.startswith("trtlint: ranges.json: ")
     assert said in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such files are POSIX's")
+def test_a_pipe_is_no_measurement_and_not_waited_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo("ranges.json")
+    assert run(["norm.onnx", "--ranges", "ranges.json"]) == 2
+    assert "ranges.json: this is a pipe, not a regular file" in capsys.readouterr().err

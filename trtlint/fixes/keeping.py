@@ -16,6 +16,7 @@ from trtlint.fixes.patch import Draft, Patch, onnx_type
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import text
+from trtlint.model.schemas import schema_at
 from trtlint.trials.widening import widen_node
 
 NAME = "keep-fp32"
@@ -95,7 +96,7 @@ def _obstacle(node: Node, model: Model) -> str:
     if not any(value.dtype in _NARROW for value in _values(node)):
         return "nothing of it is in 16 bits"
     try:
-        schema = defs.get_schema(node.op, model.opsets.get(node.domain, 1), node.domain)
+        schema = schema_at(node.op, model.opsets.get(node.domain, 1), node.domain)
     except defs.SchemaError:
         return f"{node.op} is none of ONNX's operators: whether it computes in FP32 is not known"
     return _refused_type(node, schema)

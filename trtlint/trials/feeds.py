@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, helper
 
-from trtlint.files.regular import open_regular
+from trtlint.files.regular import open_regular, read_bytes
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
 from trtlint.trials.shapes import Input, choices
@@ -90,16 +90,10 @@ def _archive(file: str) -> Feeds:
 
 def _list(file: str) -> Iterator[Feeds]:
     try:
-        with Path(file).open("rb") as stream:
-            text = stream.read(_MOST_JSON + 1)
-        if len(text) > _MOST_JSON:
-            raise FeedError(f"{file}: more than a gigabyte of JSON; save the inputs as .npz")
-        batches = json.loads(text)
+        batches = json.loads(read_bytes(Path(file), _MOST_JSON))
     except OSError as error:
         raise FeedError(f"{file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        if isinstance(error, FeedError):
-            raise
         raise FeedError(f"{file}: not JSON ({error})") from error
     if isinstance(batches, dict):
         batches = batches.get("lst", [batches])

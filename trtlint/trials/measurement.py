@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from trtlint.files.regular import read_bytes
+
 SCHEMA = "trtlint.measure/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
 _MOST_BYTES = 256 << 20
@@ -245,16 +247,10 @@ def read_measurement(path: Path) -> Measurement:
         MeasurementError: the file cannot be read, or holds none.
     """
     try:
-        with path.open("rb") as stream:
-            text = stream.read(_MOST_BYTES + 1)
-        if len(text) > _MOST_BYTES:
-            raise MeasurementError(f"{path}: too large for a measurement")
-        data = json.loads(text)
+        data = json.loads(read_bytes(path, _MOST_BYTES))
     except OSError as error:
         raise MeasurementError(f"{path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        if isinstance(error, MeasurementError):
-            raise
         raise MeasurementError(f"{path}: not JSON ({error})") from error
     named = data.get("schema") if isinstance(data, dict) else None
     if named != SCHEMA:
