@@ -5,11 +5,14 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test check bench fuzz clean
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.demo
 	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 || test $$? -eq 1
 	$(BIN)/trtlint examples/nafnet.onnx --log examples/nafnet.build.log.gz
 	$(BIN)/trtlint fix examples/vit.onnx -o $(VENV)/vit.fixed.onnx --trt 10.7 --gpu L4 --diff --verify
 	$(BIN)/trtlint $(VENV)/vit.fixed.onnx --trt 10.7 --gpu L4
+	$(BIN)/trtlint measure examples/nafnet.onnx --inputs examples/nafnet.npz -o $(VENV)/ranges.json || test $$? -eq 1
+	$(BIN)/trtlint fix examples/nafnet.onnx -o $(VENV)/nafnet.fixed.onnx --trt 11.0 --ranges $(VENV)/ranges.json
+	$(BIN)/trtlint measure $(VENV)/nafnet.fixed.onnx --inputs examples/nafnet.npz
 
 test: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -39,6 +42,10 @@ fuzz: $(VENV)/.dev
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.demo: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable ".[verify]"
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.installed

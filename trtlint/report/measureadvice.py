@@ -55,7 +55,7 @@ def advice(
         listed += _with_flags(found, [layers.get(node, node) for node in nodes])
     if after:
         listed.append(_with_casts(found, nodes, ranges))
-    if found.type == "fp16":
+    if found.type == "fp16" and not found.typed:
         text = "or BF16 in place of FP16: it has the range of FP32 with 8 bits of precision; measure it with"
         listed.append(Advice(text, f"{_again(found)} --type bf16"))
     return listed
