@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.workspace import Workspace
+from trtlint.knowledge import redirects as known
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -18,6 +20,22 @@ def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "results"
     monkeypatch.setenv("TRTLINT_CACHE_DIR", str(folder))
     return folder
+
+
+@pytest.fixture
+def redirected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Puts rules that were renamed or removed in the place of the table of them."""
+
+    def forget() -> None:
+        for kept in (known._by_word, known._first_ids):
+            kept.cache_clear()
+
+    def put(*rows: known.Redirect) -> None:
+        forget()
+        monkeypatch.setattr(known, "redirects", lambda: rows)
+
+    yield put
+    forget()
 
 
 @pytest.fixture(scope="session")

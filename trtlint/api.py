@@ -21,6 +21,7 @@ from trtlint.facts.kinds import Ground, grounds_for
 from trtlint.files.expand import expand
 from trtlint.model.sources import Sources
 from trtlint.policy.review import Policy, Ran, Review, names
+from trtlint.policy.selection import choose
 from trtlint.runs.linting import lint_file
 from trtlint.target.completion import built_with
 from trtlint.target.target import Target
@@ -47,7 +48,7 @@ def lint(
         path: a file, a folder that is searched for ``*.onnx``, or several.
         target: what the engine is built for, or several; what is not given is unknown.
         rules: the rules to apply, as :func:`~trtlint.engine.rulebook.load_rules` gives them; those
-            that come with trtlint if left out.
+            that come with trtlint and are not in preview if left out.
         command: the trtexec command that builds the models, or a file with such commands; where it says
             what ``target`` leaves open, that counts.
         record: what a build of the model left behind, from :func:`~trtlint.buildfiles.record.read_build`;
@@ -64,7 +65,7 @@ def lint(
     """
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    book = _builtin().entries if rules is None else tuple(map(RuleEntry.of, rules))
+    book = tuple(choose(_builtin().entries)) if rules is None else tuple(map(RuleEntry.of, rules))
     sources = Sources()
     review = Review()
     commands = read_commands(command) if command is not None else ()
@@ -129,7 +130,7 @@ def fix(
         out: for a path, the file to write; ``MODEL.fixed.onnx`` beside the model if left out.
         unsafe: whether rewrites that change results by choice are made.
         verify: whether what each rewrite changes is computed before and after; what differs is not done.
-        rules: the rules to apply; those that come with trtlint if left out.
+        rules: the rules to apply; those that come with trtlint and are not in preview if left out.
 
     Raises:
         ModelError: the model cannot be read, or the checker refuses the fixed one.
@@ -143,7 +144,7 @@ def fix(
     from trtlint.model.errors import ModelError
 
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    chosen = tuple(entry.read() for entry in _builtin().entries) if rules is None else tuple(rules)
+    chosen = tuple(entry.read() for entry in choose(_builtin().entries)) if rules is None else tuple(rules)
     prove: Prove | None = import_module("trtlint.fixes.proof").prove if verify else None
 
     def judge(read: Model) -> tuple[Facts, tuple[ModelReport, ...]]:

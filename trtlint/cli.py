@@ -14,7 +14,9 @@ import click
 from trtlint import __version__
 from trtlint.commands.arguments import (
     BUILD,
+    PREVIEW,
     RULES,
+    SELECTORS,
     build_file_options,
     build_files,
     build_options,
@@ -50,9 +52,10 @@ def cli() -> None:
 @click.argument("paths", nargs=-1, metavar="PATH...", type=click.Path())
 @target
 @RULES
-@click.option("--select", multiple=True, metavar="RULE,...", help="Only these: ids, id prefixes or names.")
+@click.option("--select", multiple=True, metavar="RULE,...", help=f"Only these: {SELECTORS}")
 @click.option("--extend-select", multiple=True, metavar="RULE,...", help="These as well as those configured.")
-@click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
+@click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Not these: {SELECTORS}")
+@PREVIEW
 @click.option(
     "--format",
     "format_",
@@ -138,8 +141,9 @@ def lint(**options: Any) -> int:
 )
 @target
 @RULES
-@click.option("--select", multiple=True, metavar="RULE,...", help="Only these: ids, id prefixes or names.")
-@click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
+@click.option("--select", multiple=True, metavar="RULE,...", help=f"Only these: {SELECTORS}")
+@click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Not these: {SELECTORS}")
+@PREVIEW
 @fix_options
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option(
@@ -180,8 +184,9 @@ def fix(**options: Any) -> int:
 @build_options
 @BUILD
 @RULES
-@click.option("--select", multiple=True, metavar="RULE,...", help="Only these: ids, id prefixes or names.")
-@click.option("--ignore", multiple=True, metavar="RULE,...", help="Not these: ids, id prefixes or names.")
+@click.option("--select", multiple=True, metavar="RULE,...", help=f"Only these: {SELECTORS}")
+@click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Not these: {SELECTORS}")
+@PREVIEW
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 @click.option("--output", "outputs", multiple=True, metavar="FORMAT:FILE", help="Also to a file; repeatable.")
 @click.option(
@@ -278,14 +283,17 @@ def facts(**options: Any) -> int:
 @cli.command(context_settings=_HELP, short_help="List the rules.")
 @click.argument("selectors", nargs=-1, metavar="[RULE,...]...")
 @RULES
-def rules(selectors: tuple[str, ...], rules: tuple[str, ...]) -> int:
+@click.option("--statistics", is_flag=True, help="Count them, by group, ground, evidence and so on.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+def rules(selectors: tuple[str, ...], rules: tuple[str, ...], *, statistics: bool, format_: str) -> int:
     """List the rules: what they find, how grave it is, for which versions, and on what they rest.
 
-    All of them, or those that ids, id prefixes or names select: `trtlint rules ACC PERF104`.
+    All of them, those in preview included, or those that ids, id prefixes, names or groups select:
+    `trtlint rules ACC PERF104 memory`.
     """
     from trtlint.commands.rules import run_rules
 
-    return run_rules(selectors, rules)
+    return run_rules(selectors, rules, statistics=statistics, as_json=format_ == "json")
 
 
 @cli.command(context_settings=_HELP, short_help="Explain a rule.")
@@ -310,7 +318,7 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
 def suppress(**options: Any) -> int:
     r"""Write a copy of MODEL whose metadata says that RULE's findings are accepted, and why.
 
-    RULE is an id, an id prefix or a name. Weights are copied as they are, whatever they take; the
+    RULE is an id, an id prefix, a name or a group. Weights are copied as they are, whatever they take; the
     entry is JSON under the metadata key trtlint.suppress. Reports go on counting what is accepted.
 
     \b

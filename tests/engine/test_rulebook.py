@@ -237,3 +237,9 @@ def test_only_rules_that_look_at_what_is_there_are_read(
     assert [entry.read().id for entry in looking_at(["model"], entries)] == ["TST000", "TST003"]
     assert read == ["TST000", "TST003"]
     assert [entry.read().id for entry in looking_at(["build", "command"], entries)] == ["TST001", "TST002"]
+
+
+def test_every_rule_is_in_a_group() -> None:
+    for entry in load_builtin().entries:
+        assert entry.group, entry.path
+        assert (entry.group, entry.status) == (entry.read().group, entry.read().status)

@@ -44,7 +44,10 @@ def test_found_from_the_model_not_from_the_current_folder(work: Workspace) -> No
     [
         ('selct = ["XYZ"]', "trtlint.toml: selct: no such key; did you mean 'select'?"),
         ("select = 3", "trtlint.toml: select: must be a list"),
-        ('select = ["XYZ9O1"]', "trtlint.toml: select: no rule has the id, id prefix or name 'XYZ9O1'; did"),
+        (
+            'select = ["XYZ9O1"]',
+            "trtlint.toml: select: no rule has the id, id prefix, name or group 'XYZ9O1'; did",
+        ),
         ('ignore = ["house-rely"]', "trtlint.toml: ignore: no rule has"),
         ('extend_select = ["XYZ901"]', "extend_select: no such key; did you mean 'extend-select'?"),
         (

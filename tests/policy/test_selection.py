@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
-from trtlint.policy.selection import SelectionError, choose
+from trtlint.policy.selection import RuleName, SelectionError, choose, told
 
-
-@dataclass(frozen=True)
-class Rule:
-    id: str
-    name: str
-
-
-RULES = [Rule("ACC101", "fp16-norm"), Rule("ACC102", "split-scale"), Rule("PERF101", "runtime-weights")]
+RULES = [
+    RuleName("ACC101", "fp16-norm", "accuracy"),
+    RuleName("ACC102", "split-scale", "accuracy"),
+    RuleName("PERF101", "runtime-weights", "performance"),
+]
+NEW = RuleName("MEM101", "attention-memory", "memory", "preview")
+OLD = RuleName("PERF102", "old-habit", "performance", "deprecated")
 
 
 @pytest.mark.parametrize(
@@ -34,6 +31,11 @@ RULES = [Rule("ACC101", "fp16-norm"), Rule("ACC102", "split-scale"), Rule("PERF1
         (["split-scale"], ["ACC"], "ACC102"),
         (["ACC"], ["ACC"], ""),
         (["ALL"], ["ACC", "PERF101"], ""),
+        (["accuracy"], [], "ACC101 ACC102"),
+        (["Accuracy"], ["ACC101"], "ACC102"),
+        (["accuracy"], ["ACC"], ""),
+        (["ACC"], ["accuracy"], "ACC101 ACC102"),
+        ([], ["performance"], "ACC101 ACC102"),
     ],
 )
 def test_most_specific_selector_decides(select: list[str], ignore: list[str], left: str) -> None:
@@ -51,3 +53,29 @@ def test_selector_that_covers_nothing(selector: str) -> None:
 def test_nearest_is_named() -> None:
     with pytest.raises(SelectionError, match=r"did you mean split-scale\?"):
         choose(RULES, ["split-scal3"])
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "preview", "left"),
+    [
+        ([], [], False, "ACC101 ACC102 PERF101 PERF102"),
+        ([], [], True, "ACC101 ACC102 PERF101 MEM101 PERF102"),
+        (["MEM"], [], False, ""),
+        (["memory"], [], False, ""),
+        (["ALL"], [], False, "ACC101 ACC102 PERF101 PERF102"),
+        (["MEM"], [], True, "MEM101"),
+        (["MEM101"], [], False, "MEM101"),
+        (["attention-memory"], [], False, "MEM101"),
+        (["MEM101"], ["attention-memory"], True, ""),
+    ],
+)
+def test_previews_run_where_they_are_wanted_or_named(
+    select: list[str], ignore: list[str], preview: bool, left: str
+) -> None:
+    chosen = choose([*RULES, NEW, OLD], select, ignore, preview=preview)
+    assert " ".join(rule.id for rule in chosen) == left
+
+
+def test_who_names_a_deprecated_rule_is_told() -> None:
+    (sentence,) = told(["old-habit", "ALL", "ACC101"], [*RULES, OLD])
+    assert sentence == "old-habit is deprecated, and will be removed: `trtlint rule PERF102` says why"

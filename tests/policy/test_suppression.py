@@ -19,7 +19,7 @@ from trtlint.files.globs import covers_name, covers_path
 from trtlint.model.metadata import copy_with
 from trtlint.policy import suppression
 from trtlint.policy.review import Policy, Ran, Review
-from trtlint.policy.suppression import RuleName
+from trtlint.policy.selection import RuleName
 
 TODAY = date(2026, 6, 15)
 
@@ -51,7 +51,7 @@ def finding(rule: str, *sites: tuple[str, str | None]) -> Finding:
 
 
 FOUND = finding("ACC102", ("/a/0", "blocks.0.attn"), ("/a[1]", "blocks.1.attn"), ("/b", None))
-RAN = (("ACC102", "name-of-acc102"), ("ACC103", "name-of-acc103"))
+RAN = (RuleName("ACC102", "name-of-acc102", "accuracy"), RuleName("ACC103", "name-of-acc103"))
 
 
 def entry(where: str = "c.toml: suppress[0]", **table: object) -> suppression.Acceptance:
@@ -101,7 +101,7 @@ def test_sites_that_different_entries_cover_are_told_apart() -> None:
     assert reasons == ["two", "one"] * 2
 
 
-def notes(*entries: suppression.Acceptance, ran: tuple[tuple[str, str], ...] = RAN) -> tuple[str, ...]:
+def notes(*entries: suppression.Acceptance, ran: tuple[RuleName, ...] = RAN) -> tuple[str, ...]:
     review = Review(TODAY)
     report = ModelReport("m.onnx", "t", findings=(FOUND,))
     review.apply(Path("m.onnx"), [report], Policy(suppress=entries, ran=having_run(ran), known=RAN))
@@ -265,7 +265,7 @@ def test_lint_from_python_heeds_the_model(work: Workspace) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["models/a.onnx", "XYZ99", "--reason", "r"], "no rule has the id, id prefix or name 'XYZ99'"),
+        (["models/a.onnx", "XYZ99", "--reason", "r"], "no rule has the id, id prefix, name or group 'XYZ99'"),
         (["models/a.onnx", "XYZ901"], "--reason"),
         (["models/a.onnx", "XYZ901", "--reason", " "], "--reason: is empty"),
         (

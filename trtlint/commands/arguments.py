@@ -26,6 +26,11 @@ RULES = click.option(
     help="Folder of rule files to use as well; repeatable.",
 )
 
+SELECTORS = "ids, id prefixes, names or groups."
+"""What a selector may be."""
+
+PREVIEW = _switch("preview", "Whether rules run that are tried out.")
+
 BUILD = click.option(
     "--build",
     metavar="COMMAND|FILE",

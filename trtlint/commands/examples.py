@@ -35,6 +35,8 @@ def run_examples(paths: Sequence[str]) -> int:
     except RuleError as error:
         raise click.UsageError(str(error)) from None
     ran_in_words = f"{plural(ran, 'example')} of {plural(len(rules), 'rule')}"
+    if previews := sum(entry.status == "preview" for entry in rules.entries):
+        ran_in_words += f" ({previews} in preview)"
     if not paths:
         ran_in_words += f" and {plural(sum(1 for _ in entries()), 'refusal')}"
     if failed:

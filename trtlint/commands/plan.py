@@ -13,13 +13,13 @@ import click
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
-from trtlint.commands.setup import build_command, build_commands, rulebook
+from trtlint.commands.setup import build_command, build_commands, rulebook, tell
 from trtlint.commands.setup import targets as expanded
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rulebook import Rulebook, RuleEntry, looking_at
 from trtlint.facts.kinds import grounds_for
 from trtlint.policy.baseline import Baseline, BaselineError
-from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay
+from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, Ran, names
 from trtlint.policy.selection import Layer, SelectionError, choose_by_layers, require, split
@@ -91,7 +91,7 @@ class Planner:
         self._configurations = Configurations()
         self._checked: set[Path | None] = set()
         self._books: dict[tuple[str, ...], Rulebook] = {}
-        self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...]], tuple[RuleEntry, ...]] = {}
+        self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...], bool], tuple[RuleEntry, ...]] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
         self._ran: dict[tuple[int, bool, tuple[Target, ...]], Ran] = {}
         self._commands = build_commands(options.build)
@@ -142,7 +142,8 @@ class Planner:
                 tuple(split(options.ignore)),
             )
         )
-        chosen = self._choose(configuration, book, tuple(layers))
+        preview = configuration.preview if options.preview is None else options.preview
+        chosen = self._choose(configuration, book, tuple(layers), preview=preview)
         builds = _builds(told, options.target)
         asked = [target for build in builds for target in self._expanded(build)]
         command = build_command(self._commands, file)
@@ -159,7 +160,7 @@ class Planner:
                 severity=tuple(pair for choices in told for pair in choices.severity),
                 min_confidence=options.min_confidence or _last(c.min_confidence for c in told) or _LEAST_SURE,
                 suppress=configuration.suppressions(file),
-                baseline=self._baseline(configuration),
+                baseline=self._baseline(configuration, book),
                 known=names(book.entries),
             ),
             fail_on=options.fail_on or _last(c.fail_on for c in told) or "error",
@@ -179,13 +180,17 @@ class Planner:
         with _users():
             for choices in (configuration.general, *(section.choices for section in configuration.sections)):
                 choose_by_layers(book.entries, [choices.layer])
+                for key, selectors in choices.layer.parts():
+                    tell(f"{choices.where}{key}", selectors, book)
                 for selector, _ in choices.severity:
                     require(selector, book.entries, f"{choices.where}severity: ")
+                tell(f"{choices.where}severity", (selector for selector, _ in choices.severity), book)
                 for build in choices.targets:
                     self._check_target(build, choices.where)
             for entry in configuration.suppress:
                 for selector in entry.rules:
                     require(selector, book.entries, f"{entry.suppression.where}.rule: ")
+                tell(f"{entry.suppression.where}.rule", entry.rules, book)
 
     def _check_target(self, build: TargetOptions, where: str) -> None:
         try:
@@ -200,12 +205,14 @@ class Planner:
         return self._books[folders]
 
     def _choose(
-        self, configuration: Configuration, book: Rulebook, layers: tuple[Layer, ...]
+        self, configuration: Configuration, book: Rulebook, layers: tuple[Layer, ...], *, preview: bool
     ) -> tuple[RuleEntry, ...]:
-        key = tuple(map(str, configuration.rules)), layers
+        key = tuple(map(str, configuration.rules)), layers, preview
         if key not in self._chosen:
             with _users():
-                self._chosen[key] = tuple(choose_by_layers(book.entries, layers))
+                self._chosen[key] = tuple(choose_by_layers(book.entries, layers, preview=preview))
+            for key_, selectors in layers[-1].parts():
+                tell(f"--{key_}", selectors, book)
         return self._chosen[key]
 
     def _ran_for(self, plan: Plan) -> Ran:
@@ -220,7 +227,7 @@ class Planner:
             self._targets[build] = tuple(expanded(build))
         return self._targets[build]
 
-    def _baseline(self, configuration: Configuration) -> Baseline | None:
+    def _baseline(self, configuration: Configuration, book: Rulebook) -> Baseline | None:
         options = self._options
         named = options.write_baseline or options.baseline
         file = configuration.baseline if named is None else Path(named)
@@ -229,6 +236,7 @@ class Planner:
         if file not in self.baselines:
             with _users():
                 self.baselines[file] = Baseline(file) if options.write_baseline else Baseline.read(file)
+            tell(shown(file), self.baselines[file].rules, book)
         return self.baselines[file]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -13,6 +13,8 @@ from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import Rulebook, with_builtin
 from trtlint.knowledge.releases import Product
 from trtlint.policy.options import TargetOptions
+from trtlint.policy.selection import told
+from trtlint.report.escape import clean
 from trtlint.target.parsing import TargetError, parse_versions
 from trtlint.target.target import Target
 
@@ -95,3 +97,15 @@ def rulebook(folders: Sequence[str]) -> Rulebook:
         return with_builtin(map(Path, folders))
     except RuleError as error:
         raise click.UsageError(str(error)) from None
+
+
+def tell(where: str, selectors: Iterable[str], book: Rulebook) -> None:
+    """Say on standard error which of the words are no longer ids or names of rules, or soon will be none.
+
+    Args:
+        where: the option, or file and key, that they were written at.
+        selectors: the words.
+        book: all rules.
+    """
+    for sentence in told(selectors, book.entries):
+        click.echo(clean(f"trtlint: note: {where}: {sentence}"), err=True)

@@ -14,7 +14,7 @@ from typing import Any
 import click
 import onnx
 
-from trtlint.commands.setup import rulebook
+from trtlint.commands.setup import rulebook, tell
 from trtlint.engine.finding import SUPPRESS_KEY
 from trtlint.files.globs import covers_name
 from trtlint.files.problem import Problem
@@ -51,10 +51,12 @@ class SuppressOptions:
 
 def run_suppress(options: SuppressOptions) -> int:
     """Write the copy, and return the exit code."""
+    book = rulebook(options.rules)
     try:
-        require(options.rule, rulebook(options.rules).entries)
+        require(options.rule, book.entries)
     except SelectionError as error:
         raise click.UsageError(str(error)) from None
+    tell("RULE", [options.rule], book)
     entry = _entry(options)
     path, out = Path(options.model), Path(options.output)
     _require_replaceable(out, [path])

@@ -43,6 +43,7 @@ class UpgradeOptions:
     rules: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    preview: bool | None = None
     format: str = "text"
     outputs: tuple[str, ...] = ()
     """``FORMAT:FILE``, besides what goes to standard output."""
@@ -66,6 +67,7 @@ def run_upgrade(options: UpgradeOptions) -> int:
             rules=options.rules,
             select=options.select,
             ignore=options.ignore,
+            preview=options.preview,
             config=options.config,
             isolated=options.isolated,
         )

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from hashlib import blake2b
 
+from trtlint.knowledge.redirects import first_id
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.load import Model
 from trtlint.model.origin import origin
@@ -38,7 +39,7 @@ def digest(*parts: str) -> str:
 
 def finding_fingerprint(rule: str, descriptions: Iterable[str]) -> str:
     """The fingerprint of a finding: stable against how many equal places it holds at."""
-    return digest(rule, *sorted(set(descriptions)))
+    return digest(first_id(rule), *sorted(set(descriptions)))
 
 
 class Fingerprints:
@@ -55,6 +56,7 @@ class Fingerprints:
         ``node`` is None for a place that no operator marks, such as an input of the graph; its name,
         if it has one, is then all that tells it from others.
         """
+        rule = first_id(rule)
         if node is None:
             return digest(rule, kind, place) if place else digest(rule, kind)
         # Never a module path from the node's name, as the TorchScript exporter writes it there.

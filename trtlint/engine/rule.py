@@ -28,6 +28,19 @@ EVIDENCE: Mapping[str, bool] = {
 }
 """What a rule can rest on, and whether that is enough for high confidence."""
 
+Status = Literal["preview", "stable", "deprecated"]
+"""``preview`` runs only where it is asked for, ``deprecated`` will be removed."""
+
+GROUPS: Mapping[str, str] = {
+    "accuracy": "results that are wrong or less exact",
+    "performance": "an engine that is slower than need be",
+    "build": "a build that fails, or takes another way than was meant",
+    "memory": "memory that is not there, or not needed",
+    "quantization": "types of 8 bits and less: scales, calibration, what stays in wider types",
+    "portability": "what holds for one release, GPU or platform and not for the next",
+}
+"""The folders of rules by what hurts, and what that is."""
+
 Safety = Literal["safe", "unsafe"]
 
 Concern = Literal["graph", "command", "code"]
@@ -89,6 +102,7 @@ class Rule:
         path: the file.
         body: the documentation, Markdown.
         body_line: line of the file where ``body`` begins.
+        status: whether it is tried out, stands, or is about to go.
     """
 
     id: str
@@ -111,3 +125,15 @@ class Rule:
     path: Path
     body: str
     body_line: int
+    status: Status = "stable"
+
+    @property
+    def group(self) -> str:
+        """What hurts, a key of :data:`GROUPS`: the name of its folder; empty in any other folder."""
+        return group_of(self.path)
+
+
+def group_of(path: Path) -> str:
+    """The group of a rule file."""
+    folder = path.parent.name
+    return folder if folder in GROUPS else ""

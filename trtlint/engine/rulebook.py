@@ -10,16 +10,18 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from trtlint.engine.rule import Rule, RuleError
+from trtlint.engine.rule import Rule, RuleError, Status, group_of
 from trtlint.engine.ruletext import read_rule
 from trtlint.facts.kinds import Ground, ground_of
 from trtlint.knowledge.nearest import did_you_mean
+from trtlint.knowledge.redirects import redirect
 
 _MOST_ENTRIES = 20_000
 """Files and folders below a folder of rules at most: a configuration that names ``/`` walks no disk."""
 _NO_RULE = "readme.md"
 _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
-"""How the rules that come with trtlint say what they look at."""
+_STATUS = re.compile(r"^status: (preview|deprecated)$", re.MULTILINE)
+"""How the rules that come with trtlint say what they look at, and that they are not stable."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,20 +29,26 @@ class RuleEntry:
     """A rule of a rulebook, read when it is asked for: a model alone needs less than half of them.
 
     Attributes:
-        id, name, find, path: as of the :class:`Rule`.
+        id, name, find, status, path: as of the :class:`Rule`.
         read: gives the rule; the second time, the same one.
     """
 
     id: str
     name: str
     find: str
+    status: Status
     path: Path
     read: Callable[[], Rule]
+
+    @property
+    def group(self) -> str:
+        """As of the rule."""
+        return group_of(self.path)
 
     @classmethod
     def of(cls, rule: Rule) -> RuleEntry:
         """The entry of a rule that has been read."""
-        return cls(rule.id, rule.name, rule.find, rule.path, lambda: rule)
+        return cls(rule.id, rule.name, rule.find, rule.status, rule.path, lambda: rule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +64,18 @@ class Rulebook:
         return len(self.entries)
 
     def rule(self, key: str) -> Rule:
-        """The rule with this id or name, upper and lower case alike.
+        """The rule that has this id or name, or had it once; upper and lower case alike.
 
         Raises:
-            LookupError: there is none; the text names the nearest.
+            LookupError: there is none; the text names the nearest, or says that it was removed.
         """
-        for entry in self.entries:
-            if key.lower() in (entry.id.lower(), entry.name):
-                return entry.read()
-
+        became = redirect(key)
+        for word in (key, became.to if became is not None and became.to is not None else key):
+            for entry in self.entries:
+                if word.lower() in (entry.id.lower(), entry.name):
+                    return entry.read()
+        if became is not None and became.to is None:
+            raise LookupError(became.words(key))
         known = [word for entry in self.entries for word in (entry.id, entry.name)]
         raise LookupError(f"no rule {key!r}{did_you_mean(key, known)}")
 
@@ -154,10 +165,17 @@ def _unread(path: Path) -> RuleEntry:
     """The entry of a file that is known to be right: its name and one line of it tell enough."""
     text = read_rule(path)
     id_, _, name = path.stem.partition("-")
-    found = _FIND.search(text)
+    front = text[: text.find("\n---", 1)]
+    found, status = _FIND.search(front), _STATUS.search(front)
     if found is None:
         return RuleEntry.of(_parsed(path, text))
-    return RuleEntry(id_, name, found[1], path, cache(partial(_parsed, path, text)))
+    return RuleEntry(id_, name, found[1], _status(status), path, cache(partial(_parsed, path, text)))
+
+
+def _status(found: re.Match[str] | None) -> Status:
+    if found is None:
+        return "stable"
+    return "preview" if found[1] == "preview" else "deprecated"
 
 
 # Imported here: a run whose results are all known reads no rule, and needs neither onnx nor numpy.

@@ -18,7 +18,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from trtlint.buildfiles.patterns import pattern_names
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, split
-from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError, Safety
+from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError, Safety, Status
 from trtlint.engine.ruletext import read_rule
 from trtlint.engine.scope import scope_of_kind, scope_of_pattern
 from trtlint.engine.witness import read_witnesses
@@ -39,7 +39,7 @@ _LONGEST_WORD = 500
 _KEYS = (
     *("id", "name", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
     *("severity_when", "message", "advice", "references", "concerns", "witness"),
-    "yields",
+    *("yields", "status"),
 )
 _REQUIRED = ("id", "name", "severity", "since", "evidence", "find", "message", "advice", "references")
 
@@ -122,6 +122,7 @@ class _Reader:
             path=self.path,
             body=body,
             body_line=body_line,
+            status=self._status(),
         )
 
     def _yields(self) -> frozenset[str]:
@@ -236,6 +237,11 @@ class _Reader:
         item = self.front.get("concerns")
         text = "graph" if item is None else item.choice("concerns", get_args(Concern))
         return next(concern for concern in get_args(Concern) if concern == text)
+
+    def _status(self) -> Status:
+        item = self.front.get("status")
+        text = "stable" if item is None else item.choice("status", get_args(Status))
+        return next(status for status in get_args(Status) if status == text)
 
     def _references(self) -> tuple[str, ...]:
         items = self.front["references"].items("references")

@@ -22,6 +22,7 @@ from typing import Any
 from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
 from trtlint.files.regular import open_regular, read_text
 from trtlint.files.replace import replace_text
+from trtlint.knowledge.redirects import current
 from trtlint.policy.config import relative, shown
 
 SCHEMA = "trtlint.baseline/1"
@@ -67,8 +68,10 @@ class Baseline:
     def __init__(self, file: Path, entries: Iterable[KnownSite] = ()) -> None:
         self.file = file
         self._entries: dict[str, list[KnownSite]] = defaultdict(list)
+        self._written: set[str] = set()
         for entry in entries:
-            self._entries[entry.model].append(entry)
+            self._written.add(entry.rule)
+            self._entries[entry.model].append(replace(entry, rule=current(entry.rule)))
         self._known = Suppression("baseline", shown(file))
         self._kept: dict[str, list[KnownSite]] = {}
 
@@ -95,6 +98,11 @@ class Baseline:
         if not isinstance(tables, list):
             raise BaselineError(f"{shown(file)}: not a baseline: it has no list of entries")
         return cls(file, [_entry(file, number, table) for number, table in enumerate(tables)])
+
+    @property
+    def rules(self) -> list[str]:
+        """The ids that its entries had when it was read."""
+        return sorted(self._written)
 
     @property
     def models(self) -> list[str]:

@@ -81,6 +81,7 @@ class Configuration:
         general: what it says of all models.
         sections: what it says of some, in their order.
         rules: folders of rule files.
+        preview: whether rules in preview run.
         baseline: the baseline file, None for none.
         suppress: suppressions.
     """
@@ -89,6 +90,7 @@ class Configuration:
     general: Choices = Choices()
     sections: tuple[Section, ...] = ()
     rules: tuple[Path, ...] = ()
+    preview: bool = False
     baseline: Path | None = None
     suppress: tuple[Acceptance, ...] = ()
 
@@ -185,6 +187,7 @@ def load(file: Path) -> Configuration:
             for number, table in enumerate(document.get("models", ()))
         ),
         rules=tuple(folder / path for path in document.get("rules", ())),
+        preview=document.get("preview", False),
         baseline=None if baseline is None else folder / baseline,
         suppress=tuple(
             Acceptance.of(table, "configuration", f"{where}suppress[{number}]")

@@ -63,6 +63,8 @@ class LintOptions:
     select: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    preview: bool | None = None
+    """Whether rules in preview run; None where the configuration decides."""
     format: str | None = None
     """For standard output; None where nothing was asked for."""
     outputs: tuple[str, ...] = ()

@@ -18,8 +18,8 @@ from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Confidence, Finding,
 from trtlint.engine.rulebook import RuleEntry
 from trtlint.policy import suppression
 from trtlint.policy.baseline import Baseline
-from trtlint.policy.selection import Selectable, most_specific
-from trtlint.policy.suppression import Acceptance, RuleName
+from trtlint.policy.selection import RuleName, Selectable, most_specific, told
+from trtlint.policy.suppression import Acceptance
 from trtlint.target.target import Target
 
 
@@ -39,7 +39,7 @@ class Ran:
 
     @cached_property
     def names(self) -> tuple[RuleName, ...]:
-        """Id and name of each of them."""
+        """What selectors look at of each of them."""
         from trtlint.engine.applying import version_truth
 
         rules = [entry.read() for entry in self._entries]
@@ -70,8 +70,8 @@ class Policy:
 
 
 def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
-    """Id and name of each rule."""
-    return tuple((rule.id, rule.name) for rule in rules)
+    """What selectors look at of each rule."""
+    return tuple(map(RuleName.of, rules))
 
 
 class Review:
@@ -91,14 +91,14 @@ class Review:
 
     def apply(self, model: Path, reports: Sequence[ModelReport], policy: Policy) -> tuple[ModelReport, ...]:
         """The reports of one model, one for each target, as the team wants to see them."""
-        graded = [_graded(report, policy.severity) for report in reports]
+        graded = [_graded(report, policy) for report in reports]
         reviewed = self._suppressed(graded, policy)
         if policy.baseline is not None:
             if self._recording:
                 reviewed = policy.baseline.record(model, reviewed)
             else:
-                ran = frozenset(id_ for id_, _ in policy.ran.names)
-                known = frozenset(id_ for id_, _ in policy.known)
+                ran = frozenset(rule.id for rule in policy.ran.names)
+                known = frozenset(rule.id for rule in policy.known)
                 reviewed = policy.baseline.apply(model, reviewed, ran, known)
         return tuple(_withheld(report, policy.min_confidence) for report in reviewed)
 
@@ -115,7 +115,7 @@ class Review:
         used: Counter[Acceptance] = Counter()
         reviewed = []
         for report in reports:
-            applied = suppression.apply(report, (*policy.suppress, *own), self._today)
+            applied = suppression.apply(report, (*policy.suppress, *own), self._today, policy.known)
             used += applied.used
             reviewed.append(applied.report)
         notes = [refused] if refused else []
@@ -125,6 +125,7 @@ class Review:
                 self._used[entry] += used[entry]
                 self._ran.setdefault(entry, {}).update(dict.fromkeys(policy.ran.names))
             if own:
+                notes += told((word for entry in own for word in entry.rules), policy.known)
                 notes += suppression.notes(own, used, policy.ran.names, policy.known, self._today)
         return tuple(replace(report, notes=report.notes + tuple(notes)) for report in reviewed)
 
@@ -135,16 +136,18 @@ def _place(entry: Acceptance) -> list[str | int]:
     return [int(part) if part.isdecimal() else part for part in parts]
 
 
-def _graded(report: ModelReport, severity: Sequence[tuple[str, Severity]]) -> ModelReport:
+def _graded(report: ModelReport, policy: Policy) -> ModelReport:
     """A report with the severities that the team has chosen, in their order."""
-    if not severity:
+    if not policy.severity:
         return report
-    chosen = dict(severity)
+    chosen = dict(policy.severity)
+    rules = {rule.id: rule for rule in policy.known}
 
     def graded(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         changed = []
         for finding in findings:
-            selector = most_specific(chosen, finding.rule, finding.name)
+            rule = rules.get(finding.rule) or RuleName(finding.rule, finding.name)
+            selector = most_specific(chosen, rule)
             changed.append(finding if selector is None else replace(finding, severity=chosen[selector]))
         return tuple(sorted(changed, key=lambda f: (SEVERITIES.index(f.severity), f.rule)))
 

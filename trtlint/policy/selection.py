@@ -1,7 +1,9 @@
 """Which rules to run: ``--select`` and ``--ignore``, in ruff's grammar.
 
-A selector is a rule's id, its name, the beginning of ids (``ACC``, ``ACC1``), or ``ALL``.  The most
-specific selector that covers a rule decides; between equals, ``--ignore`` does.
+A selector is a rule's id, its name, the beginning of ids (``ACC``, ``ACC1``), a group (``memory``), or
+``ALL``.  The most specific selector that covers a rule decides; between equals, ``--ignore`` does.
+A rule in preview runs only where previews are wanted, or where its own id or name is selected.
+An id or name that a rule had once stands for the rule that says it now.
 See https://docs.astral.sh/ruff/linter/#rule-selection.
 """
 
@@ -9,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
+from trtlint.engine.rule import GROUPS
 from trtlint.knowledge.nearest import nearest
+from trtlint.knowledge.redirects import redirect
 
 EVERYTHING = "ALL"
 
@@ -31,22 +35,48 @@ class Selectable(Protocol):
     def name(self) -> str:
         """The name."""
 
+    @property
+    def group(self) -> str:
+        """What hurts, empty where nothing is said."""
+
+    @property
+    def status(self) -> str:
+        """``preview``, ``stable`` or ``deprecated``."""
+
+
+class RuleName(NamedTuple):
+    """What selectors look at, without the rule."""
+
+    id: str
+    name: str
+    group: str = ""
+    status: str = "stable"
+
+    @classmethod
+    def of(cls, rule: Selectable) -> RuleName:
+        """That of a rule."""
+        return cls(rule.id, rule.name, rule.group, rule.status)
+
 
 _Rule = TypeVar("_Rule", bound=Selectable)
 
 
-def choose(rules: Sequence[_Rule], select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[_Rule]:
+def choose(
+    rules: Sequence[_Rule], select: Iterable[str] = (), ignore: Iterable[str] = (), *, preview: bool = False
+) -> list[_Rule]:
     """The rules to run, in their order.
 
     Args:
         rules: all rules.
         select: selectors, or several joined with commas; all rules if there are none.
         ignore: selectors of what to leave out.
+        preview: whether rules in preview run that are not selected by id or name.
 
     Raises:
         SelectionError: a selector covers no rule.
     """
-    return choose_by_layers(rules, [Layer(tuple(split(select)), ignore=tuple(split(ignore)))])
+    layer = Layer(tuple(split(select)), ignore=tuple(split(ignore)))
+    return choose_by_layers(rules, [layer], preview=preview)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +95,27 @@ class Layer:
     ignore: tuple[str, ...] = ()
     where: str = ""
 
+    def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The selectors by the key that they stand under."""
+        return ("select", self.select), ("extend-select", self.extend), ("ignore", self.ignore)
 
-def choose_by_layers(rules: Sequence[_Rule], layers: Iterable[Layer]) -> list[_Rule]:
+
+def choose_by_layers(
+    rules: Sequence[_Rule], layers: Iterable[Layer], *, preview: bool = False
+) -> list[_Rule]:
     """The rules to run, in their order, where several places have a say.
 
     Args:
         rules: all rules, which run unless a layer says otherwise.
         layers: from the outermost to the one that has the last word.
+        preview: whether rules in preview run that are not selected by id or name.
 
     Raises:
         SelectionError: a selector covers no rule.
     """
-    running = {rule.id for rule in rules}
+    running = {rule.id for rule in rules if preview or rule.status != "preview"}
     for layer in layers:
-        for key, selectors in (
-            ("select", layer.select),
-            ("extend-select", layer.extend),
-            ("ignore", layer.ignore),
-        ):
+        for key, selectors in layer.parts():
             for selector in selectors:
                 require(selector, rules, f"{layer.where}{key}: " if layer.where else "")
         if layer.select:
@@ -90,7 +123,7 @@ def choose_by_layers(rules: Sequence[_Rule], layers: Iterable[Layer]) -> list[_R
         for rule in rules:
             wanted = _best((*layer.select, *layer.extend), rule)
             refused = _best(layer.ignore, rule)
-            if wanted > refused:
+            if wanted > refused and (preview or rule.status != "preview" or wanted >= _exactly(rule)):
                 running.add(rule.id)
             elif refused:
                 running.discard(rule.id)
@@ -98,36 +131,57 @@ def choose_by_layers(rules: Sequence[_Rule], layers: Iterable[Layer]) -> list[_R
 
 
 def require(selector: str, rules: Iterable[Selectable], where: str = "") -> None:
-    """Refuse a selector that covers no rule.
+    """Refuse a selector that covers no rule, unless it names one that was removed.
 
     Raises:
         SelectionError: the text begins with ``where`` and names the nearest rules.
     """
     known = list(rules)
-    if not any(_precision(selector, rule.id, rule.name) is not None for rule in known):
+    if redirect(selector) is None and all(_precision(selector, rule) is None for rule in known):
         raise SelectionError(where + unknown(selector, known))
 
 
-def covers(selector: str, id_: str, name: str) -> bool:
-    """Whether a selector covers the rule of this id and name."""
-    return _precision(selector, id_, name) is not None
+def covers(selector: str, rule: Selectable) -> bool:
+    """Whether a selector covers a rule."""
+    return _precision(selector, rule) is not None
 
 
-def most_specific(selectors: Iterable[str], id_: str, name: str) -> str | None:
+def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
     """The selector that covers a rule most narrowly, the last of equals; None if none does."""
     found, best = None, 0
     for selector in selectors:
-        precision = _precision(selector, id_, name) or 0
+        precision = _precision(selector, rule) or 0
         if precision and precision >= best:
             found, best = selector, precision
     return found
 
 
+def removed(selector: str) -> bool:
+    """Whether a selector is the id or name of a rule that was there once and is not any more."""
+    became = redirect(selector)
+    return became is not None and became.to is None
+
+
+def told(selectors: Iterable[str], rules: Iterable[Selectable]) -> list[str]:
+    """What to tell whoever wrote some selectors: which rules were renamed or removed, or soon will be."""
+    selectors = list(selectors)
+    named = {word: rule for rule in rules for word in (rule.id.lower(), rule.name)} if selectors else {}
+    found: dict[str, None] = {}
+    for selector in selectors:
+        rule, became = named.get(selector.lower()), redirect(selector)
+        if rule is not None and rule.status == "deprecated":
+            found[f"{selector} is deprecated, and will be removed: `trtlint rule {rule.id}` says why"] = None
+        elif rule is None and became is not None:
+            found[became.words(selector)] = None
+    return list(found)
+
+
 def unknown(key: str, rules: Iterable[Selectable]) -> str:
     """What to say of a selector that covers no rule."""
-    near = nearest(key, (text for rule in rules for text in (rule.id, rule.name)), count=3)
+    words = (*(text for rule in rules for text in (rule.id, rule.name)), *GROUPS)
+    near = nearest(key, words, count=3)
     hint = f"; did you mean {', '.join(near)}?" if near else "; `trtlint rules` lists them"
-    return f"no rule has the id, id prefix or name {key!r}{hint}"
+    return f"no rule has the id, id prefix, name or group {key!r}{hint}"
 
 
 def split(selectors: Iterable[str]) -> list[str]:
@@ -136,14 +190,24 @@ def split(selectors: Iterable[str]) -> list[str]:
 
 
 def _best(selectors: Iterable[str], rule: Selectable) -> int:
-    return max((_precision(selector, rule.id, rule.name) or 0 for selector in selectors), default=0)
+    return max((_precision(selector, rule) or 0 for selector in selectors), default=0)
 
 
-def _precision(selector: str, id_: str, name: str) -> int | None:
+def _exactly(rule: Selectable) -> int:
+    """The precision of a selector that is the rule's id."""
+    return len(rule.id) + 2
+
+
+def _precision(selector: str, rule: Selectable) -> int | None:
     """How narrowly a selector covers a rule, 1 being the least; None if it does not."""
-    if selector.lower() == name:
-        return len(id_) + 1
+    if selector.lower() == rule.name:
+        return _exactly(rule)
+    became = redirect(selector)
+    if became is not None and became.to == rule.id:
+        return _exactly(rule)
+    if selector.lower() == rule.group:
+        return 2
     selector = selector.upper()
     if selector == EVERYTHING:
         return 1
-    return len(selector) + 1 if id_.startswith(selector) else None
+    return len(selector) + 2 if rule.id.startswith(selector) else None

@@ -4,7 +4,7 @@ A model carries its own in ``metadata_props`` under the key ``trtlint.suppress``
 
     [{"rule": "ACC102", "module": "blocks.*.attn", "reason": "measured: no loss", "expires": "2027-03-31"}]
 
-``rule`` (id, id prefix or name) and ``reason`` must be there; ``node`` and ``module`` are globs.  An
+``rule`` (id, id prefix, name or group) and ``reason`` must be there; ``node`` and ``module`` are globs.  An
 entry covers a site that all its globs cover; one without globs covers every site.
 """
 
@@ -20,10 +20,7 @@ from typing import Any
 from trtlint.engine.finding import SUPPRESS_KEY, Finding, ModelReport, Site, Suppression
 from trtlint.files.globs import covers_name, covers_path
 from trtlint.policy import schema
-from trtlint.policy.selection import covers
-
-RuleName = tuple[str, str]
-"""Id and name of a rule."""
+from trtlint.policy.selection import RuleName, covers, removed
 
 _LONGEST = 1 << 20
 """Characters of what a model's metadata holds."""
@@ -83,13 +80,13 @@ class Acceptance:
         """Whether it is about a model, given relative to the configuration's folder."""
         return not self.paths or any(covers_path(glob, path) for glob in self.paths)
 
-    def covers_rule(self, id_: str, name: str) -> bool:
+    def covers_rule(self, rule: RuleName) -> bool:
         """Whether it is about a rule."""
-        return any(covers(selector, id_, name) for selector in self.rules)
+        return any(covers(selector, rule) for selector in self.rules)
 
     def covers_any(self, rules: Iterable[RuleName]) -> bool:
         """Whether it is about one of some rules."""
-        return any(self.covers_rule(id_, name) for id_, name in rules)
+        return any(self.covers_rule(rule) for rule in rules)
 
     def covers_site(self, site: Site) -> bool:
         """Whether it is about a place."""
@@ -116,18 +113,29 @@ def texts(value: str | Iterable[str]) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def apply(report: ModelReport, entries: Sequence[Acceptance], today: date) -> Applied:
+def apply(
+    report: ModelReport, entries: Sequence[Acceptance], today: date, known: Iterable[RuleName] = ()
+) -> Applied:
     """Take what is accepted out of the findings of a report.
 
     Where several entries cover a site, the first that has not expired counts.
+
+    Args:
+        report: the report.
+        entries: what is accepted.
+        today: the date that expiry is compared with.
+        known: all rules; what is not among them belongs to no group.
     """
+    rules = {rule.id: rule for rule in known} if entries else {}
     used: Counter[Acceptance] = Counter()
     suppressed: list[Finding] = []
 
     def remaining(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         left = []
         for finding in findings:
-            kept, taken = _split(finding, entries, today, used)
+            rule = rules.get(finding.rule) or RuleName(finding.rule, finding.name)
+            about = [entry for entry in entries if entry.covers_rule(rule)]
+            kept, taken = _split(finding, about, today, used)
             suppressed.extend(taken)
             if kept is not None:
                 left.append(kept)
@@ -148,14 +156,16 @@ def apply(report: ModelReport, entries: Sequence[Acceptance], today: date) -> Ap
 def _split(
     finding: Finding, entries: Sequence[Acceptance], today: date, used: Counter[Acceptance]
 ) -> tuple[Finding | None, list[Finding]]:
-    """What is left of a finding, None for nothing, and a part for each entry that covers sites."""
-    candidates = [entry for entry in entries if entry.covers_rule(finding.rule, finding.name)]
-    if not candidates:
+    """What is left of a finding, None for nothing, and a part for each entry that covers sites.
+
+    All entries are about its rule.
+    """
+    if not entries:
         return finding, []
     left: list[Site] = []
     taken: dict[Acceptance, list[Site]] = {}
     for site in finding.sites:
-        covering = [entry for entry in candidates if entry.covers_site(site)]
+        covering = [entry for entry in entries if entry.covers_site(site)]
         used.update(covering)
         valid = next((entry for entry in covering if not entry.expired(today)), None)
         (left if valid is None else taken.setdefault(valid, [])).append(site)
@@ -226,7 +236,7 @@ def notes(
         entries: those that were applied.
         used: how many sites each has covered.
         ran: the rules that ran; an entry about others is not unused.
-        known: all rules; an entry about none of them is.
+        known: all rules; an entry about none of them is, unless they were removed, which is told apart.
         today: the date that expiry is compared with.
     """
     ran, known = list(ran), list(known)
@@ -235,6 +245,6 @@ def notes(
         if used[entry]:
             if entry.expired(today):
                 found.append(f"the suppression of {entry.words} expired on {entry.suppression.expires}")
-        elif entry.covers_any(ran) or not entry.covers_any(known):
+        elif entry.covers_any(ran) or not (entry.covers_any(known) or all(map(removed, entry.rules))):
             found.append(f"the suppression of {entry.words} is unused")
     return found

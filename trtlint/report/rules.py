@@ -42,7 +42,7 @@ def write_table(rules: Iterable[Rule], file: TextIO) -> None:
     table.add_column("what", min_width=20)
     for rule in rules:
         severity = Text(rule.severity, style=SEVERITY_STYLES[rule.severity])
-        table.add_row(rule.id, rule.name, severity, applies(rule), rule.evidence, clean(what(rule)))
+        table.add_row(rule.id, rule.name, severity, applies(rule), _standing(rule), clean(what(rule)))
     with out.capture() as captured:
         out.print(table)
     for line in captured.get().splitlines():
@@ -53,9 +53,14 @@ def _write_paragraphs(rules: Iterable[Rule], out: Console) -> None:
     for rule in rules:
         style = SEVERITY_STYLES[rule.severity]
         out.print(Text.assemble((f"{rule.severity}[{rule.id}] ", style), (rule.name, "bold")))
-        for line in (f"{applies(rule)} ({rule.evidence})", clean(what(rule))):
+        for line in (f"{applies(rule)} ({_standing(rule)})", clean(what(rule))):
             for part in hang(Text("  "), Text(line), out.width):
                 out.print(part, soft_wrap=True)
+
+
+def _standing(rule: Rule) -> str:
+    """What it rests on, and its status where that is not the usual one."""
+    return rule.evidence if rule.status == "stable" else f"{rule.evidence}, {rule.status}"
 
 
 def write_rule(rule: Rule, file: TextIO) -> None:
@@ -71,6 +76,8 @@ def write_rule(rule: Rule, file: TextIO) -> None:
         print(body.strip(), file=file)
     out.print()
     facts = [("severity", rule.severity), ("applies to", applies(rule)), ("evidence", rule.evidence)]
+    facts += [("status", rule.status)] if rule.status != "stable" else []
+    facts += [("group", rule.group)] if rule.group else []
     facts += [("since", f"trtlint {rule.since}"), ("file", clean(str(rule.path)))]
     facts += [("see", clean(url)) for url in rule.references]
     for key, value in facts:

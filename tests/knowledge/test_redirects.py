@@ -1,0 +1,49 @@
+"""Rules that were renamed or removed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from trtlint.engine.rulebook import load_builtin
+from trtlint.knowledge.redirects import Redirect, current, first_id, redirect, redirects
+
+
+def test_table_names_rules_that_are_there_and_none_that_is_not_gone() -> None:
+    rules = {entry.id: entry.name for entry in load_builtin().entries}
+    for each in redirects():
+        assert each.because
+        assert re.fullmatch(r"[0-9]+(\.[0-9]+){1,2}", each.since)
+        assert each.name not in rules.values()
+        assert each.id not in rules or each.to == each.id
+        assert each.to is None or current(each.to) in rules
+
+
+def test_chains_lead_to_the_end(redirected: Callable[..., None]) -> None:
+    redirected(
+        Redirect("ABC101", "first-name", "ABC102", "1.1", "moved"),
+        Redirect("ABC102", "second-name", "XYZ101", "1.2", "moved again"),
+        Redirect("XYZ101", "third-name", "XYZ101", "1.3", "says more"),
+        Redirect("ABC103", "gone-name", None, "1.2", "measured to be wrong"),
+        Redirect("ABC104", "joined", "ABC103", "1.1", "said twice"),
+    )
+    for word in ("ABC101", "abc102", "first-name", "second-name", "third-name"):
+        became = redirect(word)
+        assert became is not None
+        assert became.to == "XYZ101"
+    assert redirect("XYZ101") is None
+    assert current("ABC101") == "XYZ101"
+    assert first_id("XYZ101") == "ABC101"
+    for word in ("ABC103", "ABC104", "joined"):
+        became = redirect(word)
+        assert became is not None
+        assert became.to is None
+    assert current("ABC103") == "ABC103"
+
+
+def test_a_ring_ends(redirected: Callable[..., None]) -> None:
+    redirected(
+        Redirect("ABC101", "first-name", "ABC102", "1.1", "moved"),
+        Redirect("ABC102", "second-name", "ABC101", "1.2", "moved back"),
+    )
+    assert current("ABC101") in ("ABC101", "ABC102")

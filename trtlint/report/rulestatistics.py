@@ -1,0 +1,85 @@
+"""How many rules there are of each sort, and the rules as data."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TextIO, get_args
+
+from trtlint.engine.finding import SEVERITIES
+from trtlint.engine.rule import EVIDENCE, GROUPS, Rule, Status
+from trtlint.facts.kinds import ground_of
+from trtlint.report.counts import plural
+
+_OTHER = "other"
+"""What a rule outside of the folders of groups is counted as."""
+
+
+_LOG = frozenset({"build", "log_message"})
+"""Kinds of facts of a build that its log is enough for; the others are about the layers of its engine."""
+
+_GROUNDS = ("model", "command", "log", "layers", "trial")
+
+
+def ground(rule: Rule) -> str:
+    """What a rule looks at, of the files of a build the log apart from the layers and their times."""
+    found = ground_of(rule.find)
+    if found != "build":
+        return found
+    return "log" if rule.find in _LOG else "layers"
+
+
+_SORTS: Mapping[str, tuple[Callable[[Rule], str], tuple[str, ...]]] = {
+    "group": (lambda rule: rule.group or _OTHER, (*GROUPS, _OTHER)),
+    "ground": (ground, _GROUNDS),
+    "evidence": (lambda rule: rule.evidence, tuple(EVIDENCE)),
+    "status": (lambda rule: rule.status, get_args(Status)),
+    "severity": (lambda rule: rule.severity, SEVERITIES),
+}
+"""What rules are counted by: how each is sorted, and the sorts in their order."""
+
+
+def counts(rules: Iterable[Rule]) -> dict[str, dict[str, int]]:
+    """How many rules there are of each sort, also where there are none."""
+    every = list(rules)
+    found: dict[str, dict[str, int]] = {}
+    for by, (sort, order) in _SORTS.items():
+        counted = Counter(map(sort, every))
+        found[by] = {word: counted[word] for word in order if counted[word] or word != _OTHER}
+    return found
+
+
+def write_statistics(rules: Sequence[Rule], file: TextIO) -> None:
+    """One line for all, then one for each sort."""
+    print(plural(len(rules), "rule"), file=file)
+    for by, counted in counts(rules).items():
+        width = max(map(len, counted))
+        print(f"\nby {by}", file=file)
+        for word, count in counted.items():
+            print(f"  {word:{width}}  {count:4d}", file=file)
+
+
+def write_json(rules: Sequence[Rule], file: TextIO, *, statistics: bool) -> None:
+    """The counts, or the front matter of each rule without its conditions."""
+    content: object
+    if statistics:
+        content = {"rules": len(rules), **{f"by_{by}": counted for by, counted in counts(rules).items()}}
+    else:
+        content = [_as_data(rule) for rule in rules]
+    print(json.dumps(content, indent=2), file=file)
+
+
+def _as_data(rule: Rule) -> dict[str, object]:
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "group": rule.group,
+        "ground": ground(rule),
+        "severity": rule.severity,
+        "status": rule.status,
+        "evidence": rule.evidence,
+        "since": rule.since,
+        "applies": dict(rule.applies),
+        "references": list(rule.references),
+    }
