@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import onnx
@@ -68,3 +69,39 @@ def test_a_bug_is_raised_and_not_hidden(model: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(linting, "Evaluation", fail)
     with pytest.raises(ZeroDivisionError):
         trtlint.lint(model)
+
+
+TARGET = Target(version="10.13")
+
+
+def test_a_model_in_memory() -> None:
+    (report,) = trtlint.lint(onnx.parser.parse_model(RELU6), TARGET).models
+    assert (report.path, [finding.rule for finding in report.findings]) == ("<model>", ["ACC106"])
+
+
+def test_what_is_neither_a_path_nor_a_model() -> None:
+    with pytest.raises(TypeError, match="float"):
+        trtlint.lint(1.5)
+
+
+def test_a_check_that_raises(model: Path) -> None:
+    out = io.StringIO()
+    with pytest.raises(trtlint.CheckError, match="ACC106") as caught:
+        trtlint.check(onnx.load(model), TARGET, fail_on="note", file=out)
+    assert "ACC106" in out.getvalue()
+    assert [finding.rule for finding in caught.value.report.models[0].findings] == ["ACC106"]
+
+
+def test_a_check_that_only_prints(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = trtlint.check(model, TARGET, fail_on="never")
+    assert "ACC106" in capsys.readouterr().err
+    assert len(report.models[0].findings) == 1
+
+
+def test_what_depends_on_the_target_does_not_raise(model: Path) -> None:
+    assert trtlint.check(model, fail_on="note", file=io.StringIO())
+
+
+def test_a_check_of_what_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(trtlint.CheckError, match=r"missing\.onnx"):
+        trtlint.check(tmp_path / "missing.onnx", fail_on="never", file=io.StringIO())

@@ -1,8 +1,9 @@
 """trtlint: what NVIDIA TensorRT will do to a model, told before a GPU is touched.
 
-The public API is small: :func:`lint` reads one ONNX file and returns a :class:`Report` of
-:class:`Finding` objects for a :class:`Target`.  Names are loaded on first use, so that importing
-the package (and ``trtlint --version``) costs nothing.
+The public API is small: :func:`lint` reads ONNX models and returns a :class:`Report` of
+:class:`Finding` objects for a :class:`Target`; :func:`check` does so at the end of an export script and
+raises where something is grave; :func:`fix` rewrites a model.  Names are loaded on first use, so that
+importing the package (and ``trtlint --version``) costs nothing.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from trtlint.api import fix, lint
+    from trtlint.api import CheckError, check, fix, lint
     from trtlint.engine.finding import Finding, Report
     from trtlint.target.target import Target
 
-__all__ = ["Finding", "Report", "Target", "__version__", "fix", "lint"]
+__all__ = ["CheckError", "Finding", "Report", "Target", "__version__", "check", "fix", "lint"]
 
 _HOMES = {
+    "CheckError": "trtlint.api",
+    "check": "trtlint.api",
     "fix": "trtlint.api",
     "lint": "trtlint.api",
     "Finding": "trtlint.engine.finding",

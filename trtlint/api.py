@@ -1,14 +1,15 @@
-"""Linting and fixing from Python."""
+"""Linting, checking and fixing from Python."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from trtlint.buildcommand import commands_for, read_commands
 from trtlint.buildfiles.gathered import Gathered
@@ -19,7 +20,10 @@ from trtlint.engine.rulebook import Rulebook, RuleEntry, load_builtin, looking_a
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import Ground, grounds_for
 from trtlint.files.expand import expand
+from trtlint.model.memory import NAME, HeldModel
 from trtlint.model.sources import Sources
+from trtlint.policy.failing import fails
+from trtlint.policy.options import FailOn
 from trtlint.policy.review import Policy, Ran, Review, names
 from trtlint.policy.selection import choose
 from trtlint.runs.linting import lint_file
@@ -35,17 +39,19 @@ AnyPath = str | os.PathLike[str]
 
 
 def lint(
-    path: AnyPath | Iterable[AnyPath],
+    path: AnyPath | Iterable[AnyPath] | Any,
     target: Target | Sequence[Target] | None = None,
     *,
     rules: Iterable[Rule] | None = None,
     command: str | None = None,
     record: BuildRecord | None = None,
 ) -> Report:
-    """Lint ONNX files.
+    """Lint ONNX models.
 
     Args:
-        path: a file, a folder that is searched for ``*.onnx``, or several.
+        path: a file, a folder that is searched for ``*.onnx``, or several; or one model in memory: an
+            ``onnx.ModelProto``, or what ``torch.onnx.export(..., dynamo=True)`` gives.  Of a model in memory
+            the structure is copied, and no weights.
         target: what the engine is built for, or several; what is not given is unknown.
         rules: the rules to apply, as :func:`~trtlint.engine.rulebook.load_rules` gives them; those
             that come with trtlint and are not in preview if left out.
@@ -62,7 +68,11 @@ def lint(
     Raises:
         RuleError: a rule file is wrong.
         CommandError: ``command`` holds no build command.
+        TypeError: ``path`` is neither a path nor a model.
     """
+    held: HeldModel | None = None
+    if not isinstance(path, str | os.PathLike | Iterable):
+        path, held = NAME, HeldModel(path)
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
     book = tuple(choose(_builtin().entries)) if rules is None else tuple(map(RuleEntry.of, rules))
@@ -79,7 +89,7 @@ def lint(
     def reports(file: Path, given: Gathered | None) -> Iterator[ModelReport]:
         built = next(iter(commands_for(file, commands)), None)
         chosen, policy = rules_for(grounds_for(given, built))
-        found = lint_file(file, built_with(targets, built), chosen, built, given)
+        found = lint_file(file, built_with(targets, built), chosen, built, given, elsewhere=held)
         find = sources.finder()
         yield from (report.located(find) for report in review.apply(file, found, policy))
 
@@ -93,6 +103,57 @@ def lint(
             for report in reports(file, None if record is None else Gathered(file, record))
         )
     )
+
+
+class CheckError(Exception):
+    """A model that must not go on as it is.
+
+    Attributes:
+        report: what was found.
+    """
+
+    def __init__(self, report: Report) -> None:
+        findings = {finding.rule: finding for model in report.models for finding in model.findings}
+        errors = dict.fromkeys(str(problem) for model in report.models for problem in model.errors)
+        found = [f"{finding.severity} {finding.rule} {finding.name}" for finding in findings.values()]
+        super().__init__("; ".join([*errors, *found]))
+        self.report = report
+
+
+def check(
+    model: AnyPath | Any,
+    target: Target | Sequence[Target] | None = None,
+    *,
+    fail_on: FailOn = "error",
+    rules: Iterable[Rule] | None = None,
+    command: str | None = None,
+    file: TextIO | None = None,
+) -> Report:
+    """Lint a model at the end of the script that exports it: print what is found, raise where it is grave.
+
+    Findings that depend on what ``target`` leaves open are counted and do not fail the check.
+
+    Args:
+        model: as ``path`` of :func:`lint`.
+        target: what the engine is built for, or several; what is not given is unknown.
+        fail_on: the mildest severity that raises, or ``never``.
+        rules: the rules to apply; those that come with trtlint if left out.
+        command: the trtexec command that builds the model, or a file with such commands.
+        file: where to print to; standard error if left out.
+
+    Raises:
+        CheckError: there are findings of that severity, or the model cannot be read.
+        RuleError: a rule file is wrong.
+        CommandError: ``command`` holds no build command.
+        TypeError: ``model`` is neither a path nor a model.
+    """
+    from trtlint.report.text import render
+
+    report = lint(model, target, rules=rules, command=command)
+    render(report, file or sys.stderr)
+    if fails(report.models, fail_on) or any(each.errors for each in report.models):
+        raise CheckError(report)
+    return report
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 
 from trtlint.commands.inputs import plans as planned
-from trtlint.commands.lint import fails
 from trtlint.commands.plan import Plan, Planner
 from trtlint.commands.ranges import kept
 from trtlint.engine.evaluate import Evaluation
@@ -25,6 +24,7 @@ from trtlint.fixes.session import Prove
 from trtlint.fixes.verification import Verdict
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model
+from trtlint.policy.failing import fails
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport

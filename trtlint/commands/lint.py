@@ -13,12 +13,13 @@ import click
 from trtlint.commands.fleet import outcomes
 from trtlint.commands.inputs import plans as planned
 from trtlint.commands.plan import Plan, Planner
-from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
+from trtlint.engine.finding import ModelReport
 from trtlint.files.replace import require_replaceable
 from trtlint.model.sources import Sources
 from trtlint.policy.baseline import Baseline, BaselineError, require_like_baseline
 from trtlint.policy.config import shown
-from trtlint.policy.options import FailOn, LintOptions
+from trtlint.policy.failing import counts, fails
+from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.report.counts import plural
 from trtlint.report.formats import Style
@@ -150,24 +151,6 @@ class _Run:
             if not self.options.write_baseline and not self.options.update_baseline
         ]
         return self.review.notes() + tuple(missing)
-
-
-def fails(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
-    """Whether a finding is grave and sure enough for exit code 1.
-
-    Args:
-        reports: what was found.
-        fail_on: the mildest severity that counts, or ``never``.
-    """
-    return any(counts(finding, fail_on) for report in reports for finding in report.findings)
-
-
-def counts(finding: Finding, fail_on: FailOn) -> bool:
-    """Whether this finding gives exit code 1."""
-    if fail_on == "never":
-        return False
-    grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    return finding.severity in grave and finding.confidence != "low"
 
 
 def _sources(options: LintOptions) -> Sources:

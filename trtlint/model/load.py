@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 import onnx
 
@@ -14,7 +15,7 @@ from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES, text
-from trtlint.model.reader import decode, decode_graph, read
+from trtlint.model.reader import RawModel, decode, decode_graph, read
 from trtlint.model.scopes import forget, tell_bodies
 from trtlint.model.settle import settle
 from trtlint.model.tensors import TensorStore
@@ -62,13 +63,28 @@ class Model:
         return self.opsets.get("")
 
 
-def load(path: Path) -> Model:
+class Elsewhere(Protocol):
+    """A model that does not lie in a file of this machine: in memory, or far away."""
+
+    def read(self) -> RawModel:
+        """Its structure.
+
+        Raises:
+            ModelError: it cannot be read, or is no model that can be linted.
+        """
+
+
+def load(path: Path, elsewhere: Elsewhere | None = None) -> Model:
     """Read a model without its weights.
 
+    Args:
+        path: the file, or what a model elsewhere is called.
+        elsewhere: the model, where it is not the file.
+
     Raises:
-        ModelError: the file is not a model that can be linted.
+        ModelError: it is not a model that can be linted.
     """
-    data, tensors, declared = _inlined(path)
+    data, tensors, declared = _inlined(read(path) if elsewhere is None else elsewhere.read())
     return interpret(path, data, tensors, declared)
 
 
@@ -78,7 +94,7 @@ def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
     Raises:
         ModelError: the file is not a model that can be linted.
     """
-    data, tensors, _ = _inlined(path)
+    data, tensors, _ = _inlined(read(path))
     inferred, _ = _infer(data, tensors)
     return decode(inferred), tensors
 
@@ -126,9 +142,8 @@ def interpret(
     )
 
 
-def _inlined(path: Path) -> tuple[bytes, TensorStore, Mapping[str, onnx.TypeProto]]:
-    """The file without its weights, its functions inlined, and the types that it declares in between."""
-    raw = read(path)
+def _inlined(raw: RawModel) -> tuple[bytes, TensorStore, Mapping[str, onnx.TypeProto]]:
+    """A model with its functions inlined, and the types that it declares in between."""
     data = raw.data
     declared = {text(info.name): info.type for info in decode_graph(raw.declared).value_info}
     if raw.has_functions or (declared and raw.domains):

@@ -11,7 +11,7 @@ Field numbers are those of https://github.com/onnx/onnx/blob/main/onnx/onnx.prot
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +37,8 @@ _DROPPED = 65536
 _MOST_FIELDS = 4_000_000
 """More parts than any real graph has; the memory that a decoded part takes is hundreds of bytes."""
 _MOST_BYTES = 1 << 30
+_HEAD = 4096
+"""Bytes by which another format is known."""
 _DEEPEST = 96
 """protobuf itself gives up at 100 nested messages."""
 
@@ -116,7 +118,7 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
                 raise ModelError("the file is empty")
             data = viewed(file, status.st_size)
             try:
-                return _read(path, status, data, data[:4096], whole)
+                return compacted(data, lambda notes: TensorStore(path, status, notes), whole=whole)
             finally:
                 _require_unchanged(status, os.fstat(file.fileno()))
     except IrregularError as error:
@@ -131,7 +133,18 @@ def _require_unchanged(before: os.stat_result, after: os.stat_result) -> None:
         raise ModelError("the file changed while it was read")
 
 
-def _read(path: Path, status: os.stat_result, data: Buffer, head: bytes, whole: bool) -> RawModel:
+def compacted(data: Buffer, store: Callable[[list[str]], TensorStore], *, whole: bool = False) -> RawModel:
+    """The structure of a model from its bytes, wherever they lie.
+
+    Args:
+        data: the model.
+        store: gives what reads its tensors, which adds to the notes that it is given.
+        whole: as of :func:`read`.
+
+    Raises:
+        ModelError: it is no ONNX model.
+    """
+    head = bytes(data[:_HEAD])
     foreign = sniff.foreign(head)
     if foreign:
         raise ModelError(foreign)
@@ -148,7 +161,7 @@ def _read(path: Path, status: os.stat_result, data: Buffer, head: bytes, whole: 
     notes += compactor.notes
     return RawModel(
         compact,
-        TensorStore(path, status, notes),
+        store(notes),
         notes,
         has_functions=_FUNCTIONS in compactor.seen,
         declared=b"".join(compactor.declared),

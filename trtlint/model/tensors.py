@@ -50,15 +50,20 @@ class TensorStore:
 
     Nothing is kept between calls.
 
+    Args:
+        path: the file.
+        status: what it was known by when it was read, None for a model that lies in no file.
+        notes: notes on the reading so far.
+
     Attributes:
         notes: what was found missing or wrong while reading, each once, in the order found.
         missing: the files of external data that are not there, each with the first tensor of it.
     """
 
-    def __init__(self, path: Path, status: os.stat_result, notes: list[str]) -> None:
+    def __init__(self, path: Path, status: os.stat_result | None, notes: list[str]) -> None:
         self.path = path
         self.notes = notes
-        self._stamp = _stamp(status)
+        self._stamp = None if status is None else _stamp(status)
         self._changed = False
         self._files: dict[str, tuple[Path, int] | None] = {}
         self._absent: set[str] = set()

@@ -16,7 +16,7 @@ from trtlint.engine.rule import Rule
 from trtlint.facts.facts import Facts
 from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
-from trtlint.model.load import load
+from trtlint.model.load import Elsewhere, load
 from trtlint.target.completion import complete_all
 from trtlint.target.target import Target
 from trtlint.trials.trials import Trials
@@ -29,6 +29,7 @@ def lint_file(
     command: BuildCommand | None = None,
     gathered: Gathered | None = None,
     tried: Mapping[Target, Trials] | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> tuple[ModelReport, ...]:
     """Lint one file for several targets: a report for each, in their order.
 
@@ -44,9 +45,10 @@ def lint_file(
         gathered: what a build of it left behind, if there is something; what that settles of the target
             and ``targets`` leave open counts.
         tried: by target, what was found out of it by running it.
+        elsewhere: the model, where it is not the file; ``path`` is what it is called then.
     """
     with _collection_held():
-        return _lint_file(path, targets, rules, command, gathered, tried or {})
+        return _lint_file(path, targets, rules, command, gathered, tried or {}, elsewhere)
 
 
 @contextmanager
@@ -72,12 +74,13 @@ def _lint_file(
     command: BuildCommand | None,
     gathered: Gathered | None,
     tried: Mapping[Target, Trials],
+    elsewhere: Elsewhere | None,
 ) -> tuple[ModelReport, ...]:
     record = None if gathered is None else gathered.record
     problems = () if gathered is None else gathered.problems
     settled = complete_all(targets, record)
     try:
-        model = None if gathered is not None and gathered.alone else load(path)
+        model = None if gathered is not None and gathered.alone else load(path, elsewhere)
     except (ModelError, OSError) as error:
         problems = (Problem.of(path, error), *problems)
     else:

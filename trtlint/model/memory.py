@@ -1,0 +1,216 @@
+"""Models in memory, as an export leaves them: read like files, their weights left where they are.
+
+What is copied is the structure.  A tensor whose elements take more than a kilobyte is replaced by a note of
+where it stands among those of the model, and read there if a rule asks for its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from trtlint.model import reader
+from trtlint.model.errors import ModelError
+from trtlint.model.reader import RawModel
+from trtlint.model.tensors import LEFT, Array, TensorStore, place_of, stored_size
+
+NAME = "<model>"
+"""What a model in memory is called in reports, as Python calls a string that it runs."""
+
+_IR_PACKAGES = ("onnx_ir", "onnxscript.ir")
+"""Where ``Model`` of ONNX IR is defined, in recent and in earlier releases of PyTorch's exporter.
+https://onnx.ai/ir-py/api/ir_core.html
+"""
+_HOLDING = frozenset(
+    {
+        onnx.AttributeProto.UNDEFINED,
+        onnx.AttributeProto.TENSOR,
+        onnx.AttributeProto.TENSORS,
+        onnx.AttributeProto.GRAPH,
+        onnx.AttributeProto.GRAPHS,
+        onnx.AttributeProto.SPARSE_TENSOR,
+        onnx.AttributeProto.SPARSE_TENSORS,
+    }
+)
+"""Types of attributes that may hold large tensors."""
+
+_Values = Callable[[], Array]
+"""Reads the values of a tensor where they are."""
+
+
+class HeldModel:
+    """A model in memory.
+
+    Args:
+        model: an ``onnx.ModelProto``; the ``ONNXProgram`` that ``torch.onnx.export(..., dynamo=True)``
+            gives, or its ``Model`` of ONNX IR.  It is not changed.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+
+    def __init__(self, model: Any) -> None:
+        inner = getattr(model, "model", None)
+        if isinstance(model, onnx.ModelProto):
+            self._model: Any = model
+        elif _package(model) or _package(inner):
+            self._model = model if _package(model) else inner
+        elif isinstance(getattr(type(model), "model_proto", None), property):
+            self._model = model.model_proto
+        else:
+            raise TypeError(
+                f"{type(model).__name__}: give a path, an onnx.ModelProto, or what torch.onnx.export gives"
+            )
+
+    def read(self) -> RawModel:
+        """The structure of the model.
+
+        Raises:
+            ModelError: it is not a model that can be linted.
+        """
+        held: list[_Values] = []
+        large: dict[str, Any] = {}
+        source = self._model
+        if package := _package(source):
+            source, large = _from_ir(source, package)
+        structure = onnx.ModelProto()
+        _copy(source, structure, reader.MODEL, held)
+        for name, tensor in large.items():
+            target = structure.graph.initializer.add(name=name, data_type=int(tensor.dtype.value))
+            target.dims.extend(int(size) for size in tensor.shape.numpy())
+            _leave(target, tensor.numpy, held)
+        return reader.compacted(structure.SerializeToString(), lambda notes: _HeldTensors(held, notes))
+
+
+class _HeldTensors(TensorStore):
+    """Reads tensors of a model in memory; the offset of one that was left there is its number."""
+
+    def __init__(self, held: list[_Values], notes: list[str]) -> None:
+        super().__init__(Path(NAME), None, notes)
+        self._held = held
+
+    def place(self, tensor: onnx.TensorProto) -> None:
+        """Nothing: no tensor lies in a file that is known."""
+
+    def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:  # noqa: ARG002
+        return np.asarray(self._held[offset]())
+
+    def file_of(self, location: str) -> None:
+        """Nothing: the folder that external data lie in is not known."""
+        self.note(f"external data {location!r} are not in memory: values in them are unknown")
+
+
+def _package(model: Any) -> str:
+    """The package of ONNX IR that a model is of, empty for none."""
+    module = type(model).__module__
+    if type(model).__name__ != "Model":
+        return ""
+    return next((name for name in _IR_PACKAGES if module == name or module.startswith(f"{name}.")), "")
+
+
+def _copy(source: Any, target: Any, kind: int, held: list[_Values]) -> None:
+    """Copy a message without what large tensors hold."""
+    parts = reader.PARTS[kind]
+    for field, value in source.ListFields():
+        part = parts.get(field.number)
+        if part == reader.TRAINING:
+            continue
+        if part is None:
+            _copy_field(field, value, target)
+        elif part == reader.TENSOR and _is_repeated(value):
+            for tensor in value:
+                _copy_tensor(tensor, getattr(target, field.name).add(), held)
+        elif part == reader.TENSOR:
+            _copy_tensor(value, getattr(target, field.name), held)
+        elif _is_repeated(value):
+            for message in value:
+                _copy_part(message, getattr(target, field.name).add(), part, held)
+        else:
+            getattr(target, field.name).SetInParent()
+            _copy_part(value, getattr(target, field.name), part, held)
+
+
+def _is_repeated(value: Any) -> bool:
+    return hasattr(value, "extend")
+
+
+def _copy_field(field: Any, value: Any, target: Any) -> None:
+    if _is_repeated(value):
+        getattr(target, field.name).extend(value)
+    elif field.message_type is not None:
+        getattr(target, field.name).CopyFrom(value)
+    else:
+        setattr(target, field.name, value)
+
+
+def _copy_part(message: Any, target: Any, kind: int, held: list[_Values]) -> None:
+    """Copy a part, at once where it can hold no large tensor: most operators."""
+    if kind == reader.NODE and not any(attribute.type in _HOLDING for attribute in message.attribute):
+        target.CopyFrom(message)
+    else:
+        _copy(message, target, kind, held)
+
+
+def _copy_tensor(tensor: onnx.TensorProto, target: onnx.TensorProto, held: list[_Values]) -> None:
+    # The payload itself is not asked for its length: that would copy it.
+    if tensor.data_location == onnx.TensorProto.EXTERNAL or stored_size(tensor) <= reader.KEPT:
+        target.CopyFrom(tensor)
+        if (place_of(tensor) or ("",))[0] == LEFT:
+            del target.external_data[:]
+        return
+    target.name, target.data_type = tensor.name, tensor.data_type
+    target.dims.extend(tensor.dims)
+    _leave(target, lambda: _array(tensor), held)
+
+
+def _array(tensor: onnx.TensorProto) -> Array:
+    return np.asarray(numpy_helper.to_array(tensor))
+
+
+def _leave(target: onnx.TensorProto, values: _Values, held: list[_Values]) -> None:
+    """Mark a tensor as one that was left where it is."""
+    target.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", LEFT), ("offset", str(len(held)))):
+        target.external_data.add(key=key, value=value)
+    held.append(values)
+
+
+def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]:
+    """A model of ONNX IR as a message, and the large initializers of its main graph, which it is without."""
+    serde = import_module(f"{package}.serde")
+    initializers = model.graph.initializers
+    large = {
+        name: value.const_value
+        for name, value in initializers.items()
+        if value.const_value is not None and value.const_value.nbytes > reader.KEPT
+    }
+    small = {name: value for name, value in initializers.items() if name not in large}
+    proto = onnx.ModelProto()
+    try:
+        serde.serialize_model_into(proto, _Seen(model, graph=_Seen(model.graph, initializers=small)))
+    except Exception as error:  # whatever a model that is not whole raises there
+        raise ModelError(f"ONNX IR cannot write this model: {' '.join(str(error).split())}") from error
+    return proto, large
+
+
+class _Seen:
+    """An object as it is, some of its attributes apart."""
+
+    def __init__(self, whole: Any, **instead: Any) -> None:
+        self._whole = whole
+        self.__dict__.update(instead)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+    def __iter__(self) -> Any:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._whole)
