@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench fuzz clean
+.PHONY: demo test check docs bench fuzz clean
 
 demo: $(VENV)/.demo
 	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 || test $$? -eq 1
@@ -30,6 +30,10 @@ check: $(VENV)/.dev
 	$(BIN)/pytest -n auto --no-header $(UNITS)
 
 UNITS := tests/test_architecture.py $(addprefix tests/,buildcommand engine facts files knowledge language model policy report target)
+
+# The manual, in build/manual/site: warnings, dead links and dead anchors are errors.
+docs: $(VENV)/.dev
+	$(BIN)/python -m scripts.manual
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks

@@ -35,7 +35,7 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 @click.group(cls=Main, context_settings=_HELP, no_args_is_help=True)
 @click.version_option(__version__, message="trtlint %(version)s")
 def cli() -> None:
-    r"""Tell what TensorRT will get wrong, refuse or run slowly in an ONNX model, before it is built.
+    """Tell what TensorRT will get wrong, refuse or run slowly in an ONNX model, before it is built.
 
     What is not said of the build is unknown, not off: findings that depend on it are counted, and
     the options that would settle them are named.
@@ -45,7 +45,7 @@ def cli() -> None:
     trtlint models/ --trt 10.7..11.4 --gpu L4 --fp16
     trtlint upgrade model.onnx --from 8.6 --to 11.4 --build build.sh
     trtlint rule ACC102
-    """
+    """  # noqa: D301 - click's mark of lines that stay
 
 
 @cli.command(cls=LintCommand, context_settings=_HELP, short_help="Lint models; what `trtlint PATH...` does.")
@@ -157,7 +157,7 @@ def lint(**options: Any) -> int:
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Use no configuration.")
 def fix(**options: Any) -> int:
-    r"""Rewrite ONNX models so that findings are gone, and write them beside their sources.
+    """Rewrite ONNX models so that findings are gone, and write them beside their sources.
 
     Each rewrite is linted again; one whose finding stays, or that brings another as grave, is taken
     back. The source is never changed, and weights are copied as they are.
@@ -167,7 +167,7 @@ def fix(**options: Any) -> int:
 
     \b
     trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff
-    """
+    """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.fix import FixOptions, run_fix
 
     own = given(options)
@@ -200,14 +200,14 @@ def fix(**options: Any) -> int:
 @click.option("--isolated", is_flag=True, help="Use no configuration.")
 @click.option("--show-conditional", is_flag=True, help="Also what depends on options not given.")
 def upgrade(**options: Any) -> int:
-    r"""Say what moving ONNX models from one version to another changes, step by step.
+    """Say what moving ONNX models from one version to another changes, step by step.
 
     What is fixed, what newly breaks, what must change in the graph, in the build command and in the
     code that runs the engine, and which version of the range is the safest for the model.
 
     \b
     trtlint upgrade model.onnx --from 8.6 --to 11.4 --gpu L4 --build build.sh
-    """
+    """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.upgrade import UpgradeOptions, run_upgrade
 
     target = target_options({"trt": (), "rtx": (), **options})
@@ -244,7 +244,7 @@ def upgrade(**options: Any) -> int:
 @click.option("-o", "--output", metavar="FILE", help="Also write the measurement to this file, as JSON.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
 def measure(**options: Any) -> int:
-    r"""Tell what FP16 does to a model: ranges of its tensors, the error at its outputs, what to keep in FP32.
+    """Tell what FP16 does to a model: ranges of its tensors, the error at its outputs, what to keep in FP32.
 
     The model is run on the CPU with ONNX Runtime (pip install 'trtlint[measure]'), no GPU is needed.
 
@@ -253,7 +253,7 @@ def measure(**options: Any) -> int:
 
     Exit code: 0 the outputs are good, 1 they are not, 2 wrong usage or inputs, 3 the model cannot be
     read or run, 4 a bug in trtlint.
-    """
+    """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.measure import MeasureOptions, run_measure
 
     as_json = options.pop("format_") == "json"
@@ -316,14 +316,14 @@ def rule(key: str, rules: tuple[str, ...]) -> int:
 @click.option("--output", "-o", required=True, metavar="FILE", help="The copy.")
 @RULES
 def suppress(**options: Any) -> int:
-    r"""Write a copy of MODEL whose metadata says that RULE's findings are accepted, and why.
+    """Write a copy of MODEL whose metadata says that RULE's findings are accepted, and why.
 
     RULE is an id, an id prefix, a name or a group. Weights are copied as they are, whatever they take; the
     entry is JSON under the metadata key trtlint.suppress. Reports go on counting what is accepted.
 
     \b
     trtlint suppress vit.onnx ACC102 --module 'blocks.*.attn' --reason 'measured' -o copy.onnx
-    """
+    """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.suppress import SuppressOptions, run_suppress
 
     return run_suppress(SuppressOptions(**options))

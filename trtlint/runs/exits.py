@@ -9,6 +9,7 @@ class Exit(IntEnum):
     """Exit codes of ``trtlint``; where several apply, the highest below 5 wins."""
 
     CLEAN = 0
+    """Nothing found at or above ``--fail-on`` whose confidence is above low."""
     FINDINGS = 1
     """Findings at or above ``--fail-on`` whose confidence is above low, or failed rule examples."""
     USAGE = 2

@@ -1,0 +1,207 @@
+"""Pages from docstrings: the Python interface, the kinds of facts, exit codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TypeGuard, get_args
+
+import griffe
+
+import trtlint
+from scripts.manual.markdown import table
+from trtlint.facts.kinds import Ground, fact_class, ground_of, kinds
+from trtlint.runs.exits import Exit
+
+_ROLE = re.compile(r":[a-z]+:`~?(?:[\w.]*\.)?(\w+)`")
+_SHOWN = 200
+"""Classes of the interface at most: what is reachable from it by annotations is far less."""
+_LONG = 120
+"""Characters of a choice of words that is spelt out at most."""
+_GROUNDS = {
+    "model": "In a model",
+    "build": "In what a build left behind",
+    "command": "In a build command",
+    "trial": "In what was tried",
+}
+
+
+def api_pages() -> dict[str, str]:
+    """The pages, by their places on the site."""
+    return {
+        "reference/python.md": _python(),
+        "reference/facts.md": _facts(),
+        "reference/exit-codes.md": _exit_codes(),
+    }
+
+
+@cache
+def _package() -> griffe.Module:
+    loaded = griffe.load("trtlint", docstring_parser="google", allow_inspection=False)
+    assert isinstance(loaded, griffe.Module)
+    return loaded
+
+
+def _object(path: str) -> griffe.Object:
+    found = _package()[path.removeprefix("trtlint.")]
+    return found.final_target if isinstance(found, griffe.Alias) else found
+
+
+def prose(text: str) -> str:
+    """The reStructuredText of a docstring as Markdown."""
+    return _ROLE.sub(r"`\1`", text).replace("``", "`").replace("::\n", ":\n")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(prose(text).split())
+
+
+def _python() -> str:
+    public = [getattr(trtlint, name) for name in trtlint.__all__ if not name.startswith("_")]
+    objects = [_object(f"{item.__module__}.{item.__name__}") for item in public]
+    functions = [item for item in objects if isinstance(item, griffe.Function)]
+    classes = [item for item in objects if isinstance(item, griffe.Class)]
+    parts = ["# Python", "Import these from `trtlint`; they are loaded when they are first used."]
+    for function in functions:
+        parts += _function(function, "##")
+    parts += [
+        "## What they give and take",
+        "Frozen dataclasses, which can be pickled, cached and sent to another process.",
+    ]
+    for class_ in _reachable((*classes, *functions)):
+        parts += _class(class_, "###")
+    return "\n\n".join(parts) + "\n"
+
+
+def _reachable(objects: Iterable[griffe.Object]) -> list[griffe.Class]:
+    """The classes among some objects, and trtlint's dataclasses that annotations of theirs name."""
+    found: dict[str, griffe.Class] = {}
+    queue = list(objects)
+    while queue and len(found) < _SHOWN:
+        item = queue.pop(0)
+        annotations: list[str | griffe.Expr | None] = []
+        if isinstance(item, griffe.Function):
+            annotations.append(item.returns)
+        elif isinstance(item, griffe.Class) and item.path not in found and "dataclass" in item.labels:
+            found[item.path] = item
+            annotations += [field.annotation for field in _fields(item)]
+        for annotation in annotations:
+            pieces = annotation.iterate() if isinstance(annotation, griffe.Expr) else ()
+            queue += [_object(piece.canonical_path) for piece in pieces if _own(piece)]
+    return list(found.values())
+
+
+def _own(piece: str | griffe.Expr) -> TypeGuard[griffe.ExprName]:
+    """Whether a piece of an annotation is a name of trtlint's."""
+    return isinstance(piece, griffe.ExprName) and piece.canonical_path.startswith("trtlint.")
+
+
+def _function(function: griffe.Function, level: str) -> Iterator[str]:
+    yield f"{level} {function.name}"
+    parameters = "".join(f"    {word},\n" for word in _parameters(function))
+    yield f"```python\n{function.name}(\n{parameters}) -> {function.returns}\n```"
+    yield from _docstring(function)
+
+
+def _parameters(function: griffe.Function) -> list[str]:
+    words, marked = [], False
+    for parameter in function.parameters:
+        if parameter.name == "self":
+            continue
+        if parameter.kind is griffe.ParameterKind.keyword_only and not marked:
+            words.append("*")
+            marked = True
+        word = f"{parameter.name}: {parameter.annotation}"
+        words.append(word if parameter.default is None else f"{word} = {parameter.default}")
+    return words
+
+
+def _fields(class_: griffe.Class) -> list[griffe.Attribute]:
+    return [
+        member
+        for name, member in class_.members.items()
+        if isinstance(member, griffe.Attribute)
+        and not name.startswith("_")
+        and "instance-attribute" in member.labels
+    ]
+
+
+def _class(class_: griffe.Class, level: str) -> Iterator[str]:
+    yield f"{level} {class_.name}"
+    told = {}
+    if class_.docstring:
+        for section in class_.docstring.parsed:
+            if section.kind is griffe.DocstringSectionKind.attributes:
+                told = {entry.name: entry.description for entry in section.value}
+    yield from _docstring(class_)
+    fields = _fields(class_)
+    meant = {field.name: field.docstring.value if field.docstring else "" for field in fields} | told
+    rows = [(f"`{n}`", _annotation(class_.members.get(n)), _one_line(text)) for n, text in meant.items()]
+    if rows:
+        yield table(("field", "type", ""), rows)
+    for member in class_.members.values():
+        if not member.name.startswith("_") and isinstance(member, griffe.Function) and member.docstring:
+            first = next(
+                (s for s in member.docstring.parsed if s.kind is griffe.DocstringSectionKind.text), None
+            )
+            said = _one_line(first.value) if first else ""
+            yield f"`{member.name}({', '.join(_parameters(member))})`: {said}"
+
+
+def _annotation(member: griffe.Object | griffe.Alias | None) -> str:
+    """The type of a field; where it is a name for a choice of words, these."""
+    annotation = member.annotation if isinstance(member, griffe.Attribute) else None
+    if isinstance(annotation, griffe.Expr):
+        words = "".join(_spelt(piece) for piece in annotation.iterate())
+        return f"`{words}`"
+    return f"`{annotation}`" if annotation else ""
+
+
+def _spelt(piece: str | griffe.Expr) -> str:
+    if _own(piece):
+        named = _object(piece.canonical_path)
+        value = str(named.value) if isinstance(named, griffe.Attribute) else ""
+        return value if value.startswith("Literal[") and len(value) < _LONG else piece.name
+    return str(piece)
+
+
+def _docstring(item: griffe.Object) -> Iterator[str]:
+    """The sections of a docstring, but for attributes."""
+    for section in item.docstring.parsed if item.docstring else ():
+        if section.kind is griffe.DocstringSectionKind.text:
+            yield prose(section.value)
+        elif section.kind is griffe.DocstringSectionKind.parameters:
+            yield table(("argument", ""), [(f"`{e.name}`", _one_line(e.description)) for e in section.value])
+        elif section.kind is griffe.DocstringSectionKind.returns:
+            yield f"Returns: {' '.join(_one_line(entry.description) for entry in section.value)}"
+        elif section.kind is griffe.DocstringSectionKind.raises:
+            rows = [(f"`{e.annotation}`", _one_line(e.description)) for e in section.value]
+            yield table(("raises", ""), rows)
+
+
+def _facts() -> str:
+    parts = [
+        "# Facts",
+        "What rules look at. `trtlint facts model.onnx --kind attention` shows the facts of one kind in a "
+        "model; a rule names a kind in `find` and reads its fields in `where` ([rule files](rule-files.md)).",
+    ]
+    for ground in get_args(Ground):
+        parts.append(f"## {_GROUNDS[ground]}")
+        for kind in (kind for kind in kinds() if ground_of(kind) == ground):
+            described = fact_class(kind)
+            class_ = _object(f"{described.__module__}.{described.__name__}")
+            assert isinstance(class_, griffe.Class)
+            _, *rest = _class(class_, "###")
+            parts += [f"### {kind}", *rest]
+    return "\n\n".join(parts) + "\n"
+
+
+def _exit_codes() -> str:
+    class_ = _object("trtlint.runs.exits.Exit")
+    rows = []
+    for code in Exit:
+        docstring = class_.members[code.name].docstring
+        rows.append((f"`{code.value}`", _one_line(docstring.value) if docstring else ""))
+    head = "Where several apply, the highest below 5 counts: a file that cannot be read does not hide a bug."
+    return f"# Exit codes\n\n{head}\n\n{table(('code', ''), rows)}\n"

@@ -1,0 +1,43 @@
+"""The reference of the command line, from the commands themselves."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import click
+
+from scripts.manual.markdown import plain, table
+from trtlint.cli import cli
+
+_DEFAULT = "`trtlint PATH...` is `trtlint lint PATH...`. Every command explains itself with `--help`."
+
+
+def command_page() -> str:
+    """All commands, each with its usage, what it does, and its options."""
+    context = click.Context(cli, info_name="trtlint")
+    parts = ["# Commands", *_help(cli), _DEFAULT]
+    for name, command in cli.commands.items():
+        inner = click.Context(command, info_name=name, parent=context)
+        usage = " ".join(("trtlint", name, *command.collect_usage_pieces(inner)))
+        parts += [f"## trtlint {name}", f"```text\n{usage}\n```", *_help(command)]
+        if rows := list(_options(command, inner)):
+            parts.append(table(("option", ""), rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _help(command: click.Command) -> Iterator[str]:
+    """The paragraphs of a help text; those that click must not wrap are commands to type."""
+    for paragraph in inspect.cleandoc(command.help or "").split("\n\n"):
+        if paragraph.startswith("\b\n"):
+            lines = inspect.cleandoc(paragraph.removeprefix("\b\n"))
+            yield f"```text\n{lines}\n```"
+        else:
+            yield plain(" ".join(paragraph.split()))
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+        if record is not None:
+            yield f"`{record[0]}`", plain(record[1])

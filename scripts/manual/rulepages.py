@@ -1,0 +1,171 @@
+"""A page for each rule, and indexes of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+
+from scripts.manual.markdown import plain, portable, table
+from trtlint.engine.finding import SEVERITIES
+from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Rule
+from trtlint.knowledge.ranges import covers_all, in_words, matching
+from trtlint.knowledge.releases import PRODUCTS, Product, releases
+from trtlint.language.template import Template
+from trtlint.report.ruletext import applies, what
+
+_EXAMPLES = "\n## Fires\n"
+_CONCERNS = {"graph": "the model", "command": "the build command", "code": "the program that runs the engine"}
+_SEVERITY = {
+    "error": "Wrong results, a crash or a failed build.",
+    "warning": "A likely loss of accuracy or speed.",
+    "note": "Worth knowing.",
+}
+
+
+def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
+    """The page of each rule, and the indexes, by their places on the site."""
+    listed = sorted(rules, key=lambda rule: rule.id)
+    pages = {f"rules/{rule.id}.md": rule_page(rule) for rule in listed}
+    pages["rules/index.md"] = _groups(listed)
+    pages["rules/by-severity.md"] = _severities(listed)
+    pages["rules/by-evidence.md"] = _evidence(listed)
+    pages["rules/by-version.md"] = _versions(listed)
+    return pages
+
+
+def rule_page(rule: Rule) -> str:
+    """What a rule says of itself: its facts, its documentation, advice, sources, examples."""
+    documentation, _, examples = f"\n{rule.body}".partition(_EXAMPLES)
+    facts = _facts(rule)
+    parts = [
+        f"# {rule.id} {rule.name}",
+        f"> {plain(_text(rule.message))}",
+        table(next(facts), facts),
+        documentation.strip(),
+        "## Advice",
+        "\n".join(f"- {_advice(advice)}" for advice in rule.advice),
+        "## Sources",
+        "\n".join(f"- <{url}>" for url in rule.references),
+        f"## Fires\n\n{examples.strip()}",
+    ]
+    return portable("\n\n".join(parts))
+
+
+def _facts(rule: Rule) -> Iterator[tuple[str, str]]:
+    severities = [rule.severity, *(severity for _, severity in rule.severity_when)]
+    yield "severity", " or ".join(f"[{name}](by-severity.md#{name})" for name in dict.fromkeys(severities))
+    yield "applies to", applies(rule)
+    confidence = "high" if EVIDENCE[rule.evidence] else "medium"
+    yield (
+        "evidence",
+        f"[{rule.evidence}](by-evidence.md#{rule.evidence}): findings of {confidence} confidence",
+    )
+    facts = "a pattern of operators" if rule.find == PATTERN else ""
+    yield "looks at", facts or f"[`{rule.find}`](../reference/facts.md#{rule.find})"
+    yield "what has to change", _CONCERNS[rule.concerns]
+    if any(advice.fix for advice in rule.advice):
+        yield "rewritten by", f"`trtlint fix --select {rule.id}`"
+    yield "since", f"trtlint {rule.since}"
+
+
+def _advice(advice: Advice) -> str:
+    ranges = ", ".join(in_words(product, specifier) for product, specifier in advice.applies.items())
+    said = plain(_text(advice.do))
+    if advice.where is not None:
+        said += f" (where `{advice.where.text}`)"
+    if advice.fix:
+        said += f" `trtlint fix` does it: {advice.fix}"
+        said += "." if advice.safety == "safe" else ", which changes results by choice: with `--unsafe`."
+    return f"{ranges}: {said}" if ranges else said
+
+
+def _text(template: Template) -> str:
+    """A text of a rule with its expressions as they are written."""
+    return "".join(piece if isinstance(piece, str) else f"`{piece.text}`" for piece in template.pieces)
+
+
+def _link(rule: Rule) -> str:
+    return f"[{rule.id}]({rule.id}.md)"
+
+
+def _listing(rules: Iterable[Rule]) -> str:
+    rows = ((_link(rule), rule.severity, applies(rule), f"{_what(rule)}.") for rule in rules)
+    return table(("rule", "severity", "applies to", "what it finds"), rows)
+
+
+def _what(rule: Rule) -> str:
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", what(rule))
+
+
+def _groups(rules: Sequence[Rule]) -> str:
+    def group(rule: Rule) -> tuple[str, str]:
+        return rule.path.parent.name, rule.id.rstrip("0123456789")
+
+    parts = [
+        f"# Rules\n\nThere are {len(rules)} rules, here by what they are about. The indexes [by severity]"
+        "(by-severity.md), [by evidence](by-evidence.md) and [by version](by-version.md) list the same.",
+    ]
+    for (folder, prefix), members in groupby(sorted(rules, key=lambda r: (group(r), r.id)), group):
+        parts += [f"## {folder.capitalize()}: {prefix}", _listing(members)]
+    return _page(parts)
+
+
+def _severities(rules: Sequence[Rule]) -> str:
+    return _index("Rules by severity", rules, SEVERITIES, lambda rule: rule.severity, _SEVERITY)
+
+
+def _evidence(rules: Sequence[Rule]) -> str:
+    surely = {
+        word: f"Findings have {'high' if sure else 'medium'} confidence." for word, sure in EVIDENCE.items()
+    }
+    return _index("Rules by evidence", rules, tuple(EVIDENCE), lambda rule: rule.evidence, surely)
+
+
+def _index(
+    title: str,
+    rules: Sequence[Rule],
+    keys: Sequence[str],
+    key: Callable[[Rule], str],
+    said: Mapping[str, str],
+) -> str:
+    parts = [f"# {title}"]
+    for word in keys:
+        if members := [rule for rule in rules if key(rule) == word]:
+            parts += [f"## {word}", said[word], _listing(members)]
+    return _page(parts)
+
+
+def _versions(rules: Sequence[Rule]) -> str:
+    parts = [
+        "# Rules by version",
+        "Where a rule begins and ends to apply. What `trtlint upgrade` says of a model follows from it.",
+    ]
+    for product, name in PRODUCTS.items():
+        parts += [f"## {name}", *_lines_of(product, [rule for rule in rules if product in rule.applies])]
+    return _page(parts)
+
+
+def _lines_of(product: Product, rules: Sequence[Rule]) -> Iterator[str]:
+    """A row for each release line: the rules that apply, those that begin, those that have ended."""
+    always = [rule for rule in rules if covers_all(product, rule.applies[product])]
+    yield f"For every version: {', '.join(map(_link, always))}."
+    rows: list[tuple[str, ...]] = []
+    before: dict[str, Rule] = {}
+    for minor in dict.fromkeys(release.minor for release in releases(product)):
+        there = {
+            rule.id: rule
+            for rule in rules
+            if rule not in always
+            and any(f"{v.major}.{v.minor}" == minor for v in matching(product, rule.applies[product]))
+        }
+        begin = [_link(rule) for key, rule in there.items() if key not in before]
+        ended = [_link(rule) for key, rule in before.items() if key not in there]
+        minor = minor if rows else f"{minor} and older"
+        rows.append((minor, str(len(always) + len(there)), ", ".join(begin), ", ".join(ended)))
+        before = there
+    yield table(("version", "rules", "apply from here", "apply no longer"), rows)
+
+
+def _page(parts: Iterable[str]) -> str:
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,145 @@
+"""The site: all its pages, their order, and how it is built."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from scripts.manual.apipages import api_pages
+from scripts.manual.commandpage import command_page
+from scripts.manual.links import relinked
+from scripts.manual.markdown import portable
+from scripts.manual.rulepages import rule_pages
+from scripts.manual.schemapages import schema_pages
+from trtlint.engine.rulebook import load_builtin
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+DOCS = REPOSITORY / "docs"
+"""The pages by hand."""
+_ELSEWHERE = {
+    "rules/README.md": "reference/rule-files.md",
+    "CONTRIBUTING.md": "development/contributing.md",
+    "SECURITY.md": "explanation/security.md",
+}
+"""Pages by hand that lie outside of ``docs/``, and where they are on the site."""
+_SECTIONS = {
+    "how-to": "How to",
+    "rules": "Rules",
+    "reference": "Reference",
+    "explanation": "Explanation",
+    "development": "Development",
+}
+_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+_LINKED = re.compile(r"\]\(([\w./-]+\.md)(?:#[\w-]*)?\)")
+
+
+def project() -> Mapping[str, str]:
+    """The addresses of the project."""
+    data = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    urls: Mapping[str, str] = data["project"]["urls"]
+    return urls
+
+
+def write(to: Path) -> dict[str, str]:
+    """Write all pages and the configuration of the site below ``to``.
+
+    Args:
+        to: where to; the configuration goes there, and the pages to ``pages/`` in it.
+
+    Returns:
+        The pages, by their places on the site.
+
+    Raises:
+        LinkError: a page by hand links to a file that is not there.
+    """
+    pages = all_pages()
+    for name, text in pages.items():
+        file = to / "pages" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    for file in DOCS.rglob("*"):
+        if file.is_file() and file.suffix not in {".md", ".toml"}:
+            there = to / "pages" / file.relative_to(DOCS)
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, there)
+    base = (DOCS / "zensical.toml").read_text(encoding="utf-8")
+    address = json.dumps(project()["Documentation"])
+    added = f"[project]\nsite_url = {address}\nnav = {_toml(navigation(pages))}\n"
+    (to / "zensical.toml").write_text(base.replace("[project]\n", added, 1), encoding="utf-8")
+    return pages
+
+
+def build(to: Path) -> int:
+    """Have the site built of what was written, strictly, and give the exit code."""
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--config-file", "zensical.toml"]
+    return subprocess.run(command, cwd=to, check=False).returncode
+
+
+def all_pages() -> dict[str, str]:
+    """All pages by their places on the site: those by hand, and those made from the sources."""
+    rules = list(load_builtin())
+    made = {
+        **rule_pages(rules),
+        **schema_pages(),
+        **api_pages(),
+        "reference/commands.md": command_page(),
+    }
+    files = {file.relative_to(DOCS).as_posix(): file for file in sorted(DOCS.rglob("*.md"))}
+    files |= {page: REPOSITORY / name for name, page in _ELSEWHERE.items() if (REPOSITORY / name).is_file()}
+    places = {file: page for file, page in _ELSEWHERE.items() if page in files}
+    places |= {rule.path.relative_to(REPOSITORY).as_posix(): f"rules/{rule.id}.md" for rule in rules}
+    places["rules"] = "rules/index.md"
+    browse = f"{project()['Source']}/blob/main"
+    by_hand = {}
+    for page, file in files.items():
+        text = file.read_text(encoding="utf-8")
+        text = relinked(text, file, page, docs=DOCS, root=REPOSITORY, pages=places, browse=browse)
+        by_hand[page] = portable(text)
+    if twice := by_hand.keys() & made.keys():
+        raise ValueError(f"written by hand, and made as well: {', '.join(sorted(twice))}")
+    return {**by_hand, **made}
+
+
+def navigation(pages: Mapping[str, str]) -> list[object]:
+    """The pages in their order: in each section as its index links to them, then the others.
+
+    The pages of rules are found through their indexes and by searching; in the navigation they would
+    be longer than everything else.
+    """
+    places = [name for name in pages if name.endswith(".md")]
+    nav: list[object] = [_entry(name, pages) for name in ("index.md", "tutorial.md") if name in pages]
+    for folder, title in _SECTIONS.items():
+        members = [name for name in places if name.startswith(f"{folder}/")]
+        if folder == "rules":
+            members = [name for name in members if not re.search(r"\d\.md$", name)]
+        index = f"{folder}/index.md"
+        order = [f"{folder}/{to}" for to in _LINKED.findall(pages.get(index, ""))]
+        inside = [index, *(name for name in order if name in members), *sorted(members)]
+        listed = [name for name in dict.fromkeys(inside) if name in members]
+        if listed:
+            nav.append({title: [_entry(name, pages) for name in listed]})
+    return nav
+
+
+def _entry(name: str, pages: Mapping[str, str]) -> object:
+    title = _TITLE.search(pages[name])
+    return {title[1] if title else name: name}
+
+
+def _toml(value: object) -> str:
+    """Lists, texts, and tables of one key, as TOML."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{json.dumps(key)} = {_toml(inner)}' for key, inner in value.items())}}}"
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value)

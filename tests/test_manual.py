@@ -1,0 +1,161 @@
+"""The site of the manual: pages made from the sources, links that hold, a build that is strict."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from scripts.manual.commandpage import command_page
+from scripts.manual.links import LinkError, relinked
+from scripts.manual.markdown import plain, portable, table
+from scripts.manual.site import DOCS, build, navigation, write
+from tests.conftest import REPOSITORY
+from trtlint.cli import cli
+from trtlint.engine.finding import SEVERITIES
+from trtlint.engine.rulebook import load_builtin
+from trtlint.facts.kinds import kinds
+from trtlint.runs.exits import Exit
+
+RULES = tuple(load_builtin())
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("manual")
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> Mapping[str, str]:
+    return write(site)
+
+
+def test_it_builds_strictly_and_dead_links_fail(site: Path, pages: Mapping[str, str]) -> None:
+    assert build(site) == 0
+    assert (site / "site" / "rules" / "ACC102" / "index.html").is_file()
+    (site / "pages" / "dead.md").write_text("# T\n\n[a](nowhere.md) [b](index.md#nowhere)\n")
+    failed = subprocess.run(
+        [sys.executable, "-c", f"from scripts.manual.site import *; sys.exit(build(Path({str(site)!r})))"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert failed.returncode == 1
+    assert "page does not exist" in failed.stderr
+    assert "anchor does not exist" in failed.stderr
+
+
+def test_every_rule_has_a_page_and_is_in_every_index(pages: Mapping[str, str]) -> None:
+    for rule in RULES:
+        page = pages[f"rules/{rule.id}.md"]
+        assert page.startswith(f"# {rule.id} {rule.name}\n")
+        assert "| applies to |" in page
+        assert all(f"<{url}>" in page for url in rule.references)
+        sections = re.findall(r"^## (.+)$", page, re.MULTILINE)
+        assert {"Advice", "Sources", "Fires", "Stays silent"} <= set(sections), rule.id
+        assert len(sections) == len(set(sections)), rule.id
+        for index in ("index", "by-severity", "by-evidence", "by-version"):
+            assert f"[{rule.id}]({rule.id}.md)" in pages[f"rules/{index}.md"], index
+
+
+def test_examples_stand_in_the_page_as_they_are_run(pages: Mapping[str, str]) -> None:
+    for rule in RULES:
+        examples = rule.body.partition("\n## Fires\n")[2]
+        code = [block.partition("\n")[2] for block in re.split(r"^```", examples, flags=re.MULTILINE)[1::2]]
+        assert code
+        assert all(block in pages[f"rules/{rule.id}.md"] for block in code), rule.id
+
+
+def test_versions_are_told_where_a_rule_begins_and_ends(pages: Mapping[str, str]) -> None:
+    rows = re.findall(r"^\| ([\d.]+) .*\| (.*) \| (.*) \|$", pages["rules/by-version.md"], re.MULTILINE)
+    told = {version: (begin, ended) for version, begin, ended in rows if int(version.split(".")[0]) > 7}
+    assert "ACC102" in told["10.7"][0]
+    assert "ACC102" in told["10.8"][1]
+
+
+def test_severities_are_those_of_findings(pages: Mapping[str, str]) -> None:
+    assert re.findall(r"^## (.+)$", pages["rules/by-severity.md"], re.MULTILINE) == list(SEVERITIES)
+
+
+def test_every_command_and_option_is_in_the_reference() -> None:
+    page = command_page()
+    for name, command in cli.commands.items():
+        section = page.partition(f"## trtlint {name}\n")[2].partition("\n## ")[0]
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                assert parameter.opts[0] in section, (name, parameter.opts)
+    assert "\b" not in page
+    assert "\\b" not in page
+
+
+def test_facts_and_exit_codes_are_complete(pages: Mapping[str, str]) -> None:
+    told = re.findall(r"^### (.+)$", pages["reference/facts.md"], re.MULTILINE)
+    assert sorted(told) == sorted(kinds())
+    codes = re.findall(r"^\| `(\d+)` \| .+ \|$", pages["reference/exit-codes.md"], re.MULTILINE)
+    assert codes == [str(code.value) for code in Exit]
+
+
+def test_the_navigation_begins_as_the_index_and_leaves_no_page_out() -> None:
+    pages = {
+        "index.md": "# Home",
+        "how-to/index.md": "# How to\n\n- [B](b.md)\n- [A](a.md#x)\n",
+        "how-to/a.md": "# A",
+        "how-to/b.md": "# B",
+        "how-to/new.md": "# New",
+        "rules/index.md": "# Rules",
+        "rules/ACC102.md": "# ACC102 name",
+    }
+    how_to = [
+        {"How to": "how-to/index.md"},
+        {"B": "how-to/b.md"},
+        {"A": "how-to/a.md"},
+        {"New": "how-to/new.md"},
+    ]
+    assert navigation(pages) == [
+        {"Home": "index.md"},
+        {"How to": how_to},
+        {"Rules": [{"Rules": "rules/index.md"}]},
+    ]
+
+
+def relink(text: str) -> str:
+    return relinked(
+        text,
+        DOCS / "how-to" / "page.md",
+        "how-to/page.md",
+        docs=DOCS,
+        root=REPOSITORY,
+        pages={"rules/README.md": "reference/rule-files.md"},
+        browse="https://example.org/blob/main",
+    )
+
+
+def test_links_of_the_repository_hold_on_the_site() -> None:
+    assert relink("[a](other.md#b)") == "[a](other.md#b)"
+    assert relink("[a](../../rules/README.md#builds)") == "[a](../reference/rule-files.md#builds)"
+    assert relink("[a](../../action.yml)") == "[a](https://example.org/blob/main/action.yml)"
+    assert relink("[a](https://example.com/x) [b](#c)") == "[a](https://example.com/x) [b](#c)"
+    assert relink("```\n[a](../../nowhere)\n```\n") == "```\n[a](../../nowhere)\n```\n"
+
+
+@pytest.mark.parametrize("to", ["../../nowhere.yml", "../../../outside", "../../docs/../nowhere"])
+def test_a_dead_link_to_the_repository_is_an_error(to: str) -> None:
+    with pytest.raises(LinkError, match=re.escape(to)):
+        relink(f"see [a]({to})")
+
+
+def test_markdown_of_github_becomes_that_of_the_site() -> None:
+    assert portable('```onnx --trt 10.7 --build "a b"\n- x\n```\n') == (
+        "```onnx title=\"--trt 10.7 --build 'a b'\"\n- x\n```\n"
+    )
+    assert portable("text\n- a\n- b\n") == "text\n\n- a\n- b\n"
+
+
+def test_bars_and_marks_are_text() -> None:
+    assert table(("a",), [("`x|y` z|w",)]) == "| a |\n| --- |\n| `x|y` z\\|w |"
+    assert plain("a_b *c* `d_e` <f>") == "a\\_b \\*c\\* `d_e` \\<f>"
