@@ -92,6 +92,7 @@ def cli() -> None:
     metavar="FILE",
     help="What `trtlint measure` wrote of a model; repeatable.",
 )
+@click.option("--weights", is_flag=True, help="Also read all weights: NaN, infinity, what FP16 cannot hold.")
 @BUILD
 @build_file_options
 @dry_options

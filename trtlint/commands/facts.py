@@ -64,8 +64,17 @@ def run_facts(
         print(clean(f"error: {_problem(models[0], error)}"), file=sys.stderr)
         return Exit.UNREADABLE
     commands = build_commands(command)
-    facts = Facts(model, command=build_command(commands, Path(models[0])) if models else None, record=record)
-    there = [kind for kind in kinds() if facts.has_model or ground_of(kind) == "build"]
+    facts = Facts(
+        model,
+        command=build_command(commands, Path(models[0])) if models else None,
+        record=record,
+        weights=any(ground_of(kind) == "weights" for kind in wanted),
+    )
+    there = [
+        kind
+        for kind in kinds()
+        if ground_of(kind) in facts.grounds or (facts.has_model and ground_of(kind) != "weights")
+    ]
     told = _NUMEROUS & _OF_BUILDS if as_json else frozenset()
     listed = list(_entries(facts, wanted or [kind for kind in there if kind not in _NUMEROUS - told]))
     if as_json:

@@ -77,6 +77,7 @@ def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Itera
             gathered=plan.gathered,
             dry=None if plan.dry is None else replace(plan.dry, kept=caches.folder_of(plan)),
             measurement=plan.measurement,
+            weights=plan.weights,
             refused=plan.problem,
         )
         # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.

@@ -51,6 +51,7 @@ class Plan:
         gathered: what a build of it left behind, None where nothing was given.
         dry: what to ask of NVIDIA's parser and builder, None for nothing.
         measurement: what was measured of it, None where nothing was given.
+        weights: whether all its weights are read.
     """
 
     file: Path
@@ -67,12 +68,13 @@ class Plan:
     gathered: Gathered | None = None
     dry: DryJob | None = None
     measurement: Measurement | None = None
+    weights: bool = False
 
     @property
     def entries(self) -> tuple[RuleEntry, ...]:
         """The rules to run: the chosen ones that look at what is there."""
         dry, measured = self.dry is not None, self.measurement is not None
-        there = grounds_for(self.gathered, self.command, dry=dry, measured=measured)
+        there = grounds_for(self.gathered, self.command, dry=dry, measured=measured, weights=self.weights)
         return tuple(looking_at(there, self.chosen))
 
 
@@ -169,6 +171,7 @@ class Planner:
                 for kind in WITNESSES
                 if (path := _last(c.left.get(kind) for c in told)) is not None
             },
+            weights=options.weights,
         )
         return replace(plan, policy=replace(plan.policy, ran=self._ran_for(plan)))
 

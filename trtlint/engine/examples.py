@@ -170,7 +170,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     target = example.target if build is None else complete(example.target, build).target
     if target.version is None:
         target = replace(target, version=newest(rule.applies, target.product))
-    facts = Facts(model, command=example.command, record=build, trials=trials)
+    facts = Facts(model, command=example.command, record=build, trials=trials, weights=True)
     report = evaluate((rule,), facts, target)
     if report.findings:
         return _placed(example, [site.node for finding in report.findings for site in finding.sites])

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
     from trtlint.buildfiles.join import Join, NodeNames
     from trtlint.buildfiles.record import BuildRecord
+    from trtlint.facts.blocks.sizes import Sizes
     from trtlint.facts.said import Said
     from trtlint.model.graph import Node
     from trtlint.trials.measurement import Measurement
@@ -29,6 +30,7 @@ class Facts:
         command: the command line that it is built with, None where it is not known.
         record: what a build of it has left behind, None where there is nothing.
         trials: what was found out of it by running it; without a record, the log of a dry build is one.
+        weights: whether all weights may be read, which takes as long as reading the file does.
     """
 
     def __init__(
@@ -38,12 +40,14 @@ class Facts:
         command: BuildCommand | None = None,
         record: BuildRecord | None = None,
         trials: Trials | None = None,
+        weights: bool = False,
     ) -> None:
         self.has_model = model is not None
         files = () if record is None else record.files
         self.model = absent(Path(files[0] if files else "")) if model is None else model
         self.command = command
         self.trials = trials
+        self.reads_weights = weights
         self.dry = None if trials is None or record is not None else trials.dry
         self.record = record if self.dry is None else self.dry.record
         self._found: dict[str, tuple[Fact, ...]] = {}
@@ -56,6 +60,7 @@ class Facts:
             build=self.record is not None,
             command=self.command is not None,
             trial=self.trials is not None,
+            weights=self.reads_weights,
         )
 
     @property
@@ -75,9 +80,16 @@ class Facts:
             KeyError: no such kind.
         """
         if kind not in self._found:
-            missing = {"build", "command", "trial"} - self.grounds
+            missing = {"build", "command", "trial", "weights"} - self.grounds
             self._found[kind] = () if ground_of(kind) in missing else tuple(module_of(kind).find(self))
         return self._found[kind]
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Sizes of tensors at the largest shapes that are built for."""
+        from trtlint.facts.blocks.sizes import Sizes
+
+        return Sizes(self)
 
     @cached_property
     def imported(self) -> tuple[Node, ...]:

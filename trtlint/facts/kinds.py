@@ -18,18 +18,31 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.gathered import Gathered
     from trtlint.facts.base import Fact
 
-Ground = Literal["model", "build", "command", "trial"]
+Ground = Literal["model", "build", "command", "trial", "weights"]
 """What facts are found in; those of one ground are the modules of ``trtlint/facts/of_<ground>/``."""
 
 
-def grounds(*, model: bool, build: bool, command: bool, trial: bool = False) -> frozenset[Ground]:
-    """What there is to find facts in."""
-    there: dict[Ground, bool] = {"model": model, "build": build, "command": command, "trial": trial}
+def grounds(
+    *, model: bool, build: bool, command: bool, trial: bool = False, weights: bool = False
+) -> frozenset[Ground]:
+    """What there is to find facts in; in weights only where all of them are to be read."""
+    there: dict[Ground, bool] = {
+        "model": model,
+        "build": build,
+        "command": command,
+        "trial": trial,
+        "weights": model and weights,
+    }
     return frozenset(ground for ground, given in there.items() if given)
 
 
 def grounds_for(
-    gathered: Gathered | None, command: BuildCommand | None, *, dry: bool = False, measured: bool = False
+    gathered: Gathered | None,
+    command: BuildCommand | None,
+    *,
+    dry: bool = False,
+    measured: bool = False,
+    weights: bool = False,
 ) -> frozenset[Ground]:
     """What there is to find facts in, for a lint with these files of a build and this build command.
 
@@ -40,6 +53,7 @@ def grounds_for(
         build=dry or (gathered is not None and gathered.record is not None),
         command=command is not None,
         trial=dry or measured,
+        weights=weights,
     )
 
 

@@ -88,6 +88,8 @@ class LintOptions:
     dry: DryOptions = DryOptions()
     ranges: tuple[str, ...] = ()
     """What ``trtlint measure`` wrote of models."""
+    weights: bool = False
+    """Whether all weights are read."""
     show_conditional: bool = False
     exit_zero: bool = False
     jobs: int = 1

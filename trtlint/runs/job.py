@@ -56,6 +56,7 @@ class Job:
         gathered: what a build of it left behind, None where nothing was given; such a job stays here.
         dry: what to ask of NVIDIA's parser and builder, None for nothing.
         measurement: what was measured of it, None where nothing was.
+        weights: whether all its weights are read.
         store: where to keep the result, None for nowhere.
         refused: why it is not to be linted, such as a wrong configuration; empty where it is.
     """
@@ -69,6 +70,7 @@ class Job:
     gathered: Gathered | None = None
     dry: DryJob | None = None
     measurement: Measurement | None = None
+    weights: bool = False
     store: Store | None = None
     refused: str = ""
 

@@ -30,6 +30,8 @@ def lint_file(
     gathered: Gathered | None = None,
     tried: Mapping[Target, Trials] | None = None,
     elsewhere: Elsewhere | None = None,
+    *,
+    weights: bool = False,
 ) -> tuple[ModelReport, ...]:
     """Lint one file for several targets: a report for each, in their order.
 
@@ -46,9 +48,10 @@ def lint_file(
             and ``targets`` leave open counts.
         tried: by target, what was found out of it by running it.
         elsewhere: the model, where it is not the file; ``path`` is what it is called then.
+        weights: whether all weights may be read.
     """
     with _collection_held():
-        return _lint_file(path, targets, rules, command, gathered, tried or {}, elsewhere)
+        return _lint_file(path, targets, rules, command, gathered, tried or {}, elsewhere, weights=weights)
 
 
 @contextmanager
@@ -75,6 +78,8 @@ def _lint_file(
     gathered: Gathered | None,
     tried: Mapping[Target, Trials],
     elsewhere: Elsewhere | None,
+    *,
+    weights: bool,
 ) -> tuple[ModelReport, ...]:
     record = None if gathered is None else gathered.record
     problems = () if gathered is None else gathered.problems
@@ -89,7 +94,7 @@ def _lint_file(
             # Targets of one dry build share its facts; without one, all do.
             distinct = {id(trials): trials for trials in map(tried.get, targets)}
             evaluations = {
-                key: Evaluation(Facts(model, command=command, record=record, trials=trials))
+                key: Evaluation(Facts(model, command=command, record=record, trials=trials, weights=weights))
                 for key, trials in distinct.items()
             }
             reports = []

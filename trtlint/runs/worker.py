@@ -82,7 +82,15 @@ def _lint(job: Job) -> Outcome:
     # Imported here: a run whose results are all known lints nothing, and needs neither onnx nor numpy.
     from trtlint.runs.linting import lint_file
 
-    reports = lint_file(job.path, job.targets, _rules(job.rules), job.command, job.gathered, _tried(job))
+    reports = lint_file(
+        job.path,
+        job.targets,
+        _rules(job.rules),
+        job.command,
+        job.gathered,
+        _tried(job),
+        weights=job.weights,
+    )
     if job.store is not None:
         cache.keep(job.store, job.path, reports)
     return finish(job, reports)

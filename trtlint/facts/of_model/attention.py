@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.mask import Mask, fill_of
 from trtlint.facts.blocks.operand import Operand, trace
+from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import product_of
 from trtlint.model.graph import Node, Value
-from trtlint.model.operators import CAST
+from trtlint.model.operators import CAST, TRANSPARENT
 from trtlint.model.protos import DTYPES, Dimension, ElementType
 from trtlint.model.values import Constants
 
@@ -92,6 +93,14 @@ class Attention(Fact):
         nan_guard: whether NaN probabilities are replaced (``IsNaN`` and ``Where``).
         scores_shared: whether the scores are also read elsewhere or are an output.
         probabilities_shared: whether the probabilities are also read elsewhere or are an output.
+        scores_bytes: bytes that the scores take where they are written to memory, at the largest shapes
+            that are built for; None where a size is not known, and for operators.
+        keys: number of keys at the largest shapes, None where it is not known.
+        scores_quantized: the type that both operands of the product of Q and K are quantized to, None where
+            one is not.
+        values_quantized: likewise of the product of the probabilities and V.
+        result_quantized: whether the result of that product is quantized.
+        steps_between: how many operators other than casts and views lie between scores and softmax.
     """
 
     kind: ClassVar[str] = "attention"
@@ -122,19 +131,26 @@ class Attention(Fact):
     nan_guard: bool = False
     scores_shared: bool = False
     probabilities_shared: bool = False
+    scores_bytes: int | None = None
+    keys: int | None = None
+    scores_quantized: ElementType | None = None
+    values_quantized: ElementType | None = None
+    result_quantized: bool = False
+    steps_between: int = 0
 
 
 def find(facts: Facts) -> Iterator[Attention]:
     """The attention blocks of a model, in graph order."""
-    graph, constants = facts.model.graph, facts.model.constants
-    found = [block for node in graph.by_op("Softmax") if (block := _explicit(node, constants))]
+    graph = facts.model.graph
+    found = [block for node in graph.by_op("Softmax") if (block := _explicit(node, facts))]
     found += [_operator(node) for node in graph.by_op(*_OPERATORS) if node.domain in _OPERATORS[node.op]]
     found.sort(key=lambda block: block.node.index if block.node else 0)
     yield from found
 
 
-def _explicit(softmax: Node, constants: Constants) -> Attention | None:
+def _explicit(softmax: Node, facts: Facts) -> Attention | None:
     """The block around a softmax, None where the softmax is no attention."""
+    constants, sizes = facts.model.constants, facts.sizes
     path = score_path(softmax, constants)
     weights = weighting(softmax) if path is not None else None
     if path is None or weights is None:
@@ -164,7 +180,18 @@ def _explicit(softmax: Node, constants: Constants) -> Attention | None:
         nan_guard=weights.guard is not None,
         scores_shared=path.shared,
         probabilities_shared=weights.shared,
+        scores_bytes=sizes.bytes(product.node.output),
+        keys=(sizes.shape(product.node.output) or (None,))[-1],
+        scores_quantized=_both_quantized(product.node),
+        values_quantized=_both_quantized(weights.node),
+        result_quantized=result_quantizer(weights.node.output, constants) is not None,
+        steps_between=sum(node.op not in TRANSPARENT for node in path.nodes),
     )
+
+
+def _both_quantized(product: Node) -> ElementType | None:
+    types = {None if value is None else quantized_type(value) for value in product.inputs[:2]}
+    return types.pop() if len(types) == 1 else None
 
 
 def _static(dim: Dimension) -> int | None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.activations import Activation, activation_of
+from trtlint.facts.blocks.geometry import geometry
 from trtlint.facts.blocks.outputs import nodes_to_output
 from trtlint.facts.blocks.weighted import weighted
 from trtlint.facts.blocks.weights import Weight, weight_of
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
+from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
+from trtlint.model.walks import behind
 
 _WEIGHT_PORT: Mapping[str, int] = {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1, "QLinearConv": 3}
 
@@ -28,6 +32,10 @@ class Convolution(Fact):
         dtype: element type of the data it reads, None where unknown.
         spatial: number of spatial axes (1, 2 or 3), None where unknown.
         groups: the ``group`` attribute, 1 where absent.
+        channels: channels that it reads, None where the file does not tell.
+        filters: channels that it computes, None where the file does not tell.
+        taps: elements of the kernel for one pair of channels, None where the file does not tell.
+        fed: whether it reads an input of the model, behind casts, views and quantizers.
         weight: its weight and where that comes from.
         activation: the first activation behind it, a few element-wise and layout operators away;
             None where there is none.
@@ -46,6 +54,10 @@ class Convolution(Fact):
     dtype: ElementType | None
     spatial: int | None
     groups: int
+    channels: int | None
+    filters: int | None
+    taps: int | None
+    fed: bool
     weight: Weight
     activation: Activation | None
     to_output: int | None
@@ -62,6 +74,7 @@ def find(facts: Facts) -> Iterator[Convolution]:
         if weight is None or data is None:
             continue
         activation = activation_of(node.output, constants, distances)
+        size = geometry(node, weight.shape)
         rank = data.rank if weight.shape is None else len(weight.shape)
         yield Convolution(
             node=node,
@@ -70,6 +83,10 @@ def find(facts: Facts) -> Iterator[Convolution]:
             dtype=data.dtype,
             spatial=None if rank is None else rank - 2,
             groups=int(node.number("group", 1)),
+            channels=size.channels,
+            filters=size.filters,
+            taps=None if size.kernel is None else prod(size.kernel),
+            fed=behind(data, TRANSPARENT).is_input,
             weight=weight,
             activation=activation,
             to_output=distances.get(node),

@@ -1,0 +1,227 @@
+"""Quantizers around an operator: what it reads through ``DequantizeLinear``, and what quantizes its result.
+
+A quantized operand is ``QuantizeLinear`` and ``DequantizeLinear`` in a row, or a ``DequantizeLinear`` of
+stored integers; casts and views may stand between it and the operator.
+https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/quantized-types-explicit-quantization.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from trtlint.model.folding import ma
+from trtlint.model.graph import Node, Value
+from trtlint.model.operators import CAST, MOVING, TRANSPARENT
+from trtlint.model.protos import ElementType
+from trtlint.model.values import Constants
+from trtlint.model.walks import MAX_STEPS, behind
+
+Granularity = Literal["tensor", "axis", "block"]
+
+QUANTIZERS = frozenset({"QuantizeLinear", "TRT_FP8QuantizeLinear", "TRT_INT4QuantizeLinear"})
+DEQUANTIZERS = frozenset({"DequantizeLinear", "TRT_FP8DequantizeLinear", "TRT_INT4DequantizeLinear"})
+_EPILOGUE = frozenset({"Relu", "Clip", "BatchNormalization", "LeakyRelu", "Sigmoid", "HardSwish"})
+"""What a kernel takes in behind a product; the data is the first input."""
+_MOST_EPILOGUE = 4
+_DEFAULT_AXIS = 1
+"""Of QuantizeLinear and DequantizeLinear since opset 13."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantizer:
+    """How a tensor is quantized.
+
+    Attributes:
+        dtype: type of the quantized numbers (``i8``, ``f8e4m3fn``), None where unknown.
+        granularity: one scale for the ``tensor``, for each index of one ``axis``, or for each ``block`` of
+            elements; None where the file does not tell.
+        axis: the axis that has a scale for each index, as the operator beside it sees the tensor, counted
+            from 0; None for another granularity, and where a view has moved it out of sight.
+        scales: how many scales there are, None where the file does not tell.
+        scale: the scale, None where there are several or it is not known.
+        symmetric: whether the zero point is 0 or left out, None where it is not known.
+        stored: whether the file holds the quantized numbers; False where the graph quantizes.
+    """
+
+    dtype: ElementType | None
+    granularity: Granularity | None
+    axis: int | None
+    scales: int | None
+    scale: float | None
+    symmetric: bool | None
+    stored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedOperand:
+    """What an operator reads at one input.
+
+    Attributes:
+        quantizer: how it is quantized, None where it is not.
+        constant: whether it comes of stored tensors alone.
+        op: the operator that computes it, behind quantizers, casts, views, a bias and what a kernel takes in
+            behind a product; empty where the file or the caller gives it.
+        fed_quantized: whether that operator reads quantized data itself.
+        nodes: the quantizers between the two, in data-flow order.
+    """
+
+    quantizer: Quantizer | None
+    constant: bool
+    op: str
+    fed_quantized: bool
+    nodes: tuple[Node, ...] = ()
+
+
+def operand(value: Value, constants: Constants) -> QuantizedOperand:
+    """What is known of an operand."""
+    found, node = _dequantizer(value)
+    base = value if node is None else _before(node)
+    quantize = None if base is None or base.producer is None or node is None else base.producer
+    if quantize is not None and quantize.op in QUANTIZERS:
+        base = _before(quantize)
+    else:
+        quantize = None
+    source = None if base is None else _source(base, constants)
+    reads = None if source is None else source.input(0)
+    return QuantizedOperand(
+        quantizer=None if node is None else _quantizer(node, found, constants),
+        constant=constants.foldable(value),
+        op="" if source is None else source.op,
+        fed_quantized=reads is not None and _dequantizer(reads)[1] is not None,
+        nodes=tuple(step for step in (quantize, node) if step is not None),
+    )
+
+
+def result_quantizer(value: Value, constants: Constants) -> tuple[Quantizer, Node] | None:
+    """What quantizes a result, directly or behind what a kernel takes in; None where nothing does."""
+    for _ in range(_MOST_EPILOGUE):
+        following = None
+        for reader, port in value.uses:
+            if reader.op in QUANTIZERS and port == 0:
+                return _quantizer(reader, (), constants), reader
+            if port == 0 and reader.op in (_EPILOGUE | CAST | MOVING) and following is None:
+                following = reader
+        if following is None:
+            return None
+        value = following.output
+    return None
+
+
+def quantized_type(value: Value) -> ElementType | None:
+    """The type that a value is quantized to where it is read, None where it is not."""
+    node = _dequantizer(value)[1]
+    stored = None if node is None else node.input(0)
+    return None if stored is None else stored.dtype
+
+
+def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
+    """The ``DequantizeLinear`` that a value comes from, and the casts and views behind it, in their order."""
+    passed: list[Node] = []
+    for _ in range(MAX_STEPS):
+        node = value.producer
+        if node is None:
+            break
+        if node.op in DEQUANTIZERS:
+            return tuple(reversed(passed)), node
+        before = node.input(0)
+        if node.domain or before is None or not (node.op in MOVING or node.op in CAST):
+            break
+        passed.append(node)
+        value = before
+    return (), None
+
+
+def _before(node: Node) -> Value | None:
+    """What a quantizer or dequantizer reads, behind casts and views."""
+    value = node.input(0)
+    return None if value is None else behind(value, MOVING | CAST)
+
+
+def _source(value: Value, constants: Constants) -> Node | None:
+    """The operator that computes a value, behind what a kernel takes in."""
+    for _ in range(_MOST_EPILOGUE):
+        value = behind(value, TRANSPARENT)
+        node = value.producer
+        if node is None or node.domain:
+            return node
+        data = node.input(0)
+        if node.op == "Add":
+            stored = [constants.foldable(each) for each in node.inputs]
+            if sum(stored) != 1:
+                return node
+            data = node.inputs[stored.index(False)]
+        elif node.op not in _EPILOGUE:
+            return node
+        if data is None:
+            return node
+        value = data
+    return value.producer
+
+
+def _quantizer(node: Node, passed: tuple[Node, ...], constants: Constants) -> Quantizer:
+    """How a node quantizes, seen from behind the views ``passed``."""
+    data, scale, point = node.input(0), node.input(1), node.input(2)
+    numbers = data if node.op in DEQUANTIZERS else node.output
+    granularity, axis = _granularity(node, data, scale)
+    shape = None if scale is None else scale.shape
+    sizes = None if shape is None else [dim for dim in shape if isinstance(dim, int)]
+    count = None if shape is None or sizes is None or len(sizes) != len(shape) else _product(sizes)
+    return Quantizer(
+        dtype=None if numbers is None else numbers.dtype,
+        granularity=granularity,
+        axis=_moved(axis, passed),
+        scales=count,
+        scale=constants.scalar(scale) if granularity == "tensor" else None,
+        symmetric=True if point is None else _all_zero(point, constants),
+        stored=node.op in DEQUANTIZERS and data is not None and constants.stored(data) is not None,
+    )
+
+
+def _granularity(
+    node: Node, data: Value | None, scale: Value | None
+) -> tuple[Granularity | None, int | None]:
+    shape = None if scale is None else scale.shape
+    if shape is None:
+        return None, None
+    if node.number("block_size", 0) or len(shape) > 1:
+        return "block", None
+    if all(dim == 1 for dim in shape):
+        return "tensor", None
+    axis = int(node.number("axis", _DEFAULT_AXIS))
+    if axis < 0:
+        if data is None or data.rank is None:
+            return "axis", None
+        axis += data.rank
+    return "axis", axis
+
+
+def _moved(axis: int | None, passed: tuple[Node, ...]) -> int | None:
+    """Where an axis lies behind some views."""
+    for node in passed:
+        if axis is None:
+            return None
+        if node.op == "Transpose":
+            perm = node.attribute("perm")
+            if perm is None:
+                rank = node.output.rank
+                axis = None if rank is None else rank - 1 - axis
+            else:
+                axis = perm.index(axis) if axis in perm else None
+        elif node.op not in CAST and node.op != "Identity":
+            return None
+    return axis
+
+
+def _all_zero(point: Value, constants: Constants) -> bool | None:
+    array = constants.array(point)
+    if array is None or ma.is_masked(array):
+        return None
+    return not bool((array != 0).any())
+
+
+def _product(sizes: list[int]) -> int:
+    count = 1
+    for size in sizes:
+        count *= size
+    return count

@@ -1,0 +1,125 @@
+"""Elements and bytes of tensors, at the sizes of the file or at the largest that the profile allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING
+
+from trtlint.model.graph import Value
+from trtlint.model.protos import Dimension, ElementType
+from trtlint.model.symbolic import dimensions
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_BITS: Mapping[ElementType, int] = {
+    "f32": 32, "u8": 8, "i8": 8, "u16": 16, "i16": 16, "i32": 32, "i64": 64, "bool": 8, "f16": 16,
+    "f64": 64, "u32": 32, "u64": 64, "c64": 64, "c128": 128, "bf16": 16, "f8e4m3fn": 8,
+    "f8e4m3fnuz": 8, "f8e5m2": 8, "f8e5m2fnuz": 8, "u4": 4, "i4": 4, "f4e2m1": 4,
+}  # fmt: skip
+_LONGEST = 200
+"""Characters of a dynamic dimension's name that are read as arithmetic on other names."""
+
+
+def bits_of(dtype: ElementType | None) -> int | None:
+    """Bits that an element takes, None for text and an unknown type."""
+    return None if dtype is None else _BITS.get(dtype)
+
+
+def elements_of(value: Value) -> int | None:
+    """How many elements a tensor has, None where the file does not tell."""
+    return _count(value.shape)
+
+
+def bytes_of(value: Value) -> int | None:
+    """How many bytes the elements of a tensor take, None where the file does not tell."""
+    return _in_bytes(elements_of(value), value.dtype)
+
+
+class Sizes:
+    """Sizes of a model's tensors where every dynamic dimension is as large as the profiles allow.
+
+    Without a build command, and where it does not give a shape, only sizes of the file are known.
+    """
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    @cached_property
+    def _largest(self) -> tuple[Mapping[str, int], Mapping[Value, tuple[Dimension, ...]]]:
+        """The largest size by the name of a dimension, and the largest shape of each input."""
+        names: dict[str, int] = {}
+        shapes: dict[Value, tuple[Dimension, ...]] = {}
+        command = self._facts.command
+        if command is None or not command.builds:
+            return names, shapes
+        from trtlint.buildcommand.shapes import shapes_of
+
+        specs = shapes_of(command).specs
+        for value in self._facts.model.graph.inputs:
+            declared = value.shape
+            for spec in specs:
+                if declared is None or spec.max is None or not spec.means(value.name):
+                    continue
+                if len(spec.max) != len(declared):
+                    continue
+                before = shapes.get(value, declared)
+                merged = (_larger(a, b, c) for a, b, c in zip(declared, before, spec.max, strict=True))
+                shapes[value] = tuple(merged)
+                for dim, size in zip(declared, shapes[value], strict=True):
+                    if isinstance(dim, str) and isinstance(size, int):
+                        names[dim] = max(size, names.get(dim, 0))
+        return names, shapes
+
+    def shape(self, value: Value) -> tuple[int | None, ...] | None:
+        """The largest shape of a value, None where it has no rank; a size is None where it is not known."""
+        names, shapes = self._largest
+        dims = shapes.get(value) or dimensions(value, self._facts.model.constants)
+        return None if dims is None else tuple(_size(dim, names) for dim in dims)
+
+    def elements(self, value: Value) -> int | None:
+        """How many elements a value has at most, None where that is not known."""
+        return _count(self.shape(value))
+
+    def bytes(self, value: Value) -> int | None:
+        """How many bytes the elements of a value take at most, None where that is not known."""
+        return _in_bytes(self.elements(value), value.dtype)
+
+
+def _larger(declared: Dimension, before: Dimension, size: int) -> Dimension:
+    if isinstance(declared, int):
+        return declared
+    return max(size, before) if isinstance(before, int) else size
+
+
+def _size(dim: Dimension, names: Mapping[str, int]) -> int | None:
+    """The largest size of a dimension; its name may be a sum or product of others, ``N+N`` or ``2*N``."""
+    if isinstance(dim, int) or dim is None:
+        return dim
+    if dim in names:
+        return names[dim]
+    if not names or len(dim) > _LONGEST:
+        return None
+    terms = [[_factor(word.strip(), names) for word in term.split("*")] for term in dim.split("+")]
+    if any(factor is None for term in terms for factor in term):
+        return None
+    return sum(prod(factor for factor in term if factor is not None) for term in terms)
+
+
+def _factor(word: str, names: Mapping[str, int]) -> int | None:
+    return int(word) if word.isascii() and word.isdigit() else names.get(word)
+
+
+def _count(shape: Iterable[Dimension] | None) -> int | None:
+    if shape is None:
+        return None
+    dims = tuple(shape)
+    sizes = [dim for dim in dims if isinstance(dim, int)]
+    return prod(sizes) if len(sizes) == len(dims) else None
+
+
+def _in_bytes(count: int | None, dtype: ElementType | None) -> int | None:
+    bits = bits_of(dtype)
+    return None if count is None or bits is None else (count * bits + 7) // 8

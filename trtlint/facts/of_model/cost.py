@@ -1,0 +1,105 @@
+"""How much the operators compute and move, at the largest shapes that are built for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.geometry import geometry
+from trtlint.facts.blocks.sizes import Sizes
+from trtlint.model.graph import Node
+from trtlint.model.protos import ElementType
+from trtlint.model.values import Constants
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
+_OPERATORS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost(Fact):
+    """A convolution or matrix product, with what it computes and moves.
+
+    Sizes are those of the file and, for dynamic dimensions, the largest of the build command's profiles;
+    without such a command they are unknown there.
+
+    Attributes:
+        op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
+        dtype: element type of the result.
+        flops: floating-point operations, a multiplication and an addition counted as two; None where a
+            size is not known.
+        read: bytes of the data that it reads, weights left out; None likewise.
+        written: bytes of its result, None likewise.
+        weights: bytes of the stored or folded operands, None likewise.
+        intensity: operations for each byte that is moved, None likewise.
+    """
+
+    kind: ClassVar[str] = "cost"
+    roles: ClassVar[Mapping[str, str]] = {"operator": "the operator"}
+
+    op: str
+    dtype: ElementType | None
+    flops: int | None
+    read: int | None
+    written: int | None
+    weights: int | None
+    intensity: float | None
+
+
+def find(facts: Facts) -> Iterator[Cost]:
+    """The convolutions and matrix products, in graph order."""
+    nodes = [node for node in facts.model.graph.by_op(*_OPERATORS) if not node.domain]
+    for node in sorted(nodes, key=lambda node: node.index):
+        yield _fact(node, facts.sizes, facts.model.constants)
+
+
+def _fact(node: Node, sizes: Sizes, constants: Constants) -> Cost:
+    values = [value for value in node.inputs if value is not None]
+    constant = [value for value in values if constants.foldable(value)]
+    read = _sum([sizes.bytes(value) for value in values if not constants.foldable(value)])
+    weights = _sum([sizes.bytes(value) for value in constant])
+    written = sizes.bytes(node.output)
+    flops = _flops(node, sizes)
+    moved = _sum([read, weights, written])
+    return Cost(
+        node=node,
+        chain=(Step(node, "operator"),),
+        op=node.op,
+        dtype=node.output.dtype,
+        flops=flops,
+        read=read,
+        written=written,
+        weights=weights,
+        intensity=flops / moved if flops is not None and moved else None,
+    )
+
+
+def _sum(sizes: list[int | None]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def _flops(node: Node, sizes: Sizes) -> int | None:
+    if node.op in _CONVOLUTIONS:
+        weight = node.input(1)
+        size = geometry(node, None if weight is None else weight.shape)
+        # Each element of the result of a Conv takes the channels of its group through the kernel; of a
+        # ConvTranspose each element that is read gives as much.
+        outer = node.input(0) if node.op == "ConvTranspose" else node.output
+        count = None if outer is None else sizes.elements(outer)
+        inner = size.filters if node.op == "ConvTranspose" else size.channels
+        if count is None or inner is None or size.kernel is None:
+            return None
+        return 2 * count * (inner // size.groups) * prod(size.kernel)
+    left = node.input(0)
+    shape = None if left is None else sizes.shape(left)
+    count = sizes.elements(node.output)
+    if not shape or count is None:
+        return None
+    depth = shape[0] if node.op == "Gemm" and bool(node.number("transA", 0)) else shape[-1]
+    return None if depth is None else 2 * count * depth

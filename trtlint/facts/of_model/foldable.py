@@ -1,0 +1,106 @@
+"""What a graph computes from stored tensors alone, in every inference or once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.sizes import bytes_of, elements_of
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import ElementType
+from trtlint.model.values import Constants
+from trtlint.model.walks import search
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_GIVEN = frozenset({"Constant", "Identity", "Shape", "Size"})
+"""Compute nothing: a tensor of the file or of the graph as it is."""
+_MOST_NODES = 64
+"""Nodes of one computation that are looked at."""
+_SHOWN = 6
+"""Nodes of one computation that a report shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Foldable(Fact):
+    """A computation of stored tensors and static shapes alone, up to where its result meets data.
+
+    Attributes:
+        op: the operator that computes the result.
+        operators: all operators of the computation, sorted; of the last 64 nodes at most.
+        nodes: how many nodes there are, 64 at most.
+        readers: operators that read the result, sorted.
+        dtype: element type of the result, None where unknown.
+        size: elements of the result, None where the file does not tell.
+        bytes: bytes of the result, likewise.
+        stored: bytes of the stored tensors that it comes from; None where one is not known.
+        growth: bytes of the result through those of the stored tensors, None where one is not known, and
+            where nothing is stored.
+        weight: whether a convolution or matrix product reads it as a weight.
+    """
+
+    kind: ClassVar[str] = "foldable"
+    roles: ClassVar[Mapping[str, str]] = {
+        "step": "a node of the computation",
+        "result": "the node that computes the result",
+    }
+
+    op: str
+    operators: tuple[str, ...]
+    nodes: int
+    readers: tuple[str, ...]
+    dtype: ElementType | None
+    size: int | None
+    bytes: int | None
+    stored: int | None
+    growth: float | None
+    weight: bool
+
+
+def find(facts: Facts) -> Iterator[Foldable]:
+    """The computations of constants whose results are read by others or leave the model, in graph order."""
+    constants = facts.model.constants
+    for node in facts.model.graph.nodes:
+        if node.op in _GIVEN or not constants.foldable(node.output):
+            continue
+        met = [reader for reader, _ in node.output.uses if not constants.foldable(reader.output)]
+        if met or node.output.is_output:
+            yield _fact(node, met, constants)
+
+
+def _fact(node: Node, readers: list[Node], constants: Constants) -> Foldable:
+    nodes: dict[Node, None] = {}
+    sources: dict[Value, None] = {}
+    for value, _ in search(node.output, lambda step: step.inputs, _MOST_NODES):
+        producer = value.producer
+        if constants.stored(value) is not None:
+            sources[value] = None
+        elif producer is not None and producer.op not in _GIVEN:
+            nodes[producer] = None
+    stored = [bytes_of(value) for value in sources]
+    known = [size for size in stored if size is not None]
+    given = sum(known) if len(known) == len(stored) else None
+    made = bytes_of(node.output)
+    order = sorted(nodes, key=lambda step: step.index)
+    shown = [Step(step, "step") for step in order[-_SHOWN:] if step is not node]
+    return Foldable(
+        node=node,
+        chain=(*shown, Step(node, "result", label="constant, whatever is fed")),
+        op=node.op,
+        operators=tuple(sorted({step.op for step in order})),
+        nodes=len(order),
+        readers=tuple(sorted({reader.op for reader in readers})),
+        dtype=node.output.dtype,
+        size=elements_of(node.output),
+        bytes=made,
+        stored=given,
+        growth=made / given if made is not None and given else None,
+        weight=any(_is_weight(node.output, reader) for reader in readers),
+    )
+
+
+def _is_weight(value: Value, reader: Node) -> bool:
+    return reader.op in ("Conv", "ConvTranspose", "Gemm", "MatMul") and reader.input(1) is value

@@ -1,0 +1,199 @@
+"""Operators among quantizers: which of their operands and results are quantized, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.geometry import geometry
+from trtlint.facts.blocks.quantizers import (
+    DEQUANTIZERS,
+    QUANTIZERS,
+    QuantizedOperand,
+    Quantizer,
+    operand,
+    result_quantizer,
+)
+from trtlint.model.graph import Node, Value
+from trtlint.model.operators import TRANSPARENT
+from trtlint.model.protos import ElementType
+from trtlint.model.symbolic import dimensions
+from trtlint.model.values import Constants
+from trtlint.model.walks import behind
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
+_PRODUCTS = frozenset({"Gemm", "MatMul"})
+_OPERATORS = (*sorted(_CONVOLUTIONS), *sorted(_PRODUCTS), "Add", "Concat")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantized(Fact):
+    """A convolution, matrix product, sum or concatenation that reads or computes something quantized.
+
+    A sum with a stored tensor is a bias, and none of these.
+
+    Attributes:
+        op: ``Conv``, ``ConvTranspose``, ``Gemm``, ``MatMul``, ``Add`` or ``Concat``.
+        dtype: element type of its result, which is that of its operands behind ``DequantizeLinear``.
+        data: what it reads that is no weight; the first operand of a sum or concatenation.
+        weight: its weight; None for a sum, a concatenation and a product of two activations.
+        operands: all that it reads, a bias left out.
+        quantized: how many of them are quantized.
+        result: how its result is quantized, directly or behind an activation; None where it is not.
+        one_scale: whether all operands and the result are quantized with one and the same scale; None
+            where one is not quantized, has several scales, or has one that is not known.
+        channel_axis: the axis of the weight along which the results differ: 0 for ``Conv``, 1 for
+            ``ConvTranspose``, the last one of a right operand of ``MatMul``; None without a weight, or
+            where the file does not tell.
+        channels: channels that a convolution reads, None where the file does not tell, and for others.
+        filters: channels that a convolution computes, likewise.
+        groups: the groups of a convolution, None for others.
+        taps: elements of a convolution's kernel for one pair of channels, None likewise.
+        rows: rows of a product's result, None where the file does not tell, and for others.
+        depth: terms of each sum of a product, likewise.
+        columns: columns of a product's result, likewise.
+        fed: whether the data is an input of the model, behind casts, views and quantizers.
+    """
+
+    kind: ClassVar[str] = "quantized"
+    roles: ClassVar[Mapping[str, str]] = {
+        "operand": "quantizes or dequantizes an operand",
+        "operator": "the operator",
+        "result": "quantizes the result",
+    }
+
+    op: str
+    dtype: ElementType | None
+    data: QuantizedOperand
+    weight: QuantizedOperand | None
+    operands: tuple[QuantizedOperand, ...]
+    quantized: int
+    result: Quantizer | None
+    one_scale: bool | None
+    channel_axis: int | None
+    channels: int | None
+    filters: int | None
+    groups: int | None
+    taps: int | None
+    rows: int | None
+    depth: int | None
+    columns: int | None
+    fed: bool
+
+
+def find(facts: Facts) -> Iterator[Quantized]:
+    """The operators among quantizers, in graph order; nothing is looked at where there are none."""
+    graph, constants = facts.model.graph, facts.model.constants
+    if not any(graph.count(op) for op in (*DEQUANTIZERS, *QUANTIZERS)):
+        return
+    nodes = [node for node in graph.by_op(*_OPERATORS) if not node.domain]
+    for node in sorted(nodes, key=lambda node: node.index):
+        found = _fact(node, constants)
+        if found is not None:
+            yield found
+
+
+def _fact(node: Node, constants: Constants) -> Quantized | None:
+    values = [value for value in node.inputs if value is not None]
+    if node.op in _CONVOLUTIONS or node.op in _PRODUCTS:
+        values = values[:2]
+    operands = tuple(operand(value, constants) for value in values)
+    result = result_quantizer(node.output, constants)
+    count = sum(each.quantizer is not None for each in operands)
+    sums = node.op in ("Add", "Concat")
+    if len(operands) < 2 or not (count or result is not None):
+        return None
+    if node.op == "Add" and any(each.constant for each in operands):
+        return None
+    place = None if sums else _weight_place(node, operands)
+    weight = None if place is None else operands[place]
+    position = 0 if place != 0 else 1
+    size = geometry(node, values[1].shape) if node.op in _CONVOLUTIONS else None
+    rows, depth, columns = _product_sizes(node, values, constants)
+    return Quantized(
+        node=node,
+        chain=_chain(node, operands, None if result is None else result[1]),
+        op=node.op,
+        dtype=node.output.dtype,
+        data=operands[position],
+        weight=weight,
+        operands=operands,
+        quantized=count,
+        result=None if result is None else result[0],
+        one_scale=_one_scale(operands, None if result is None else result[0]),
+        channel_axis=None if place is None else _channel_axis(node, place, values[place]),
+        channels=None if size is None else size.channels,
+        filters=None if size is None else size.filters,
+        groups=None if size is None else size.groups,
+        taps=None if size is None or size.kernel is None else prod(size.kernel),
+        rows=rows,
+        depth=depth,
+        columns=columns,
+        fed=behind(values[position], TRANSPARENT).is_input,
+    )
+
+
+def _weight_place(node: Node, operands: tuple[QuantizedOperand, ...]) -> int | None:
+    """Which operand is the weight; None for a product of two activations, and of two stored tensors."""
+    if node.op in _CONVOLUTIONS:
+        return 1
+    constant = [place for place, each in enumerate(operands) if each.constant]
+    return constant[0] if len(constant) == 1 else None
+
+
+def _channel_axis(node: Node, place: int, weight: Value) -> int | None:
+    if node.op in _CONVOLUTIONS:
+        return 1 if node.op == "ConvTranspose" else 0
+    if node.op == "Gemm":
+        transposed = bool(node.number("transB" if place else "transA", 0))
+        return int(place != transposed)
+    rank = weight.rank
+    return None if rank is None or rank < 2 else rank - (1 if place else 2)
+
+
+def _product_sizes(
+    node: Node, values: list[Value], constants: Constants
+) -> tuple[int | None, int | None, int | None]:
+    """Rows, depth and columns of a matrix product, each None where it is not known."""
+    if node.op not in _PRODUCTS:
+        return None, None, None
+    left, right = (dimensions(value, constants) or () for value in values)
+    if len(left) < 2 or len(right) < 2:
+        return None, None, None
+    if node.op == "Gemm":
+        left = left[::-1] if node.number("transA", 0) else left
+        right = right[::-1] if node.number("transB", 0) else right
+    rows, depth, columns = left[-2], left[-1], right[-1]
+    if not isinstance(depth, int):
+        depth = right[-2]
+    return _size(rows), _size(depth), _size(columns)
+
+
+def _size(dim: object) -> int | None:
+    return dim if isinstance(dim, int) else None
+
+
+def _one_scale(operands: tuple[QuantizedOperand, ...], result: Quantizer | None) -> bool | None:
+    quantizers = [*(each.quantizer for each in operands), result]
+    scales = {None if quantizer is None else quantizer.scale for quantizer in quantizers}
+    return None if None in scales else len(scales) == 1
+
+
+def _chain(node: Node, operands: tuple[QuantizedOperand, ...], result: Node | None) -> tuple[Step, ...]:
+    steps = [Step(each, "operand", label="quantized") for part in operands for each in part.nodes]
+    floats = [
+        ("the stored operand" if part.constant else part.op or "an operand")
+        for part in operands
+        if part.quantizer is None
+    ]
+    label = f"not quantized: {', '.join(floats)}" if floats else ""
+    steps.append(Step(node, "operator", detail=label, label=label or "here"))
+    if result is not None:
+        steps.append(Step(result, "result", label="quantized"))
+    return tuple(dict.fromkeys(steps))

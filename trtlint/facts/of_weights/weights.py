@@ -1,0 +1,185 @@
+"""Stored float tensors, and which of their elements FP16 cannot hold; all of them are read, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import ElementType
+from trtlint.model.streaming import Streamer
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_COMPUTE = frozenset({"Attention", "Conv", "ConvTranspose", "Einsum", "GRU", "Gemm", "LSTM", "MatMul", "RNN"})
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the bits of a float type mean, without the sign.
+
+    Attributes:
+        magnitude: the bits that are not the sign.
+        infinite: the bits of infinity; above them is NaN.
+        largest: the bits of the largest number of the type that FP16 holds.
+        normal: the bits of 2**-14, the smallest normal number of FP16.
+        least: the bits of 2**-25; what is less, or that itself, rounds to zero in FP16.
+        number: the float type, None where numpy has none.
+    """
+
+    magnitude: int
+    infinite: int
+    largest: int
+    normal: int
+    least: int
+    number: str | None
+
+
+_LAYOUTS: Mapping[str, Layout] = {
+    "f32": Layout(0x7FFFFFFF, 0x7F800000, 0x477FE000, 0x38800000, 0x33000000, "<f4"),
+    "f64": Layout(
+        0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000, 0x40EFFC0000000000, 0x3F10000000000000, 0x3E60000000000000,
+        "<f8",
+    ),
+    "f16": Layout(0x7FFF, 0x7C00, 0x7BFF, 0x0400, 0x0000, "<f2"),
+    "bf16": Layout(0x7FFF, 0x7F80, 0x477F, 0x3880, 0x3300, None),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Weights(Fact):
+    """A stored tensor of a float type.  There are such facts only where all weights are read.
+
+    ``node`` is its first reader, or the ``Constant`` that holds it.
+
+    Attributes:
+        name: name of the tensor.
+        dtype: element type.
+        shape: dimensions.
+        size: number of elements.
+        readers: operators that read it, sorted.
+        compute: whether a convolution, matrix product or recurrent layer reads it.
+        nan: elements that are no number.
+        infinite: infinite elements.
+        beyond_fp16: finite elements of a magnitude above 65504, which FP16 does not hold.
+        subnormal_fp16: elements that are subnormal in FP16, below 6.1e-5, zero and what becomes zero apart.
+        vanishing_fp16: elements other than zero that FP16 rounds to zero.
+        subnormal_share: those two through all elements.
+        largest: largest finite magnitude, None where no element is finite.
+    """
+
+    kind: ClassVar[str] = "weights"
+    roles: ClassVar[Mapping[str, str]] = {"reader": "reads or holds the tensor"}
+
+    name: str
+    dtype: ElementType
+    shape: tuple[int, ...]
+    size: int
+    readers: tuple[str, ...]
+    compute: bool
+    nan: int
+    infinite: int
+    beyond_fp16: int
+    subnormal_fp16: int
+    vanishing_fp16: int
+    subnormal_share: float
+    largest: float | None
+
+
+def find(facts: Facts) -> Iterator[Weights]:
+    """The stored float tensors that are read, in the order of their first readers."""
+    graph, constants = facts.model.graph, facts.model.constants
+    streamer = Streamer(facts.model.tensors)
+    stored = (value for values in graph.values.values() for value in values if value.initializer is not None)
+    found = [(value.uses[0][0], value) for value in stored if value.uses]
+    held = (node for node in graph.by_op("Constant") if not node.domain and node.output.uses)
+    found += [(node, node.output) for node in held if constants.stored(node.output) is not None]
+    for node, value in sorted(found, key=lambda pair: pair[0].index):
+        tensor = constants.stored(value)
+        dtype = value.dtype
+        parts = None if tensor is None or dtype not in _LAYOUTS else streamer.parts(tensor)
+        if tensor is None or dtype is None or parts is None:
+            continue
+        yield _fact(node, value, dtype, tuple(tensor.dims), _counted(parts, _LAYOUTS[dtype]))
+
+
+@dataclass(slots=True)
+class _Counts:
+    nan: int = 0
+    infinite: int = 0
+    beyond: int = 0
+    subnormal: int = 0
+    vanishing: int = 0
+    largest: int = -1
+
+
+def _counted(parts: Iterable[np.ndarray[Any, np.dtype[Any]]], layout: Layout) -> _Counts:
+    counts = _Counts()
+    buffer: np.ndarray[Any, np.dtype[Any]] | None = None
+    for part in parts:
+        mask = part.dtype.type(layout.magnitude)
+        if buffer is None or buffer.size < part.size:
+            buffer = np.empty(part.size, part.dtype)
+        bits = np.bitwise_and(part, mask, out=buffer[: part.size])
+        if not bits.size:
+            continue
+        top = int(bits.max())
+        if top > layout.largest:
+            special = bits[bits > layout.largest]
+            counts.nan += int(np.count_nonzero(special > layout.infinite))
+            counts.infinite += int(np.count_nonzero(special == layout.infinite))
+            finite = special[special < layout.infinite]
+            counts.beyond += int(finite.size)
+            top = int(finite.max()) if finite.size else _largest_below(bits, layout)
+        counts.largest = max(counts.largest, top)
+        small = int(np.count_nonzero(bits < layout.normal))
+        if small:
+            zeros = int(bits.size - np.count_nonzero(bits))
+            gone = int(np.count_nonzero(bits <= layout.least)) - zeros if small > zeros else 0
+            counts.vanishing += gone
+            counts.subnormal += small - zeros - gone
+    return counts
+
+
+def _largest_below(bits: np.ndarray[Any, np.dtype[Any]], layout: Layout) -> int:
+    finite = bits[bits < layout.infinite]
+    return int(finite.max()) if finite.size else -1
+
+
+def _number(bits: int, layout: Layout) -> float | None:
+    """The number that bits stand for; the sixteen of BF16 are the upper half of FP32's."""
+    if bits < 0:
+        return None
+    if layout.number is None:
+        return float(np.array([bits << 16], "<u4").view("<f4")[0])
+    number = np.dtype(layout.number)
+    return float(np.array([bits], f"<u{number.itemsize}").view(number)[0])
+
+
+def _fact(node: Node, value: Value, dtype: ElementType, shape: tuple[int, ...], counts: _Counts) -> Weights:
+    size = prod(shape)
+    readers = tuple(sorted({reader.op for reader, _ in value.uses}))
+    small = counts.subnormal + counts.vanishing
+    return Weights(
+        node=node,
+        chain=(Step(node, "reader", detail=f"{value.name} {value.type_text}", label="reads the tensor"),),
+        name=value.name,
+        dtype=dtype,
+        shape=shape,
+        size=size,
+        readers=readers,
+        compute=not _COMPUTE.isdisjoint(readers),
+        nan=counts.nan,
+        infinite=counts.infinite,
+        beyond_fp16=counts.beyond,
+        subnormal_fp16=counts.subnormal,
+        vanishing_fp16=counts.vanishing,
+        subnormal_share=small / size if size else 0.0,
+        largest=_number(counts.largest, _LAYOUTS[dtype]),
+    )

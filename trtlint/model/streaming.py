@@ -1,0 +1,73 @@
+"""The elements of stored tensors, a part at a time, so that no tensor is ever in memory whole.
+
+Only types whose elements lie in the file as they are in memory are streamed so; a tensor that is small
+enough to lie in the structure of the file, or is written in another way, comes as one part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+
+from trtlint.files.regular import open_regular
+from trtlint.model.tensors import TensorStore
+
+PART = 1 << 20
+"""Bytes of a part: few enough to stay in the cache of a processor while they are looked at."""
+_LARGEST_WHOLE = 256 << 20
+"""Bytes of a tensor that is written in another way and is still read."""
+_BITS: Mapping[int, np.dtype[Any]] = {
+    onnx.TensorProto.FLOAT: np.dtype("<u4"),
+    onnx.TensorProto.DOUBLE: np.dtype("<u8"),
+    onnx.TensorProto.FLOAT16: np.dtype("<u2"),
+    onnx.TensorProto.BFLOAT16: np.dtype("<u2"),
+}
+
+Bits = np.ndarray[Any, np.dtype[Any]]
+
+
+class Streamer:
+    """Streams the tensors of one model.
+
+    Args:
+        tensors: knows where they lie.
+    """
+
+    def __init__(self, tensors: TensorStore) -> None:
+        self._tensors = tensors
+        self._buffer = bytearray(PART)
+
+    def parts(self, tensor: onnx.TensorProto) -> Iterator[Bits] | None:
+        """The bits of the elements of a float tensor as unsigned numbers, part by part.
+
+        A part is overwritten by the next one.  None where the tensor is of another type, or its elements
+        cannot be had.
+        """
+        bits = _BITS.get(tensor.data_type)
+        if bits is None:
+            return None
+        place = self._tensors.place(tensor)
+        if place is not None:
+            return self._read(*place, bits)
+        size = bits.itemsize
+        for dim in tensor.dims:
+            size *= max(int(dim), 0)
+        whole = self._tensors.array(tensor) if size <= _LARGEST_WHOLE else None
+        return None if whole is None else iter((np.ascontiguousarray(whole).reshape(-1).view(bits),))
+
+    def _read(self, path: Any, offset: int, length: int, bits: np.dtype[Any]) -> Iterator[Bits]:
+        view = memoryview(self._buffer)
+        with open_regular(path) as file:
+            file.seek(offset)
+            while length > 0:
+                read = file.readinto(view[: min(PART, length)])  # type: ignore[attr-defined]
+                whole = read - read % bits.itemsize
+                if whole <= 0:
+                    return
+                if whole < read:
+                    file.seek(whole - read, 1)
+                yield np.frombuffer(view[:whole], bits)
+                length -= whole
