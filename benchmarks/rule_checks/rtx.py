@@ -1,0 +1,116 @@
+"""Asks TensorRT-RTX about small models, each in a process of its own: it can crash.
+
+``TRTLINT_RTX_PYTHON`` names a Python that has the wheels tensorrt-rtx-cu12-libs and
+tensorrt-rtx-cu12-bindings, this one if left out.  No GPU is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import onnx
+
+from trtlint.engine.examplemodel import model_of_text
+
+PYTHON = os.environ.get("TRTLINT_RTX_PYTHON", sys.executable)
+CHILD = Path(__file__).with_name("_child.py")
+_PATIENCE = 120
+"""Seconds that one small model may take."""
+ANSWER = "answer: "
+"""How a line of the child begins that is an answer; all others are the log."""
+_TACTIC = re.compile(r"TacticName: (\w+)")
+_LAYER = re.compile(r"^Name: (?P<name>.*?), LayerType: (?P<type>\w+)", re.MULTILINE)
+
+Size = tuple[int, int, int]
+
+
+class NotInstalledError(Exception):
+    """There is no TensorRT-RTX here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a model.
+
+    Attributes:
+        parsed, built: whether it was; ``built`` is None where the build was not tried.
+        layers: the layers that the parser made: type, name, and for a norm its ``axes`` and ``groups``.
+        log: what was printed, verbose.
+        ended: the exit code of the process; negative where a signal ended it.
+    """
+
+    parsed: bool
+    built: bool | None
+    layers: tuple[dict[str, object], ...]
+    log: str
+    ended: int
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the layers of the engine, from the dump at the end of a build."""
+        _, _, dump = self.log.rpartition("Layers:\n")
+        return tuple(match["name"] for match in _LAYER.finditer(dump))
+
+    @property
+    def tactics(self) -> tuple[str, ...]:
+        """The kernels of the engine with the hashes of their code, where they have one."""
+        return tuple(_TACTIC.findall(self.log.rpartition("Layers:\n")[2]))
+
+    def says(self, text: str) -> bool:
+        """Whether a line of the log holds a text."""
+        return text in self.log
+
+
+@cache
+def installed() -> bool:
+    """Whether TensorRT-RTX can be asked."""
+    done = subprocess.run([PYTHON, "-c", "import tensorrt_rtx_bindings"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def ask(model: str | onnx.ModelProto, *, size: Size = (4, 4, 4), build: bool = True, sm: int = 89) -> Answer:
+    """Parse a model and build it.
+
+    Args:
+        model: the model, or its text as examples of rules have it.
+        size: the least, usual and greatest size of every dynamic dimension.
+        build: whether to build it, or only to parse.
+        sm: the compute capability times ten.
+
+    Raises:
+        NotInstalledError: there is no TensorRT-RTX.
+    """
+    if not installed():
+        raise NotInstalledError
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.onnx")
+        if isinstance(model, str):
+            model_of_text(model, path, checked=False)
+        else:
+            onnx.save(model, path)
+        request = json.dumps({"model": str(path), "size": size, "build": build, "sm": sm})
+        done = subprocess.run(
+            [PYTHON, str(CHILD), request], capture_output=True, text=True, check=False, timeout=_PATIENCE
+        )
+    said: dict[str, object] = {}
+    for line in done.stdout.splitlines():
+        if line.startswith(ANSWER):
+            said.update(json.loads(line.removeprefix(ANSWER)))
+    layers = said.get("layers", [])
+    assert isinstance(layers, list)
+    built = said.get("built", False if build and said.get("parsed") else None)
+    return Answer(
+        parsed=bool(said.get("parsed")),
+        built=None if built is None else bool(built),
+        layers=tuple(layers),
+        log=done.stdout,
+        ended=done.returncode,
+    )

@@ -1,0 +1,56 @@
+"""What becomes of sizes of the export where a dimension is dynamic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.rule_checks.check import Check
+from benchmarks.rule_checks.numbers import run
+from benchmarks.rule_checks.rtx import Size, ask
+
+_INCONSISTENT = "values are not self-consistent"
+
+
+def _text(body: str, stored: str) -> str:
+    return f"""< ir_version: 8, opset_import: ["" : 17] >
+    g (float[n,4,6] x) => (float[A,B,C] y) < {stored} > {{ {body} }}"""
+
+
+RESHAPE = _text("y = Reshape (x, t)", "int64[3] t = {2, 8, 3}")
+TILE = _text(
+    "e = Tile (c, t) y = Concat <axis = 1> (e, x)",
+    "int64[3] t = {2, 1, 1}, float[1,1,6] c = {1, 2, 3, 4, 5, 6}",
+)
+MIXED = _text("y = Reshape (x, t)", "int64[3] t = {1, 4, -1}")
+SPLIT = _text("y = Reshape (x, t)", "int64[3] t = {-1, 2, 12}")
+
+
+def _complains(model: str, size: Size) -> bool:
+    answer = ask(model, size=size)
+    assert answer.built
+    return answer.says(_INCONSISTENT)
+
+
+def _fixed() -> bool:
+    return _complains(RESHAPE, (1, 2, 4)) and not _complains(RESHAPE, (2, 2, 2))
+
+
+def _in_silence() -> bool:
+    return not _complains(MIXED, (1, 2, 4)) and not _complains(TILE, (1, 2, 4))
+
+
+def _keeps_apart(model: str) -> bool:
+    """Whether what two images give together is what each gives alone."""
+    images = np.random.default_rng(1).standard_normal((2, 4, 6)).astype(np.float32)
+    together = run(model, x=images)
+    alone = [run(model, x=image[None]) for image in images]
+    joined = np.concatenate(alone)
+    return together.shape == joined.shape and bool(np.array_equal(together, joined))
+
+
+CHECKS = [
+    Check("ACC110", "other sizes than the traced one contradict the profile", "builder", _fixed),
+    Check("ACC110", "a -1, or a tiled tensor joined, is built without a word", "builder", _in_silence),
+    Check("ACC110", "a -1 behind the traced batch mixes images", "numbers", lambda: not _keeps_apart(MIXED)),
+    Check("ACC110", "a -1 in the place of the batch does not", "numbers", lambda: _keeps_apart(SPLIT)),
+]  # fmt: skip

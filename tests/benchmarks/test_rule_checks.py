@@ -1,0 +1,22 @@
+"""Claims of rules that can be checked without a GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.rule_checks.check import Check, checks
+from benchmarks.rule_checks.rtx import installed
+from trtlint.engine.rulebook import builtin_rules, load_rules
+
+CHECKS = list(checks())
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=[f"{check.rule}: {check.claim}" for check in CHECKS])
+def test_the_claim_holds(check: Check) -> None:
+    if check.by == "builder" and not installed():
+        pytest.skip("TensorRT-RTX is not installed (tensorrt-rtx-cu12)")
+    assert check.holds()
+
+
+def test_checks_are_of_rules_that_there_are() -> None:
+    assert {check.rule for check in CHECKS} <= {rule.id for rule in load_rules([builtin_rules()])}

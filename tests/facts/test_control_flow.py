@@ -1,0 +1,127 @@
+"""If and Loop: what decides them, and what their bodies give back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.graphs import facts_of
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.control_flow import ControlFlow
+from trtlint.model.load import load
+
+
+def flows(facts: Facts) -> list[ControlFlow]:
+    return [fact for fact in facts.of("control_flow") if isinstance(fact, ControlFlow)]
+
+
+def branch(condition: str, inputs: str = "float[N,3] x, bool c") -> ControlFlow:
+    text = f"""
+    < ir_version: 8, opset_import: ["" : 17] >
+    g ({inputs}) => (float[A,B] y)
+    < bool yes = {{1}}, int64 three = {{3}}, int64 one = {{1}}, int64 zero = {{0}} >
+    {{
+      {condition}
+      y = If (d) <
+        then_branch = t () => (float[N,3] a) {{ a = Relu (x) }},
+        else_branch = e () => (float[3,N] b) {{ r = Abs (x) b = Transpose (r) }}
+      >
+    }}
+    """
+    (found,) = flows(facts_of(text))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("condition", "source"),
+    [
+        ("d = Identity (yes)", "static"),
+        ("d = Constant <value = bool {1}> ()", "stored"),
+        ("s = Shape (x) n = Gather (s, one) d = Equal (n, three)", "static"),
+        ("s = Shape (x) n = Gather (s, zero) d = Equal (n, three)", "dynamic"),
+        ("d = Identity (c)", "data"),
+        ("m = ReduceMax <keepdims = 0> (x) f = Cast <to = 7> (m) d = Less (f, three)", "data"),
+    ],
+)
+def test_where_the_condition_comes_from(condition: str, source: str) -> None:
+    if source == "static" and "Shape" in condition:  # one vector of all sizes: every one of them counts
+        assert branch(condition).condition == "dynamic"
+        assert branch(condition, "float[2,3] x, bool c").condition == "static"
+    else:
+        assert branch(condition).condition == source
+
+
+def test_branches_are_told_value_by_value() -> None:
+    fact = branch("d = Identity (c)")
+    assert (fact.op, fact.trips, fact.count, fact.leaves) == ("If", None, None, None)
+    assert [value.type_text for value in fact.then_outputs] == ["f32[N,3]"]
+    assert [value.type_text for value in fact.else_outputs] == ["f32[3,N]"]
+    assert fact.nodes == 3
+    assert [step.role for step in fact.chain] == ["condition", "operator"]
+    assert not fact.before
+    assert not fact.after
+
+
+def test_what_a_loop_carries_and_stacks() -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[2] x, int64 n) => (float[A] y, float[K,2] z)
+    < bool yes = {1}, float limit = {9} >
+    {
+      y, z = Loop (n, yes, x) <
+        body = b (int64 i, bool go, float[2] v) => (bool again, float[4] w, float[2] s) {
+          w = Concat <axis = 0> (v, v)
+          s = Neg (v)
+          m = ReduceMax <keepdims = 0> (v)
+          again = Less (m, limit)
+        }
+      >
+    }
+    """
+    (fact,) = flows(facts_of(text))
+    assert (fact.op, fact.condition, fact.trips, fact.count, fact.leaves) == (
+        "Loop", "stored", "data", None, "data",
+    )  # fmt: skip
+    assert [value and value.type_text for value in fact.before] == ["f32[2]"]
+    assert [value.type_text for value in fact.after] == ["f32[4]"]
+    assert [value.name for value in fact.stacked] == ["s"]
+    assert fact.nodes == 4
+
+
+def test_a_counted_loop_that_hands_its_condition_on() -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[2] x) => (float[2] y)
+    < int64 n = {5} >
+    {
+      y = Loop (n, "", x) <
+        body = b (int64 i, bool go, float[2] v) => (bool again, float[2] w) {
+          again = Identity (go)
+          w = Neg (v)
+        }
+      >
+    }
+    """
+    (fact,) = flows(facts_of(text))
+    assert (fact.condition, fact.trips, fact.count, fact.leaves) == (None, "stored", 5, None)
+
+
+def test_branches_of_exported_models_are_decided_by_data(exported: Path) -> None:
+    found = {
+        path.stem: flows(Facts(load(path)))
+        for family in ("script_if", "torch_cond")
+        for path in exported.glob(f"{family}__*.onnx")
+    }
+    assert len(found) >= 6
+    for name, facts in found.items():
+        (fact,) = facts
+        assert (fact.op, fact.condition) == ("If", "data"), name
+        (then,), (otherwise,) = fact.then_outputs, fact.else_outputs
+        assert then.type_text == otherwise.type_text, name
+
+
+def test_other_exported_models_have_none(exported: Path) -> None:
+    for family in ("cumsum", "gpt2_sdpa", "lstm"):
+        for path in exported.glob(f"{family}__*.onnx"):
+            assert not flows(Facts(load(path))), path.stem

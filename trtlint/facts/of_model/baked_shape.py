@@ -1,0 +1,238 @@
+"""Numbers of the export that stand where a dimension is dynamic: stored targets of Reshape, Expand, Tile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.folding import ma
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import Dimension
+from trtlint.model.symbolic import Dimensions, dimensions
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+Effect = Literal["fixed", "mixed"]
+
+_BROADCASTING = ("Add", "Sub", "Mul", "Div", "Where")
+_REPEATING = frozenset({"Expand", "Tile"})
+
+
+class _Place(NamedTuple):
+    """Where a name of a dynamic dimension stands first."""
+
+    input: str
+    axis: int
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class BakedShape(Fact):
+    """A stored number that takes the place of a dynamic dimension of an input.
+
+    Stated of ``Reshape`` and ``Expand`` with a target that no shape is read for, and of operators that
+    join (``Concat``) or broadcast (``Add``, ``Sub``, ``Mul``, ``Div``, ``Where``) a dynamic dimension with a
+    stored tensor, which often an ``Expand`` or ``Tile`` with stored numbers has made as large as the traced
+    input was.  A dimension counts as dynamic where the input gives it a name, and as far as that name can be
+    followed; one without a name is left alone.
+
+    Attributes:
+        op: the operator, such as ``Reshape``.
+        input: the input of the model that the dynamic dimension belongs to.
+        axis: which of its dimensions that is; 0 is the batch.
+        dimension: the name of the dimension.
+        effect: ``fixed`` where any other size contradicts the stored numbers and fails; ``mixed`` where
+            other sizes, multiples at least, are taken, and a ``-1`` elsewhere in the target takes what they
+            have more: elements of several images, or lines, come to lie in one.
+        size: the number that stands in the place of the dimension, the one size that fits; None where several
+            dimensions are fixed together.
+        target: the stored target of a Reshape or Expand, the stored shape that is joined otherwise.
+        built: the sizes that the build command gives to the dimension, smallest first; empty where there is
+            no command, or it gives none.
+    """
+
+    kind: ClassVar[str] = "baked_shape"
+    roles: ClassVar[Mapping[str, str]] = {
+        "stored": "an Expand or Tile that makes a stored tensor as large as the traced input was",
+        "operator": "where the number meets the dimension",
+    }
+
+    op: str
+    input: str
+    axis: int
+    dimension: str
+    effect: Effect
+    size: int | None
+    target: tuple[int, ...]
+    built: tuple[int, ...]
+
+
+def find(facts: Facts) -> Iterator[BakedShape]:
+    """The places in graph order, one for each dimension that is lost there."""
+    graph, constants = facts.model.graph, facts.model.constants
+    places = _places(graph.inputs)
+    if not places:
+        return
+    found: list[tuple[Node, Value | None, str, Effect, int | None, tuple[int, ...]]] = []
+    for node in graph.by_op("Reshape", "Expand"):
+        target = None if node.domain else _stored_sizes(facts, node)
+        data = node.input(0)
+        if target is None or data is None:
+            continue
+        dims = dimensions(data, constants)
+        if dims is None or not any(dim in places for dim in dims if isinstance(dim, str)):
+            continue
+        lost = _reshaped(dims, target) if node.op == "Reshape" else _expanded(dims, target)
+        found.extend((node, None, name, effect, size, target) for name, effect, size in lost)
+    for node in graph.by_op("Concat", *_BROADCASTING):
+        if not node.domain:
+            found.extend(
+                (node, stored, name, "fixed", size, shape)
+                for stored, name, size, shape in _joined(facts, node, places)
+            )
+    built = _built(facts, places)
+    for node, stored, name, effect, size, target in sorted(found, key=lambda entry: entry[0].index):
+        place = places.get(name)
+        # A list of boxes, [n, 4], may well become one line, [1, -1].
+        if place is not None and not (effect == "mixed" and place.rank < 3):
+            yield BakedShape(
+                node=node,
+                chain=_chain(node, stored, effect),
+                op=node.op,
+                input=place.input,
+                axis=place.axis,
+                dimension=name,
+                effect=effect,
+                size=size,
+                target=target,
+                built=built.get(name, ()),
+            )
+
+
+def _places(inputs: Sequence[Value]) -> Mapping[str, _Place]:
+    places: dict[str, _Place] = {}
+    for value in inputs:
+        shape = value.shape or ()
+        for axis, dim in enumerate(shape):
+            if isinstance(dim, str):
+                places.setdefault(dim, _Place(value.name, axis, len(shape)))
+    return places
+
+
+def _stored_sizes(facts: Facts, node: Node) -> tuple[int, ...] | None:
+    """The numbers of a target that holds no size of a dynamic dimension; None where it may."""
+    array = facts.model.constants.array(node.input(1))
+    if array is None or ma.is_masked(array) or array.dtype.kind not in "iu" or array.ndim != 1:
+        return None
+    sizes = tuple(int(size) for size in array)
+    return None if 0 in sizes and node.attribute("allowzero") else sizes
+
+
+def _reshaped(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
+    """The names of dimensions that a Reshape to stored numbers loses."""
+    if any(size == 0 and at >= len(dims) for at, size in enumerate(target)):
+        return []
+    after: list[Dimension] = [dims[at] if size == 0 else size for at, size in enumerate(target)]
+    lost = [dim for dim in dims if isinstance(dim, str) and dim not in after]
+    if not lost:
+        return []
+    if -1 not in after:
+        if None in dims or any(not isinstance(dim, int) for dim in after):
+            return []
+        size = _quotient(after, dims) if len(lost) == 1 else None
+        return [(name, "fixed", size) for name in lost]
+    return _with_wildcard(dims, after, lost)
+
+
+def _with_wildcard(
+    dims: Dimensions, after: list[Dimension], lost: list[str]
+) -> list[tuple[str, Effect, int | None]]:
+    """The same with a ``-1``, which takes what the other numbers leave of the lost dimensions.
+
+    ``[n, 4, 6]`` to ``[1, 4, -1]`` puts elements of one image behind those of another, and so does
+    ``[1, -1]``; ``[-1, 6]`` and ``[2, -1, 4, 6]`` keep them apart.
+    """
+    wildcard = after.index(-1)
+    rest = [dim for at, dim in enumerate(after) if at != wildcard]
+    if None not in dims and all(isinstance(dim, int) for dim in rest):
+        more, left = _quotient(dims, rest), _quotient(rest, dims)
+        if more == 1:
+            return []
+        if more is None and left == math.prod(_numbers(after[:wildcard])) and len(lost) == 1 and wildcard:
+            # Two groups of half the batch each, [2, -1, ...]: nothing else than the batch was cut.
+            return []
+        if more is None and left is not None and len(lost) == 2:
+            # Of [n, l, 768] to [-1, 128, 12, 64] n goes to the wildcard, and 128 stands for l.
+            return [(lost[1] if wildcard == 0 else lost[0], "mixed", left)]
+    # The dimension was the first, and a number is in its place.
+    misplaced = dims[0] == lost[0] and wildcard
+    return [(lost[0], "mixed", after[0])] if misplaced and isinstance(after[0], int) else []
+
+
+def _expanded(dims: Dimensions, target: tuple[int, ...]) -> list[tuple[str, Effect, int | None]]:
+    """The names of dimensions that an Expand to stored numbers fixes; a 1 leaves a dimension as it is."""
+    pairs = zip(reversed(dims), reversed(target), strict=False)
+    return [(dim, "fixed", size) for dim, size in pairs if isinstance(dim, str) and size > 1]
+
+
+def _joined(
+    facts: Facts, node: Node, places: Mapping[str, _Place]
+) -> Iterator[tuple[Value, str, int, tuple[int, ...]]]:
+    """Stored tensors that an operator joins with a dynamic dimension, with its name, their size and shape."""
+    values = [value for value in node.inputs if value is not None]
+    shapes = [value.shape for value in values]
+    names = {
+        (at, dim)
+        for shape in shapes
+        for at, dim in enumerate(reversed(shape or ()))
+        if isinstance(dim, str) and dim in places
+    }
+    if not names or None in shapes:
+        return
+    rank = max(len(shape or ()) for shape in shapes)
+    along = rank - 1 - node.number("axis", 0) % rank if node.op == "Concat" else None
+    for value, shape in zip(values, shapes, strict=True):
+        sizes = [dim for dim in shape or () if isinstance(dim, int)]
+        if len(sizes) != len(shape or ()) or not facts.model.constants.foldable(value):
+            continue
+        for at, name in sorted(names):
+            size = sizes[-1 - at] if at < len(sizes) else 1
+            if at != along and (size > 1 or (node.op == "Concat" and at < len(sizes))):
+                yield value, name, size, tuple(sizes)
+
+
+def _built(facts: Facts, places: Mapping[str, _Place]) -> Mapping[str, tuple[int, ...]]:
+    """The sizes that the build command gives to the dimensions, by name."""
+    if facts.command is None or not facts.command.builds:
+        return {}
+    from trtlint.buildcommand.shapes import shapes_of
+
+    sizes: dict[str, set[int]] = {name: set() for name in places}
+    for spec in shapes_of(facts.command).specs:
+        for name, (input_, axis, _) in places.items():
+            if spec.means(input_):
+                bounds = (shape for shape in (spec.min, spec.opt, spec.max) if shape is not None)
+                sizes[name].update(shape[axis] for shape in bounds if axis < len(shape))
+    return {name: tuple(sorted(found)) for name, found in sizes.items()}
+
+
+def _chain(node: Node, stored: Value | None, effect: Effect) -> tuple[Step, ...]:
+    label = "has the traced size" if effect == "fixed" else "mixes what the dimension keeps apart"
+    maker = None if stored is None else stored.producer
+    if maker is None or maker.op not in _REPEATING:
+        return (Step(node, "operator", label=label),)
+    return (Step(maker, "stored", label=label), Step(node, "operator", label="joined here"))
+
+
+def _quotient(dividend: Sequence[Dimension], divisor: Sequence[Dimension]) -> int | None:
+    """How often the product of the numbers of one shape holds that of another; None where it does not."""
+    number, through = math.prod(_numbers(dividend)), math.prod(_numbers(divisor))
+    return number // through if through and number % through == 0 else None
+
+
+def _numbers(dims: Sequence[Dimension]) -> list[int]:
+    return [dim for dim in dims if isinstance(dim, int) and dim != -1]

@@ -1,0 +1,148 @@
+"""``If`` and ``Loop``: what decides them, and what their bodies give back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Body, Graph, Node, Value
+from trtlint.model.imported import is_stored
+from trtlint.model.values import Constants
+from trtlint.model.walks import behind
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+Source = Literal["stored", "static", "dynamic", "data"]
+
+_SAME = frozenset({"Identity", "Cast"})
+_NO_BODY = Body((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class ControlFlow(Fact):
+    """An ``If`` or a ``Loop``; a ``Scan`` is none, its length is that of its inputs.
+
+    Where something comes from is ``stored`` (in the file), ``static`` (computed from stored tensors and
+    sizes that are in the file), ``dynamic`` (from sizes, of which some are dynamic) or ``data`` (from
+    what is fed).
+
+    Attributes:
+        op: ``If`` or ``Loop``.
+        condition: where the condition of an ``If``, or that with which a ``Loop`` starts, comes from;
+            None where a ``Loop`` has none.
+        trips: where the trip count of a ``Loop`` comes from; None for an ``If``, and without one.
+        count: the trip count, None where it is not in the file.
+        leaves: where the condition that a ``Loop`` goes on by comes from; None for an ``If``, and for a
+            body that hands on the condition it is given.
+        then_outputs: what the ``then_branch`` of an ``If`` gives back, each with ``dtype``, ``shape`` and
+            ``rank``; empty for a ``Loop``.
+        else_outputs: the same of the ``else_branch``, in the same order.
+        before: what a ``Loop`` carries from one iteration to the next, as it enters the first; empty for an
+            ``If``.
+        after: the same values as the body gives them back, in the same order.
+        stacked: what the body of a ``Loop`` computes to be stacked, one slice an iteration.
+        nodes: number of operators in its bodies, those of bodies within included.
+    """
+
+    kind: ClassVar[str] = "control_flow"
+    roles: ClassVar[Mapping[str, str]] = {
+        "condition": "computes the condition, or the trip count",
+        "operator": "the If or Loop",
+    }
+
+    op: Literal["If", "Loop"]
+    condition: Source | None
+    trips: Source | None
+    count: int | None
+    leaves: Source | None
+    then_outputs: tuple[Value, ...]
+    else_outputs: tuple[Value, ...]
+    before: tuple[Value | None, ...]
+    after: tuple[Value, ...]
+    stacked: tuple[Value, ...]
+    nodes: int
+
+
+def find(facts: Facts) -> Iterator[ControlFlow]:
+    """The ``If`` and ``Loop`` operators of a model, in graph order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    nodes = [node for node in graph.by_op("If", "Loop") if not node.domain]
+    sizes = _sizes(graph) if nodes else {}
+    for node in sorted(nodes, key=lambda node: node.index):
+        fact = _branch if node.op == "If" else _loop
+        yield fact(node, graph.bodies(node), constants, sizes.get(node, 0))
+
+
+def _sizes(graph: Graph) -> Mapping[Node, int]:
+    """How many operators lie in the bodies of each operator."""
+    sizes: Counter[Node] = Counter()
+    for node in graph.nodes:
+        owner = graph.owner(node) if node.scope else None
+        while owner is not None:
+            sizes[owner] += 1
+            owner = graph.owner(owner) if owner.scope else None
+    return sizes
+
+
+def _branch(node: Node, bodies: Mapping[str, Body], constants: Constants, size: int) -> ControlFlow:
+    condition = node.input(0)
+    return ControlFlow(
+        node=node,
+        chain=_chain(node, condition),
+        op="If",
+        condition=_source(condition, constants),
+        trips=None,
+        count=None,
+        leaves=None,
+        then_outputs=bodies.get("then_branch", _NO_BODY).outputs,
+        else_outputs=bodies.get("else_branch", _NO_BODY).outputs,
+        before=(),
+        after=(),
+        stacked=(),
+        nodes=size,
+    )
+
+
+def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: int) -> ControlFlow:
+    body = bodies.get("body", _NO_BODY)
+    carried = len(node.inputs) - 2
+    trips = node.input(0)
+    count = constants.scalar(trips)
+    given = body.inputs[1] if len(body.inputs) > 1 else None
+    again = body.outputs[0] if body.outputs else None
+    on = again is not None and behind(again, _SAME) is given
+    return ControlFlow(
+        node=node,
+        chain=_chain(node, trips),
+        op="Loop",
+        condition=_source(node.input(1), constants),
+        trips=_source(trips, constants),
+        count=None if count is None else int(count),
+        leaves=None if on else _source(again, constants),
+        then_outputs=(),
+        else_outputs=(),
+        before=node.inputs[2:],
+        after=body.outputs[1 : 1 + carried],
+        stacked=body.outputs[1 + carried :],
+        nodes=size,
+    )
+
+
+def _chain(node: Node, decides: Value | None) -> tuple[Step, ...]:
+    producer = None if decides is None else decides.producer
+    steps = [] if producer is None else [Step(producer, "condition", label="decides")]
+    return (*steps, Step(node, "operator"))
+
+
+def _source(value: Value | None, constants: Constants) -> Source | None:
+    if value is None:
+        return None
+    if is_stored(value):
+        return "stored"
+    if constants.foldable(value):
+        return "static"
+    return "dynamic" if constants.data_free(value) else "data"
