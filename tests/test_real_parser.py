@@ -125,7 +125,7 @@ def test_the_examples_of_conditions_are_what_the_parser_says(release: str, tmp_p
                 if "--" in str(text):  # for a release of its own
                     continue
                 path = tmp_path / f"{entry.line}-{word}-{number}.onnx"
-                example = read_example(entry, text)
+                example = read_example(entry.condition.applies, text)
                 model_of_text(example.text, path, checked=example.checked)
                 expected[path] = (entry, word)
     command = [PYTHON, "-c", CHILD, *map(str, expected)]

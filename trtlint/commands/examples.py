@@ -1,4 +1,4 @@
-"""``trtlint test``: the examples of rule files, and those of what parsers refuse."""
+"""``trtlint test``: the examples of rule files, of what parsers refuse, and of bad releases."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import click
 
 from trtlint.engine.conditionexamples import run_condition_examples
 from trtlint.engine.examples import run_examples as run_all
+from trtlint.engine.knownbadexamples import run_known_bad_examples
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts.blocks.conditions import entries
+from trtlint.facts.blocks.knownbad import entries as bad_releases
 from trtlint.fixes import names
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
@@ -22,12 +24,14 @@ from trtlint.runs.exits import Exit
 def run_examples(paths: Sequence[str]) -> int:
     """Run the examples of rule files or folders, write those that fail, return the exit code.
 
-    Without a path, of trtlint's own rules and of its table of what parsers and builders refuse.
+    Without a path, of trtlint's own rules and of its tables of what parsers and builders refuse and of
+    releases that are bad at something.
     """
     try:
         rules = load_rules(map(Path, paths) if paths else [builtin_rules()])
         ran = failed = 0
-        for result in chain(run_all(rules, names()), () if paths else run_condition_examples()):
+        tables = () if paths else chain(run_condition_examples(), run_known_bad_examples(tuple(rules)))
+        for result in chain(run_all(rules, names()), tables):
             ran += result.got != "missing"
             if not result.ok:
                 failed += 1
@@ -38,7 +42,8 @@ def run_examples(paths: Sequence[str]) -> int:
     if previews := sum(entry.status == "preview" for entry in rules.entries):
         ran_in_words += f" ({previews} in preview)"
     if not paths:
-        ran_in_words += f" and {plural(sum(1 for _ in entries()), 'refusal')}"
+        ran_in_words += f", {plural(sum(1 for _ in entries()), 'refusal')}"
+        ran_in_words += f" and {plural(sum(1 for _ in bad_releases()), 'bad release')}"
     if failed:
         print(f"{plural(failed, 'failure')} in {ran_in_words}")
         return Exit.FINDINGS

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 import shlex
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +24,7 @@ from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.rejection import rejections
 from trtlint.knowledge.parsers import lines_of
 from trtlint.knowledge.releases import Product
+from trtlint.target.target import Target
 
 _MODEL = re.compile(r"[(<]")
 _HEADER = '< ir_version: 10, opset_import: ["" : {}] >\ng '
@@ -39,12 +40,14 @@ class ConditionExample:
     Attributes:
         product: what it is for, and
         line: the release line, ``10.8``.
+        target: the same with the release and the options that its words name.
         text: the model.
         checked: whether the ONNX checker must accept it.
     """
 
     product: Product
     line: str
+    target: Target
     text: str
     checked: bool
 
@@ -80,7 +83,7 @@ def texts_of(written: object) -> list[object]:
 
 def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Path) -> tuple[Outcome, str]:
     try:
-        example = read_example(entry, text)
+        example = read_example(entry.condition.applies, text)
         model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)
     except (ModelTextError, ValueError) as error:
         return "unreadable", str(error)
@@ -98,8 +101,8 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
     return "accepted", f"refused for another reason: {others[0]}" if others else ""
 
 
-def read_example(entry: ConditionEntry, text: object) -> ConditionExample:
-    """An example of an entry as it is written.
+def read_example(applies: Mapping[Product, str], text: object) -> ConditionExample:
+    """An example of an entry that is about these releases, as it is written.
 
     Raises:
         ValueError: it is no example, or names an option, a release or a GPU that does not exist.
@@ -109,11 +112,12 @@ def read_example(entry: ConditionEntry, text: object) -> ConditionExample:
         raise ValueError("an example is a model, or a list of models")
     words, model = shlex.split(text[: begin.start()]), text[begin.start() :]
     opset = _opset(words)
-    target, _ = target_of(entry.condition.applies, [word for word in words if word != "unchecked"])
-    release = target.version or newest(entry.condition.applies, target.product)
+    target, _ = target_of(applies, [word for word in words if word != "unchecked"])
+    release = target.version or newest(applies, target.product)
     return ConditionExample(
         product=target.product,
         line=".".join(release.split(".")[:2]),
+        target=replace(target, version=release),
         text=model if model.startswith("<") else _HEADER.format(opset) + model,
         checked="unchecked" not in words,
     )

@@ -1,0 +1,92 @@
+"""The table of bad releases: its examples hold, and what is wrong in it is an error with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from trtlint import lint
+from trtlint.engine import knownbadexamples
+from trtlint.engine.examplemodel import model_of_text
+from trtlint.engine.knownbadexamples import run_known_bad_examples
+from trtlint.engine.rulebook import load_builtin
+from trtlint.facts.blocks import knownbad
+from trtlint.facts.blocks.knownbad import entries
+from trtlint.target.target import Target
+
+RULES = tuple(rule for rule in load_builtin() if rule.find == "known_bad")
+CUMSUM = next(entry for entry in entries() if entry.cause.ops == ("CumSum",))
+FIXED = "(float[2,8] x) => (float[2,8] y) <int64 a = {1}> { y = CumSum (x, a) }"
+OPEN = "--rtx 1.6 (float[2,n] x) => (float[2,n] y) <int64 a = {1}> { y = CumSum (x, a) }"
+
+
+@pytest.fixture
+def forgotten() -> Iterator[None]:
+    """What was read of the table is forgotten before and after."""
+    for kept in (knownbad._blocks, knownbad._cause):
+        kept.cache_clear()
+    yield
+    for kept in (knownbad._blocks, knownbad._cause):
+        kept.cache_clear()
+
+
+def test_every_example_holds() -> None:
+    results = list(run_known_bad_examples(RULES))
+    assert len(results) >= 2 * len(list(entries())) >= 30
+    assert [str(result) for result in results if not result.ok] == []
+
+
+def test_one_that_does_not_hold_names_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knownbadexamples, "entries", lambda: iter([replace(CUMSUM, bad=OPEN, good=[])]))
+    first, second = run_known_bad_examples(RULES)
+    assert str(first).endswith(f"known_bad.yaml:{CUMSUM.line}: CumSum: expected fires, got silent")
+    assert second.got == "missing"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("  hurts: accuracy\n", "  hurt: accuracy\n", "there is no key 'hurt'"),
+        ("  hurts: accuracy\n", "", "the key 'hurts' is missing"),
+        ("severity: error", "severity: fatal", "severity: 'fatal' is not one of"),
+        ("where: static(inputs[0])", "where: static(input[0])", "input"),
+        ("rtx: ==1.6.*", "rtx: 1.6", "1.6 is no PEP 440 version specifier"),
+        ("rtx: ==1.6.*", "sms: [75]", "it names no release"),
+        ("rtx: ==1.6.*", "rtx: ==1.6.*\n  types: [fp16]", "types: fp16 are not all of"),
+        ("source: https:", "source: http:", "is no https URL"),
+        ("says: ", "says: '{nothing}'\n  do: ''\n  #", "nothing"),
+    ],
+)
+def test_what_is_wrong_is_an_error_with_its_line(
+    monkeypatch: pytest.MonkeyPatch, forgotten: None, old: str, new: str, said: str
+) -> None:
+    whole = knownbad.PATH.read_text(encoding="utf-8")
+    start = whole.index("- op: [CumSum]")
+    end = whole.index("\n- op:", start)
+    entry = whole[start:end]
+    assert old in entry
+    changed = entry.replace(old, new, 1)
+    if "#" in new:
+        changed = changed.replace('  do: "Use', '  # "Use', 1)
+    monkeypatch.setattr(knownbad, "text", lambda name: changed + "\n")
+    with pytest.raises(ValueError, match="line 1: ") as raised:
+        list(entries())
+    assert said in str(raised.value)
+
+
+def test_a_cause_is_told_once_and_its_release_decides(tmp_path: Path) -> None:
+    text = (
+        '< ir_version: 8, opset_import: ["" : 17] > g (float[2,8] x) => (float[2,8] z) <int64 a = {1}>'
+        " { y = CumSum (x, a) z = CumSum (y, a) }"
+    )
+    path = model_of_text(text, tmp_path / "m.onnx", checked=True).path
+
+    def sites(version: str) -> list[int]:
+        (report,) = lint(path, Target(product="tensorrt-rtx", version=version)).models
+        return [len(found.sites) for found in report.findings if found.rule == "PORT137"]
+
+    assert sites("1.6.1") == [1]
+    assert sites("1.7.1") == []

@@ -1,0 +1,69 @@
+"""The examples in the table of bad releases, which are its tests.
+
+``bad`` and ``good`` of an entry of trtlint/knowledge/known_bad.yaml hold a model each, or a list of
+them, as the examples of :mod:`trtlint.engine.conditionexamples` do.  They are put to the rules that
+look at the table, so that GPU, types and releases count as in a lint.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from trtlint.engine.conditionexamples import read_example, texts_of
+from trtlint.engine.evaluate import evaluate
+from trtlint.engine.examplemodel import ModelTextError, model_of_text
+from trtlint.engine.examples import Outcome, Result
+from trtlint.engine.rule import Rule
+from trtlint.facts.blocks.knownbad import PATH, BadReleaseEntry, entries
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.known_bad import KnownBad
+
+KIND = "known_bad"
+"""The facts that the table states."""
+
+
+def run_known_bad_examples(rules: Sequence[Rule]) -> Iterator[Result]:
+    """Run the examples of every entry of the table.
+
+    Args:
+        rules: all rules.
+
+    Raises:
+        ValueError: an entry is wrong.
+    """
+    own = [rule for rule in rules if rule.find == KIND]
+    with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
+        for entry in entries():
+            name = ", ".join(entry.cause.ops)
+            expected: Outcome
+            for expected, written in (("fires", entry.bad), ("silent", entry.good)):
+                texts = texts_of(written)
+                if not texts:
+                    yield Result(name, PATH, entry.line, expected, "missing", f"no example, {expected}")
+                for text in texts:
+                    got, detail = _outcome(entry, text, own, Path(folder))
+                    yield Result(name, PATH, entry.line, expected, got, detail)
+
+
+def _outcome(
+    entry: BadReleaseEntry, text: object, rules: Sequence[Rule], folder: Path
+) -> tuple[Outcome, str]:
+    """Whether the entry gives a finding; the finding of another entry, if there is one, in the detail."""
+    try:
+        example = read_example(entry.cause.applies, text)
+        model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)
+    except (ModelTextError, ValueError) as error:
+        return "unreadable", str(error)
+    facts = Facts(model)
+    report = evaluate(rules, facts, example.target)
+    # Every entry has a sentence of its own, or at least a source.
+    said = {
+        fact.says
+        for fact in facts.of(KIND)
+        if isinstance(fact, KnownBad) and fact.source == entry.cause.source
+    }
+    if any(finding.message in said for finding in report.findings):
+        return "fires", ""
+    return ("conditional" if any(finding.message in said for finding in report.conditional) else "silent"), ""

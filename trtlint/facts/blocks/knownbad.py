@@ -1,0 +1,206 @@
+"""The table of releases that are bad at something: trtlint/knowledge/known_bad.yaml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, cast, get_args, get_type_hints
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from trtlint.facts.blocks.conditions import SCOPE
+from trtlint.facts.kinds import fact_class
+from trtlint.knowledge import parsed, path_of, text
+from trtlint.knowledge.releases import Product
+from trtlint.language.expression import Expression, ExpressionError, compile_expression
+from trtlint.language.template import Template, template
+
+PATH = path_of("known_bad")
+"""The table."""
+
+Hurts = Literal["accuracy", "performance", "build"]
+Grade = Literal["error", "warning", "note"]
+Evidence = Literal["documented", "maintainer-confirmed", "measured", "user-reported", "inferred"]
+
+_SURE = frozenset({"documented", "maintainer-confirmed", "measured"})
+_TYPES = frozenset({"f16", "bf16"})
+_ENTRY = re.compile(r"^- op: \[(.*)\]$", re.MULTILINE)
+"""Where an entry of the table begins."""
+_EXAMPLES = re.compile(r"^  bad:", re.MULTILINE)
+"""Where the examples of an entry begin, which are its end; no lint reads them."""
+_NEEDED = frozenset({"hurts", "severity", "evidence", "where", "says", "do", "source"})
+_KEYS = _NEEDED | {"op", "kind", "beside", "tensorrt", "rtx", "sms", "types"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BadRelease:
+    """A cause: what some releases do badly.
+
+    Attributes:
+        ops: operator types of which one must be there.
+        kind: the kind of facts that ``where`` is about, empty for nodes.
+        beside: operator types that must all be there.
+        applies: the releases by product.
+        sms: compute capabilities times ten, none for all.
+        types: element types, none for all.
+        hurts: what suffers.
+        severity: how grave it is.
+        evidence: what it rests on.
+        where: the condition on a node or fact.
+        says: what goes wrong, a sentence without its full stop.
+        way: the way out, a sentence.
+        source: public URL.
+    """
+
+    ops: tuple[str, ...]
+    kind: str
+    beside: tuple[str, ...]
+    applies: Mapping[Product, str]
+    sms: tuple[int, ...]
+    types: tuple[str, ...]
+    hurts: Hurts
+    severity: Grade
+    evidence: Evidence
+    where: Expression
+    says: Template
+    way: Template
+    source: str
+
+    @property
+    def sure(self) -> bool:
+        """Whether more than a report stands behind it."""
+        return self.evidence in _SURE
+
+
+@dataclass(frozen=True, slots=True)
+class BadReleaseEntry:
+    """An entry of the table with its examples.
+
+    Attributes:
+        line: line of the table, from 1, where it begins.
+        cause: what it says.
+        bad: models that it is about, and
+        good: near misses, as they are written; not yet seen to be texts.
+    """
+
+    line: int
+    cause: BadRelease
+    bad: object
+    good: object
+
+
+def causes(count: Callable[[str], int]) -> Iterator[BadRelease]:
+    """The causes for which a model may be a case, given how often it has an operator type.
+
+    Raises:
+        ValueError: an entry of the table is wrong.
+    """
+    for ops, block in _blocks():
+        if any(map(count, ops)):
+            cause = _cause(block)
+            if all(map(count, cause.beside)):
+                yield cause
+
+
+@cache
+def _blocks() -> tuple[tuple[tuple[str, ...], str], ...]:
+    """The operator types and the text of each entry; reading all as YAML would cost a small model dear."""
+    whole = text("known_bad")
+    starts = list(_ENTRY.finditer(whole))
+    ends = [start.start() for start in starts[1:]] + [len(whole)]
+    return tuple(
+        (_names(start[1]), _without_examples(whole[start.start() : end]))
+        for start, end in zip(starts, ends, strict=True)
+    )
+
+
+def _names(written: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in written.split(","))
+
+
+def _without_examples(block: str) -> str:
+    examples = _EXAMPLES.search(block)
+    return block[: examples.start()] if examples else block
+
+
+def entries() -> Iterator[BadReleaseEntry]:
+    """The whole table, in its order, every expression checked.
+
+    Raises:
+        ValueError: an entry is wrong.
+    """
+    whole = text("known_bad")
+    starts = [start.start() for start in _ENTRY.finditer(whole)]
+    if len(starts) != len(parsed(whole)):
+        raise ValueError("every entry begins with '- op: [...]'")
+    for start, end in zip(starts, [*starts[1:], len(whole)], strict=True):
+        line, block = whole.count("\n", 0, start) + 1, whole[start:end]
+        try:
+            (entry,) = parsed(block)
+            bad, good = entry.pop("bad", None), entry.pop("good", None)
+            if parsed(_without_examples(block)) != [entry]:
+                raise ValueError("the examples must be the last keys, 'bad' before 'good'")
+            cause = _cause(_without_examples(block))
+            _check(cause)
+            yield BadReleaseEntry(line, cause, bad, good)
+        except (ValueError, ExpressionError) as error:
+            raise ValueError(f"line {line}: {error}") from None
+
+
+def _check(cause: BadRelease) -> None:
+    """Refuse expressions that read what is not there, ranges that are none, and words that nothing knows."""
+    scope: Mapping[str, Any] = SCOPE
+    if cause.kind:
+        scope = get_type_hints(fact_class(cause.kind), include_extras=True)
+    compile_expression(cause.where.text, scope, condition=True)
+    for piece in (*cause.says.pieces, *cause.way.pieces):
+        if isinstance(piece, Expression):
+            compile_expression(piece.text, scope)
+    for specifier in cause.applies.values():
+        _check_range(specifier)
+    if not cause.applies:
+        raise ValueError("it names no release")
+    if not _TYPES.issuperset(cause.types):
+        raise ValueError(f"types: {', '.join(cause.types)} are not all of {', '.join(sorted(_TYPES))}")
+    if not cause.source.startswith("https://"):
+        raise ValueError(f"{cause.source!r} is no https URL")
+
+
+def _check_range(specifier: object) -> None:
+    try:
+        if isinstance(specifier, str):
+            SpecifierSet(specifier)
+            return
+    except InvalidSpecifier:
+        pass
+    raise ValueError(f"{specifier!r} is no PEP 440 version specifier")
+
+
+@cache
+def _cause(block: str) -> BadRelease:
+    (entry,) = parsed(block)
+    if wrong := sorted(entry.keys() - _KEYS):
+        raise ValueError(f"there is no key {wrong[0]!r}")
+    if missing := sorted(_NEEDED - entry.keys()):
+        raise ValueError(f"the key {missing[0]!r} is missing")
+    for key, words in (("hurts", Hurts), ("severity", Grade), ("evidence", Evidence)):
+        if entry[key] not in get_args(words):
+            raise ValueError(f"{key}: {entry[key]!r} is not one of {', '.join(get_args(words))}")
+    ranges: dict[Product, str | None] = {"tensorrt": entry.get("tensorrt"), "tensorrt-rtx": entry.get("rtx")}
+    return BadRelease(
+        ops=tuple(entry["op"]),
+        kind=entry.get("kind", ""),
+        beside=tuple(entry.get("beside", ())),
+        applies={product: specifier for product, specifier in ranges.items() if specifier is not None},
+        sms=tuple(entry.get("sms", ())),
+        types=tuple(entry.get("types", ())),
+        hurts=cast("Hurts", entry["hurts"]),
+        severity=cast("Grade", entry["severity"]),
+        evidence=cast("Evidence", entry["evidence"]),
+        where=Expression(str(entry["where"]), condition=True),
+        says=template(entry["says"]),
+        way=template(entry["do"]),
+        source=entry["source"],
+    )

@@ -1,0 +1,116 @@
+"""What some release is bad at, on some GPU, and is in the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.knownbad import BadRelease, Grade, Hurts, causes
+from trtlint.facts.of_model.node import Attributes
+from trtlint.knowledge.releases import Product
+from trtlint.model.graph import Node
+from trtlint.model.protos import FLOAT_DTYPES, ElementType
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_LATEST_OPSET = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBad(Fact):
+    """A cause for which some releases are bad at this model, told once whatever the number of places.
+
+    Attributes:
+        hurts: what suffers: ``accuracy``, ``performance`` or ``build``.
+        severity: how grave it is.
+        sure: whether the maker says so or it was measured; otherwise users have reported it.
+        sms: the compute capabilities times ten that it is about, none for all.
+        types: the element types that it is about, ``f16`` and ``bf16``, none for all.
+        dtype: the float type that is read at the place, None where there is none.
+        says: what goes wrong, a sentence without its full stop.
+        way: the way out, a sentence.
+        source: public URL.
+    """
+
+    kind: ClassVar[str] = "known_bad"
+    roles: ClassVar[Mapping[str, str]] = {"case": "the first operator that it is about"}
+
+    hurts: Hurts
+    severity: Grade
+    sure: bool
+    sms: tuple[int, ...]
+    types: tuple[str, ...]
+    dtype: ElementType | None
+    says: str
+    way: str
+    source: str
+    versions: Mapping[Product, str]
+
+    @property
+    def applies(self) -> Mapping[Product, str]:
+        """The releases that it is about, by product."""
+        return self.versions
+
+
+def find(facts: Facts) -> Iterator[KnownBad]:
+    """A fact for each cause of which the model is a case, in the order of the table."""
+    for cause in causes(facts.model.graph.count):
+        found = _first_fact(facts, cause) if cause.kind else _first_node(facts, cause)
+        if found is not None:
+            yield found
+
+
+def _first_node(facts: Facts, cause: BadRelease) -> KnownBad | None:
+    model = facts.model
+    for node in model.graph.by_op(*cause.ops):
+        names = {
+            "op": node.op,
+            "domain": node.domain,
+            "opset": model.opset or _LATEST_OPSET,
+            "inputs": node.inputs,
+            "outputs": node.outputs,
+            "attributes": Attributes(node),
+            "bodies": {},
+            "inside": (),
+            "constants": model.constants,
+        }
+        if cause.where.truth(names) is True:
+            return _known_bad(cause, names, node, _float_type(node))
+    return None
+
+
+def _first_fact(facts: Facts, cause: BadRelease) -> KnownBad | None:
+    for fact in facts.of(cause.kind):
+        names = {name: getattr(fact, name) for name in type(fact).__dataclass_fields__}
+        names["constants"] = facts.model.constants
+        if fact.node is not None and cause.where.truth(names) is True:
+            return _known_bad(cause, names, fact.node, _float_type(fact.node))
+    return None
+
+
+def _float_type(node: Node) -> ElementType | None:
+    """The first float type among what a node reads, else what it computes."""
+    types = (value.dtype for value in (*node.inputs, *node.outputs) if value is not None)
+    return next((dtype for dtype in types if dtype in FLOAT_DTYPES), None)
+
+
+def _known_bad(
+    cause: BadRelease, names: Mapping[str, object], node: Node, dtype: ElementType | None
+) -> KnownBad:
+    return KnownBad(
+        node=node,
+        chain=(Step(node, "case"),),
+        hurts=cause.hurts,
+        severity=cause.severity,
+        sure=cause.sure,
+        sms=cause.sms,
+        types=cause.types,
+        dtype=dtype,
+        says=cause.says.fill(names),
+        way=cause.way.fill(names),
+        source=cause.source,
+        versions=cause.applies,
+    )
