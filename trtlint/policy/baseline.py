@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -267,20 +267,67 @@ def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
 
 def _pair(entries: Sequence[KnownSite], sites: _Sites) -> dict[KnownSite, tuple[str, str]]:
     """For each entry that is still there, rule and fingerprint of its site."""
-    found = {
-        entry: (entry.rule, entry.fingerprint)
+    owners = {
+        (entry.rule, entry.fingerprint): entry
         for entry in entries
         if (entry.rule, entry.fingerprint) in sites
     }
-    left: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    taken = set(found.values())
-    for key, site in sites.items():
-        if key not in taken:
-            left[key[0], _place(site)].append(key)
-    for entry in entries:
-        if entry not in found and entry.place and left[entry.rule, entry.place]:
-            found[entry] = left[entry.rule, entry.place].pop(0)
-    return found
+    for rule in {rule for rule, _ in sites.keys() - owners.keys()}:
+        at: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for key, site in sites.items():
+            if key[0] == rule:
+                at[_place(site)].append(key)
+        barren: set[str] = set()
+        for entry in entries:
+            if entry.rule == rule and (rule, entry.fingerprint) not in owners and entry.place:
+                barren |= _seat(entry, at, sites, owners, barren)
+    same = {entry: (entry.rule, entry.fingerprint) for entry in entries}
+    return {entry: key for entry, key in same.items() if key in sites} | {
+        entry: key for key, entry in owners.items()
+    }
+
+
+def _seat(
+    lost: KnownSite,
+    at: Mapping[str, Sequence[tuple[str, str]]],
+    sites: _Sites,
+    owners: dict[tuple[str, str], KnownSite],
+    barren: Collection[str],
+) -> set[str]:
+    """Give an entry whose fingerprint is gone the site at its place.
+
+    Where one more of several equal blocks is added, the numbers of the others move on, and the
+    fingerprint of one is then what that of its neighbour was.  So a site that has an owner is given up
+    by it if that finds one at its own place, and so on until a site is free.
+
+    Args:
+        lost: the entry.
+        at: by place, the sites of its rule.
+        sites: the sites.
+        owners: by site, its entry; changed.
+        barren: places from which no free site is reached.
+
+    Returns:
+        More such places.
+    """
+    given_up: dict[str, tuple[str, str]] = {}
+    queue, seen = deque([lost.place]), {lost.place, *barren}
+    while queue:
+        place = queue.popleft()
+        for site in at.get(place, ()):
+            if site not in owners:
+                while place != lost.place:
+                    before = given_up[place]
+                    owners[site] = owners[before]
+                    site, place = before, _place(sites[before])
+                owners[site] = lost
+                return set()
+            other = owners[site].place
+            if other not in seen:
+                seen.add(other)
+                given_up[other] = site
+                queue.append(other)
+    return seen
 
 
 def _place(site: Site) -> str:
