@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -65,19 +65,23 @@ class Pattern:
     whole: bool = False
     settles: str = ""
     duration: str = ""
-    compiled: re.Pattern[str] = field(init=False, repr=False, compare=False)
     literals: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "compiled", re.compile(self.regex))
         object.__setattr__(self, "literals", tuple(s.encode() for s in self.starts))
 
     def search(self, message: str, at: int = 0) -> re.Match[str] | None:
         """Search in a message; ``at`` is where the text stands that made it a candidate."""
         if self.whole or len(message) <= SEARCHED:
-            return self.compiled.search(message)
+            return _compiled(self.regex).search(message)
         begin = max(0, at - _BEFORE)
-        return self.compiled.search(message, begin, begin + SEARCHED)
+        return _compiled(self.regex).search(message, begin, begin + SEARCHED)
+
+
+@cache
+def _compiled(regex: str) -> re.Pattern[str]:
+    # When it is first asked for: compiling all takes longer than reading a small log.
+    return re.compile(regex)
 
 
 class Table:
