@@ -27,7 +27,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/trtlint test
-	$(BIN)/pytest -n auto --no-header $(UNITS)
+	$(BIN)/pytest -n auto --no-header -m "not slow" $(UNITS)
 
 UNITS := tests/test_architecture.py $(addprefix tests/,buildcommand engine facts files knowledge language model policy report target)
 

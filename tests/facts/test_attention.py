@@ -35,6 +35,7 @@ def block(body: str, inputs: str = "float[1,8,16,64] q, float[1,8,64,16] kt, flo
 PLAIN = "s = MatMul (q, kt) p = Softmax <axis = -1> (s) o = MatMul (p, v)"
 
 
+@pytest.mark.slow
 def test_labels_of_every_exported_model(exported: Path) -> None:
     wrong = {}
     for line in (exported / "labels.jsonl").read_text().splitlines():
@@ -142,6 +143,7 @@ def test_layout_of_einsum_attention(equation: str, layout: str) -> None:
     assert (found.form, found.layout, found.head_size) == ("einsum", layout, 64)
 
 
+@pytest.mark.slow
 def test_families_whose_attention_is_cut_from_one_tensor(exported: Path) -> None:
     kinds = {}
     for path in sorted(exported.glob("*__ts__op17__fp32.onnx")):

@@ -30,6 +30,7 @@ def only(body: str, inputs: str = "", opset: int = 17) -> Convolution:
     return found
 
 
+@pytest.mark.slow
 def test_labels_of_every_exported_model(exported: Path) -> None:
     wrong = {}
     for line in (exported / "labels.jsonl").read_text().splitlines():

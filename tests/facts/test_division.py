@@ -98,6 +98,7 @@ def test_an_epsilon_that_fp16_does_not_hold() -> None:
     assert (found.epsilon, found.dtype) == ("zero", "f16")
 
 
+@pytest.mark.slow
 def test_exported_models(exported: Path) -> None:
     """Where the epsilon is gone: the exporter's removals, FP16 zeros, and CLIP, which has none."""
     unprotected = Counter(

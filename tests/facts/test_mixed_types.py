@@ -97,6 +97,7 @@ def test_the_cast_that_the_types_part_at() -> None:
     assert found.chain[0].role == "origin"
 
 
+@pytest.mark.slow
 def test_against_the_verdicts_of_the_parser(exported: Path) -> None:
     """The node that TensorRT-RTX 1.7.1 refuses for its types is found, and no other model has one."""
     wrong = {}

@@ -113,6 +113,7 @@ def test_quantized() -> None:
     assert not model_of(facts_of(SMALL)).quantized
 
 
+@pytest.mark.slow
 def test_exporter_of_every_exported_model(exported: Path) -> None:
     words = {"ts": "torchscript", "dynamo": "dynamo"}
     wrong = {

@@ -249,6 +249,7 @@ PATTERNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("shape", ["chain", "fan", "mesh"])
 def test_time_grows_no_faster_than_the_nodes(pattern: str, shape: str) -> None:

@@ -180,6 +180,7 @@ def test_sparse_and_long_texts_are_left_out(tmp_path: Path) -> None:
     assert not decode(raw.data).training_info
 
 
+@pytest.mark.slow
 @LINUX
 def test_a_file_of_more_than_two_gigabytes(tmp_path: Path) -> None:
     """The payload is a hole in the file, so that neither disk nor memory holds it."""
@@ -451,6 +452,7 @@ def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> Non
         assert caught.message
 
 
+@pytest.mark.slow
 @LINUX
 def test_memory_does_not_depend_on_weights(tmp_path: Path) -> None:
     weights = [numpy_helper.from_array(np.ones(4_000_000, np.float32), f"w{i}") for i in range(6)]

@@ -331,6 +331,7 @@ def check_survives(path: Path, folder: Path, seed: int) -> None:
         assert made.gone == ()
 
 
+@pytest.mark.slow
 @FEW
 @given(path=st.sampled_from(MODELS), seed=st.integers(0, 10_000))
 def test_a_baseline_survives_a_re_export(tmp_path: Path, path: Path, seed: int) -> None:

@@ -25,6 +25,9 @@ Outcome = Literal["", "cause", "unusable", "refused", "skipped", "failed", "died
 """What a line tells of the outcome of a build, a load or a run: see :mod:`trtlint.buildfiles.diagnosis`."""
 
 
+_compiled = cache(re.compile)
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """One thing that a build says.
@@ -70,18 +73,17 @@ class Pattern:
     def __post_init__(self) -> None:
         object.__setattr__(self, "literals", tuple(s.encode() for s in self.starts))
 
+    @property
+    def compiled(self) -> re.Pattern[str]:
+        """The expression, compiled when it is first asked for: all of them take longer than a small log."""
+        return _compiled(self.regex)
+
     def search(self, message: str, at: int = 0) -> re.Match[str] | None:
         """Search in a message; ``at`` is where the text stands that made it a candidate."""
         if self.whole or len(message) <= SEARCHED:
-            return _compiled(self.regex).search(message)
+            return self.compiled.search(message)
         begin = max(0, at - _BEFORE)
-        return _compiled(self.regex).search(message, begin, begin + SEARCHED)
-
-
-@cache
-def _compiled(regex: str) -> re.Pattern[str]:
-    # When it is first asked for: compiling all takes longer than reading a small log.
-    return re.compile(regex)
+        return self.compiled.search(message, begin, begin + SEARCHED)
 
 
 class Table:
