@@ -24,8 +24,6 @@ from dataclasses import dataclass
 from trtlint.buildfiles.patterns import Outcome, table
 from trtlint.buildfiles.records import Log, Record
 
-_GENERAL = frozenset({"other", "api_error", "bare_error"})
-"""Entries under which errors are kept that nothing more is known of."""
 _SUBJECTS = re.compile(r"engine|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\b", re.IGNORECASE)
 _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
 _NEXT = _ORDER[2:]
@@ -104,11 +102,17 @@ def _last_success(log: Log, says: Mapping[str, Outcome]) -> int:
 def _is_unknown_error(record: Record) -> bool:
     if record.severity not in ("E", "F", None) or (record.severity == "E" and _is_anyones(record)):
         return False
-    if record.severity is None:
-        return record.pattern == "bare_error"
     # What a program asks in vain builds nothing and breaks nothing.
     asked = record.groups.get("code") == "3" and "::get" in record.groups.get("call", "")
-    return record.pattern in _GENERAL and not asked
+    return _is_unexplained(record) and not asked
+
+
+def _is_unexplained(record: Record) -> bool:
+    """Whether an error is kept under an entry of which nothing more is known, or under none."""
+    entry = table().named(record.pattern)
+    if record.severity is None:
+        return entry is not None and entry.bare and entry.tells == "unexplained"
+    return entry is None or entry.tells == "unexplained"
 
 
 def _is_anyones(record: Record) -> bool:

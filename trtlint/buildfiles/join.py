@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from trtlint.buildfiles.layers import Layer, LayerInfo
 from trtlint.buildfiles.names import LayerNames, NodeRange, layer_names, metadata_nodes
+from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log
 from trtlint.model.graph import Graph, Node
 from trtlint.model.operators import REARRANGING
@@ -34,7 +35,7 @@ class NodeNames:
                 # https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp
                 self._named[f"node_of_{node.output.name}"].append(node)
         if log is not None:
-            for record in log.records.get("register_layer", ()):
+            for record in log.telling("layer"):
                 layer, owner = record.groups.get("layer", ""), record.groups.get("node", "")
                 if owner and layer not in self._named:
                     self._named[layer] = self._named.get(owner, [])
@@ -64,23 +65,17 @@ class NodeNames:
         return tuple(dict.fromkeys(node for node in found if node is not None))
 
 
-_NAMING = (("parse_node", "name"), ("failed_node", "name"), ("norm_node", "node"), ("attention_node", "node"))
-"""Messages that name one node of the model, and the group that holds its name."""
-
-
 def is_of_another_model(log: Log, names: NodeNames) -> bool:
     """Whether a log names nodes or inputs, and the graph has none of them.
 
     One that names nothing may be of any model.
     """
     found = {
-        record.groups.get(group, "") for message, group in _NAMING for record in log.records.get(message, ())
-    }
-    found |= {record.groups["name"] for record in log.records.get("network_input", ())}
-    found |= {
         part.strip()
-        for record in log.records.get("norm_fp16", ())
-        for part in record.groups.get("nodes", "").split(", ")
+        for pattern in table().patterns
+        for record in (log.records.get(pattern.name, ()) if pattern.of_model else ())
+        for group in pattern.of_model
+        for part in record.groups.get(group, "").split(", ")
     }
     printed = {name for name in found if name and not name.startswith(_OWN)}
     return bool(printed) and not any(names.knows(name) for name in printed)

@@ -24,6 +24,12 @@ KEY = 6
 Outcome = Literal["", "cause", "unusable", "refused", "skipped", "failed", "died", "passed", "harmless"]
 """What a line tells of the outcome of a build, a load or a run: see :mod:`trtlint.buildfiles.diagnosis`."""
 
+Tells = Literal[
+    "", "input", "island_time", "layer", "memory", "memory_wanted", "parsed", "unexplained", "unparsed"
+]
+"""What a line is taken for: an input of the network; the seconds of an island; which node a layer is made
+for; bytes taken; bytes that a tactic wants; that the model was parsed; an error that nothing is known of;
+that the model was not parsed."""
 
 _compiled = cache(re.compile)
 
@@ -66,6 +72,8 @@ class Pattern:
     island: bool = False
     everywhere: bool = False
     whole: bool = False
+    of_model: tuple[str, ...] = ()
+    tells: Tells = ""
     settles: str = ""
     duration: str = ""
     literals: tuple[bytes, ...] = field(init=False, repr=False, compare=False)
@@ -210,6 +218,7 @@ def table() -> Table:
                     "contains": tuple(entry.get("contains", ())),
                     "names": tuple(entry.get("names", ())),
                     "lists": tuple(entry.get("lists", ())),
+                    "of_model": tuple(entry.get("of_model", ())),
                 }
             )
             for entry in entries

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from trtlint.buildfiles.layers import EngineTensor, Layer
-from trtlint.buildfiles.patterns import table
+from trtlint.buildfiles.patterns import Tells, table
 from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.settings import BuildSettings
 
@@ -82,6 +82,12 @@ class Log:
         """The first record of a pattern."""
         found = self.records.get(pattern)
         return found[0] if found else None
+
+    def telling(self, tells: Tells) -> Iterator[Record]:
+        """The records that the table of patterns takes for something, pattern by pattern."""
+        for pattern in table().patterns:
+            if pattern.tells == tells:
+                yield from self.records.get(pattern.name, ())
 
     def seconds(self) -> dict[str, float]:
         """Durations that the build prints, in seconds: ``parse``, ``graph``, ``engine``, ``build``.

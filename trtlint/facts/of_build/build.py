@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
 
-_AFTER_PARSING = ("layers_original", "graph_time", "profile_started", "costs", "engine_time")
-"""Messages of the builder, which are printed after the parser is done."""
-
-
 @dataclass(frozen=True, slots=True)
 class BuildFact(Fact):
     """One build.  Whatever its files do not say is None.
@@ -112,10 +108,9 @@ def find(facts: Facts) -> Iterator[BuildFact]:
     if record is None:
         return
     settings, log = record.settings, record.log
-    records = {} if log is None else log.records
-    inputs = [record.groups for record in records.get("network_input", ())]
-    islands = _numbers(records.get("island_time", ()), "seconds")
-    skipped = _numbers(records.get("tactic_memory", ()), "bytes")
+    inputs = [] if log is None else [message.groups for message in log.telling("input")]
+    islands = [] if log is None else _numbers(log.telling("island_time"), "seconds")
+    skipped = [] if log is None else _numbers(log.telling("memory_wanted"), "bytes")
     yield BuildFact(
         node=None,
         chain=(),
@@ -159,9 +154,9 @@ def find(facts: Facts) -> Iterator[BuildFact]:
 
 def _parsed(log: Log) -> bool | None:
     """Whether parsing ended well, None where the log does not tell."""
-    if log.records.get("parsing_failed") or log.records.get("parser_error"):
+    if any(log.telling("unparsed")):
         return False
-    return True if any(log.records.get(name) for name in _AFTER_PARSING) else None
+    return True if any(log.telling("parsed")) else None
 
 
 def _status(stated: str | None, log: Log | None) -> Literal["passed", "failed"] | None:
@@ -183,7 +178,7 @@ def _numbers(records: Iterable[Record], group: str) -> list[float]:
 def _memory(record: BuildRecord) -> dict[str, float]:
     """The largest number of bytes that the log gives for each purpose."""
     found: dict[str, float] = {}
-    for message in () if record.log is None else record.log.records.get("memory", ()):
+    for message in () if record.log is None else record.log.telling("memory"):
         what = message.groups["what"]
         found[what] = max(found.get(what, 0.0), message.number("bytes") or 0.0)
     return found
