@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from trtlint.buildcommand import commands_for, read_commands
+from trtlint.buildcommand import commands_for, config_beside, read_commands, read_config
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport, Report
@@ -88,6 +88,8 @@ def lint(
 
     def reports(file: Path, given: Gathered | None) -> Iterator[ModelReport]:
         built = next(iter(commands_for(file, commands)), None)
+        if command is None and (config := config_beside(file)) is not None:
+            built = read_config(config)
         chosen, policy = rules_for(grounds_for(given, built))
         found = lint_file(file, built_with(targets, built), chosen, built, given, elsewhere=held)
         find = sources.finder()

@@ -1,4 +1,4 @@
-"""One command line, read option by option.
+"""One build command, read option by option.
 
 trtexec takes options as ``--name`` or ``--name=value``, names with their upper and lower case.
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
-Tool = Literal["trtexec", "tensorrt_rtx"]
+Tool = Literal["trtexec", "tensorrt_rtx", "triton"]
+"""What builds; a configuration of Triton is a command whose options are the keys of its accelerator."""
+Role = Literal["input", "output"]
 
 VARIABLE = re.compile(r"\$|%\w+%|`|\{\{")
 """What a shell, make, a batch file or a template would still expand."""
@@ -27,6 +29,10 @@ _SWITCHES: Mapping[str, tuple[str, bool]] = {
     "--noTF32": ("tf32", False),
 }
 """Options that settle what is built, by the names that targets have for them, and whether on or off."""
+_MODES: Mapping[str, str] = {"FP16": "fp16", "BF16": "bf16", "INT8": "int8"}
+"""Values of ``precision_mode`` and what they turn on.
+https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
+"""
 
 
 class CommandError(ValueError):
@@ -56,8 +62,45 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class ServedTensor:
+    """An input or output that a server offers.
+
+    Attributes:
+        role: which of the two.
+        name: as the model calls it.
+        data_type: ``TYPE_FP32``, as Triton writes it.
+        dims: the shape that the model gets or gives, -1 for any size, without the batch where the server
+            batches.
+        ragged: whether requests of different shapes are joined in a batch.
+        optional: whether requests may leave it out.
+    """
+
+    role: Role
+    name: str
+    data_type: str
+    dims: tuple[int, ...]
+    ragged: bool
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a server offers of a model.
+
+    Attributes:
+        backend: what runs it, ``onnxruntime`` or ``tensorrt``.
+        max_batch_size: the largest batch that the server makes; 0 where it makes none.
+        tensors: the inputs and outputs, in the order of the file.
+    """
+
+    backend: str
+    max_batch_size: int
+    tensors: tuple[ServedTensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BuildCommand:
-    """A command line that builds or runs an engine.
+    """A command line, or the configuration of a server, that builds or runs an engine.
 
     Attributes:
         tool: the program.
@@ -67,6 +110,7 @@ class BuildCommand:
         source: where it was found: the file, or empty for a command given as text.
         line: line of the file, from 1.
         text: the command in one line.
+        served: what is served, where it is the configuration of a server.
     """
 
     tool: Tool
@@ -76,6 +120,7 @@ class BuildCommand:
     source: str = ""
     line: int = 1
     text: str = ""
+    served: Served | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -89,22 +134,30 @@ class BuildCommand:
     @property
     def switches(self) -> Mapping[str, bool]:
         """What it settles of the build, on or off: ``fp16``, ``int8``, ``strongly-typed``, ``tf32``..."""
+        if self.served is not None:
+            option = self.option("precision_mode")
+            mode = None if option is None else _MODES.get(option.value or "")
+            return {} if mode is None else {mode: True}
         return dict(_SWITCHES[name] for name in self.names if name in _SWITCHES)
 
     @property
     def model(self) -> str | None:
         """The ONNX file as written; None where there is none, or it is not written out."""
-        option = self.option("--onnx")
+        option = self.option("--onnx" if self.served is None else "default_model_filename")
         return option.value if option is not None and option.known else None
 
     @property
     def builds(self) -> bool:
         """Whether it builds an engine; False where it runs or looks at one."""
+        if self.served is not None:
+            return True
         return "--onnx" in self.names and "--loadEngine" not in self.names
 
     @property
     def place(self) -> str:
         """Where it is, ``build.sh:12``; empty for a command given as text."""
+        if self.served is not None:
+            return self.source
         return f"{self.source}:{self.line}" if self.source else ""
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, tool_of
+from trtlint.buildcommand.triton import is_config, parse_config, read_config
 from trtlint.files.regular import read_bytes
 
 _MAX_BYTES = 4 * 1024 * 1024
@@ -28,7 +29,7 @@ _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
 
 
 def read_commands(text: str) -> tuple[BuildCommand, ...]:
-    """The build commands that the value of ``--build`` gives: a command line, or a file of them.
+    """The build commands that the value of ``--build`` gives: a command, a file of them, ``config.pbtxt``.
 
     Raises:
         CommandError: there is none, or the file cannot be read.
@@ -38,6 +39,8 @@ def read_commands(text: str) -> tuple[BuildCommand, ...]:
         there = path.exists()
     except (OSError, ValueError):  # too long for a name, or with a NUL
         there = False
+    if there and path.suffix == ".pbtxt":
+        return (read_config(path),)
     if there:
         found = tuple(find_commands(_content(path), text))
         if not found:
@@ -46,6 +49,8 @@ def read_commands(text: str) -> tuple[BuildCommand, ...]:
     found = tuple(find_commands(text))
     if not found and text.lstrip().startswith("-"):
         found = tuple(find_commands(f"trtexec {text}"))
+    if not found and is_config(text):
+        found = (parse_config(text),)
     if not found:
         what = "no such file" if _looks_like_a_path(text) else "neither a file nor a trtexec command"
         raise CommandError(f"--build {text!r}: {what}")

@@ -4,6 +4,8 @@
 hold one ``*``, ``--profile=N`` begins another profile, and ``--shapes`` alone is a profile that
 accepts just that shape.
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
+ONNX Runtime writes them likewise; where it is given none, it takes the shapes of requests.
+https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
 """
 
 from __future__ import annotations
@@ -23,6 +25,9 @@ _BOUNDS: Mapping[str, tuple[Bound, ...]] = {
     "--minShapes": ("min",),
     "--optShapes": ("opt",),
     "--maxShapes": ("max",),
+    "trt_profile_min_shapes": ("min",),
+    "trt_profile_opt_shapes": ("opt",),
+    "trt_profile_max_shapes": ("max",),
 }
 _ANY: tuple[Bound, ...] = ("min", "opt", "max")
 _DIMENSIONS = re.compile(r"\d+(?:x\d+)*")
@@ -59,8 +64,8 @@ class Shapes:
 
     Attributes:
         specs: one for each profile and input, in the order given.
-        complete: whether all shapes are known; False where a variable stands for some, or one cannot be
-            read.
+        complete: whether all shapes are known; False where a variable stands for some, one cannot be read, or
+            requests to a server bring them.
         unreadable: values that are no shapes, as written.
     """
 
@@ -74,7 +79,7 @@ def shapes_of(command: BuildCommand) -> Shapes:
     found: dict[tuple[int, str], dict[Bound, Shape]] = {}
     options: dict[tuple[int, str], dict[str, None]] = {}
     unreadable: list[str] = []
-    complete = command.complete
+    complete = command.complete and command.served is None
     profile = 0
     own = any(option.name in _BOUNDS for option in command.options)
     for option in command.options:

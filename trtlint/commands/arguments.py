@@ -34,8 +34,8 @@ PREVIEW = _switch("preview", "Whether rules run that are tried out.")
 BUILD = click.option(
     "--build",
     metavar="COMMAND|FILE",
-    help="The trtexec command that builds the model, or a script with such commands: gives the "
-    "precision, and is checked itself.",
+    help="The trtexec command that builds the model, a script with such commands, or Triton's "
+    "config.pbtxt: gives the precision, and is checked itself.",
 )
 
 _TARGET: tuple[Callable[[Any], Any], ...] = (

@@ -8,7 +8,14 @@ from pathlib import Path
 import click
 from packaging.version import Version
 
-from trtlint.buildcommand import BuildCommand, CommandError, commands_for, read_commands
+from trtlint.buildcommand import (
+    BuildCommand,
+    CommandError,
+    commands_for,
+    config_beside,
+    read_commands,
+    read_config,
+)
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import Rulebook, with_builtin
 from trtlint.knowledge.releases import Product
@@ -76,7 +83,18 @@ def build_commands(text: str | None) -> tuple[BuildCommand, ...]:
 
 
 def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand | None:
-    """The command that builds a model; what is unclear about it is said on standard error."""
+    """The command that builds a model; what is unclear about it is said on standard error.
+
+    Where none is given, a model in a model repository of Triton is built as its configuration there says.
+
+    Raises:
+        click.UsageError: that configuration cannot be read.
+    """
+    if not commands and (config := config_beside(model)) is not None:
+        try:
+            return read_config(config)
+        except CommandError as error:
+            raise click.UsageError(str(error)) from None
     found = commands_for(model, commands)
     if commands and not found:
         click.echo(f"trtlint: warning: no command of --build has --onnx={model.name}", err=True)

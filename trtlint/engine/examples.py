@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from trtlint.buildcommand import BuildCommand, find_commands
+from trtlint.buildcommand import BuildCommand, CommandError, read_commands
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.exampleblocks import Block, build_of, examples_in, trials_of
@@ -280,9 +280,10 @@ def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Tar
             previous = next(rest, "")
         elif word == "--build":
             text = next(rest, "")
-            command = next(find_commands(text), None)
-            if command is None:
-                raise TargetError(f"--build {text!r} is no trtexec command")
+            try:
+                command = read_commands(text)[0]
+            except CommandError:
+                raise TargetError(f"--build {text!r} is no trtexec command") from None
         else:
             on = not word.startswith("--no-")
             name = word[2 if on else 5 :]

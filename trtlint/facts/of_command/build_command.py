@@ -21,7 +21,7 @@ class BuildCommandFact(Fact):
         tool: the program.
         source: the file and line where it is, ``build.sh:12``; empty for a command given as text.
         text: the command in one line; a value with a variable that is not expanded reads ``...``.
-        flags: the names of its options, with their dashes.
+        flags: the names of its options, with their dashes; for Triton the keys of its accelerator.
         values: what is behind the ``=`` of an option, for those that have it written out.
         words: what stands among them without dashes.
         complete: whether all options are written out; where not, one that is missing may be there.
@@ -33,7 +33,7 @@ class BuildCommandFact(Fact):
 
     kind: ClassVar[str] = "build_command"
 
-    tool: Literal["trtexec", "tensorrt_rtx"]
+    tool: Literal["trtexec", "tensorrt_rtx", "triton"]
     source: str
     text: str
     flags: tuple[str, ...]

@@ -77,7 +77,7 @@ def find(facts: Facts) -> Iterator[InputShape]:
             yield _fact(value.name, value, spec, names, shapes.complete)
         if not specs:
             yield _fact(value.name, value, None, names, shapes.complete)
-    for spec in shapes.specs:
+    for spec in () if facts.command.served is not None else shapes.specs:
         if not any(spec.means(name) for name in names):
             yield _fact(spec.name, None, spec, names, shapes.complete)
 

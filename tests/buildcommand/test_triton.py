@@ -1,0 +1,174 @@
+"""Triton's config.pbtxt read as a build command, and hostile ones."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trtlint.buildcommand import BuildCommand, CommandError, commands_for, config_beside, read_commands
+from trtlint.buildcommand.shapes import shapes_of
+from trtlint.buildcommand.triton import parse_config, read_config
+
+FP16 = """
+name: "norm"
+platform: "onnxruntime_onnx"
+max_batch_size: 8
+input [ { name: "x" data_type: TYPE_FP32 dims: [ 16, 64 ] }, { name: "ids" data_type: TYPE_INT64 dims: -1 } ]
+output { name: "y" data_type: TYPE_FP16 dims: [ 1024 ] reshape { shape: [ 16, 64 ] } label_filename: "l" }
+# what is not read is skipped
+dynamic_batching { preferred_batch_size: [ 4, 8 ] max_queue_delay_microseconds: 100 }
+version_policy: { latest { num_versions: 1 } }
+parameters { key: "intra_op_thread_count" value: { string_value: "0" } }
+model_warmup [ { name: "w" inputs { key: "x" value { random_data: true } } } ]
+optimization { execution_accelerators {
+  gpu_execution_accelerator : [ {
+    name : "tensorrt"
+    parameters { key: "precision_mode" value: "FP16" }
+    parameters { key: "trt_profile_min_shapes" value: "x:1x16x64,ids:1x1" }
+    parameters { key: "trt_profile_opt_shapes" value: "x:4x16x64" }
+    parameters { key: "trt_profile_max_shapes" value: "x:8x16x64" }
+  } ]
+}}
+"""
+
+
+def accelerated(body: str, rest: str = "") -> BuildCommand:
+    return parse_config(f"optimization {{ execution_accelerators {{ {body} }} }} {rest}")
+
+
+TRT = 'gpu_execution_accelerator { name: "tensorrt" parameters { key: "precision_mode" value: "FP16" } }'
+
+
+def test_a_configuration() -> None:
+    found = parse_config(FP16, "repo/norm/config.pbtxt")
+    assert (found.tool, found.builds, found.model, found.place) == (
+        "triton",
+        True,
+        None,
+        "repo/norm/config.pbtxt",
+    )
+    assert found.switches == {"fp16": True}
+    assert found.text.startswith("triton onnxruntime tensorrt precision_mode=FP16 trt_profile_min_shapes=")
+    served = found.served
+    assert served is not None
+    assert (served.backend, served.max_batch_size) == ("onnxruntime", 8)
+    assert [(t.role, t.name, t.data_type, t.dims) for t in served.tensors] == [
+        ("input", "x", "TYPE_FP32", (16, 64)),
+        ("input", "ids", "TYPE_INT64", (-1,)),
+        ("output", "y", "TYPE_FP16", (16, 64)),
+    ]
+
+
+def test_profiles() -> None:
+    shapes = shapes_of(parse_config(FP16))
+    assert [(spec.name, spec.min, spec.opt, spec.max) for spec in shapes.specs] == [
+        ("x", (1, 16, 64), (4, 16, 64), (8, 16, 64)),
+        ("ids", (1, 1), None, None),
+    ]
+    assert not shapes.complete
+
+
+@pytest.mark.parametrize(
+    ("mode", "switches"),
+    [("FP32", {}), ("BF16", {"bf16": True}), ("INT8", {"int8": True}), ("fp16", {}), ("", {})],
+)
+def test_precision_modes(mode: str, switches: dict[str, bool]) -> None:
+    assert accelerated(TRT.replace("FP16", mode)).switches == switches
+
+
+def test_where_accelerators_are_not_looked_at() -> None:
+    assert accelerated(TRT).switches == {"fp16": True}
+    assert accelerated(TRT, 'backend: "tensorrt"').switches == {}
+    assert accelerated(TRT, "instance_group { kind: KIND_CPU }").switches == {}
+    assert accelerated(TRT, "instance_group [ { kind: KIND_CPU }, { count: 2 } ]").switches == {"fp16": True}
+    assert accelerated(TRT.replace("gpu_", "cpu_")).switches == {}
+    assert accelerated(TRT.replace('"tensorrt"', '"cuda"')).switches == {}
+
+
+def test_the_model_that_a_configuration_is_for() -> None:
+    any_model = parse_config('backend: "onnxruntime"')
+    assert commands_for(Path("m/1/model.onnx"), [any_model]) == (any_model,)
+    other = parse_config('default_model_filename: "other.onnx"')
+    assert commands_for(Path("other.onnx"), [other, any_model]) == (other,)
+
+
+def test_a_file_or_a_text(tmp_path: Path) -> None:
+    file = tmp_path / "config.pbtxt"
+    file.write_text(FP16, encoding="utf-8")
+    (found,) = read_commands(str(file))
+    assert found == read_config(file)
+    assert pickle.loads(pickle.dumps(found)) == found
+    (text,) = read_commands('max_batch_size: 3 input { name: "x" }')
+    assert text.served is not None
+
+
+def test_the_configuration_of_a_model_in_a_repository(tmp_path: Path) -> None:
+    model = tmp_path / "norm" / "1" / "model.onnx"
+    model.parent.mkdir(parents=True)
+    assert config_beside(model) is None
+    (tmp_path / "norm" / "config.pbtxt").write_text(FP16, encoding="utf-8")
+    assert config_beside(model) == tmp_path / "norm" / "config.pbtxt"
+    assert config_beside(tmp_path / "norm" / "latest" / "model.onnx") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('input {\n  name: "x"\n  data_type: TYPE_F32\n}', "c.pbtxt:3: no configuration of Triton"),
+        ("max_batch_size: 1\nmax_batch_size: 2", "c.pbtxt:2: no configuration of Triton"),
+        ("max_batch_size: 99999999999999999999", "c.pbtxt:1: "),
+        ("input {", "c.pbtxt:1: "),
+        ('name: "a', "c.pbtxt: no configuration of Triton: "),
+        ("}}", "c.pbtxt:1: "),
+        ("input {" * 100, "more than 50 messages in one another"),
+        ("a [" * 10_000, "more than 50 messages in one another"),
+        ("unknown { " * 40, "c.pbtxt:1: "),
+        ("input { }\n" * 10_001, "more than 10,000 inputs and outputs"),
+    ],
+)
+def test_what_is_wrong_is_one_line(text: str, says: str) -> None:
+    with pytest.raises(CommandError) as caught:
+        parse_config(text, "c.pbtxt")
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "config.pbtxt"
+    for content, says in (
+        (b"\xff\xfe", "not UTF-8"),
+        (b"#" * ((1 << 20) + 1), "longer than 1 MiB"),
+    ):
+        file.write_bytes(content)
+        with pytest.raises(CommandError, match=says):
+            read_config(file)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(CommandError, match="directory"):
+        read_config(file)
+
+
+def test_a_long_configuration_takes_seconds_at_most() -> None:
+    text = 'unknown { a: "b" c: [1, 2, 3] }\n' * 30_000
+    start = time.process_time()
+    parse_config(text[: 1 << 20].rpartition("\n")[0])
+    assert time.process_time() - start < 20
+
+
+PIECES = [*'{}[]:,"<>#\n x1-', "input", "name", "dims", "TYPE_FP32"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        found = parse_config(text)
+    except CommandError as error:
+        assert "\n" not in str(error)
+    else:
+        assert found.served is not None

@@ -1,0 +1,230 @@
+"""Configurations of Triton Inference Server, ``config.pbtxt``: what is built there, and what is served.
+
+They are ``ModelConfig`` in protobuf's text format.  The part that is read is declared here with the names
+of that file; all else is skipped.  To skip lists of messages their names must be known, and are declared too.
+https://github.com/triton-inference-server/common/blob/08365ea/protobuf/model_config.proto
+TensorRT builds an ONNX model where the backend of ONNX Runtime has an accelerator ``tensorrt``:
+https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from trtlint.buildcommand.command import BuildCommand, CommandError, Option, Role, Served, ServedTensor
+from trtlint.files.regular import read_bytes
+
+NAME = "config.pbtxt"
+_MOST_BYTES = 1 << 20
+_DEEPEST = 50
+"""Messages in one another; the deepest of a configuration have seven around them."""
+_MOST_TENSORS = 10_000
+_LONGEST_REASON = 200
+"""Characters of what the library says; it quotes the line."""
+
+_STRING, _INT32, _INT64, _BOOL, _ENUM, _MESSAGE = 9, 5, 3, 8, 14, 11
+"""Types of fields in https://github.com/protocolbuffers/protobuf/blob/main/src/google/protobuf/descriptor.proto."""
+_TYPES = (
+    "TYPE_INVALID", "TYPE_BOOL", "TYPE_UINT8", "TYPE_UINT16", "TYPE_UINT32", "TYPE_UINT64", "TYPE_INT8",
+    "TYPE_INT16", "TYPE_INT32", "TYPE_INT64", "TYPE_FP16", "TYPE_FP32", "TYPE_FP64", "TYPE_STRING",
+    "TYPE_BF16",
+)  # fmt: skip
+_KINDS = ("KIND_AUTO", "KIND_GPU", "KIND_CPU", "KIND_MODEL")
+_TENSOR = {
+    "name": (1, _STRING, ""),
+    "data_type": (2, _ENUM, "DataType"),
+    "dims": (4, _INT64, "*"),
+    "reshape": (5, _MESSAGE, "Reshape"),
+    "allow_ragged_batch": (7, _BOOL, ""),
+    "optional": (8, _BOOL, ""),
+}
+_LISTS = (
+    "agents", "control", "control_input", "cpu_execution_accelerator", "graph_lower_bound", "graph_spec",
+    "initial_state", "input", "input_map", "inputs", "metric_control", "output_map", "parameters",
+    "priority_queue_policy", "resources", "secondary_devices", "state", "step",
+)  # fmt: skip
+"""Fields that hold messages, of messages that are skipped."""
+_SKIPPED = (_MESSAGE, "*Skipped")
+_MESSAGES: dict[str, dict[str, tuple[int, int, str]]] = {
+    "Skipped": {name: (number, *_SKIPPED) for number, name in enumerate(_LISTS, 1)},
+    "Reshape": {"shape": (1, _INT64, "*")},
+    "Tensor": _TENSOR,
+    "Group": {
+        "kind": (4, _ENUM, "Kind"),
+        "rate_limiter": (6, *_SKIPPED),
+        "secondary_devices": (8, *_SKIPPED),
+    },
+    "Parameter": {"key": (1, _STRING, ""), "value": (2, _STRING, "")},
+    "Accelerator": {"name": (1, _STRING, ""), "parameters": (2, _MESSAGE, "*Parameter")},
+    "Accelerators": {
+        "gpu_execution_accelerator": (1, _MESSAGE, "*Accelerator"),
+        "cpu_execution_accelerator": (2, *_SKIPPED),
+    },
+    "Optimization": {"cuda": (3, *_SKIPPED), "execution_accelerators": (4, _MESSAGE, "Accelerators")},
+    "Config": {
+        "platform": (2, _STRING, ""),
+        "backend": (17, _STRING, ""),
+        "max_batch_size": (4, _INT32, ""),
+        "input": (5, _MESSAGE, "*Tensor"),
+        "output": (6, _MESSAGE, "*Tensor"),
+        "instance_group": (7, _MESSAGE, "*Group"),
+        "default_model_filename": (8, _STRING, ""),
+        "cc_model_filenames": (9, *_SKIPPED),
+        "metric_tags": (10, *_SKIPPED),
+        "dynamic_batching": (11, *_SKIPPED),
+        "optimization": (12, _MESSAGE, "Optimization"),
+        "sequence_batching": (13, *_SKIPPED),
+        "parameters": (14, *_SKIPPED),
+        "ensemble_scheduling": (15, *_SKIPPED),
+        "model_warmup": (16, *_SKIPPED),
+        "batch_input": (20, *_SKIPPED),
+        "batch_output": (21, *_SKIPPED),
+        "model_repository_agents": (23, *_SKIPPED),
+        "model_metrics": (26, *_SKIPPED),
+    },
+}
+"""The fields that are read, by message: number, type, and for repeated ones a star before what they hold."""
+
+_STARTS = re.compile(r"\s*(?:#[^\n]*\s*)*[a-z_]+\s*[:{\[]")
+_PLATFORMS = {"onnxruntime_onnx": "onnxruntime", "tensorrt_plan": "tensorrt"}
+
+
+def is_config(text: str) -> bool:
+    """Whether a text may be a configuration: it begins with the name of a field."""
+    return _STARTS.match(text) is not None
+
+
+def config_beside(model: Path) -> Path | None:
+    """The configuration of a model in a model repository, ``NAME/config.pbtxt`` beside ``NAME/1/model.onnx``.
+
+    https://github.com/triton-inference-server/server/blob/main/docs/user_guide/model_repository.md
+    """
+    if not model.parent.name.isdecimal():
+        return None
+    config = model.parent.parent / NAME
+    return config if config.is_file() else None
+
+
+def read_config(path: Path) -> BuildCommand:
+    """The build command that a configuration is.
+
+    Raises:
+        CommandError: it cannot be read.
+    """
+    try:
+        text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise CommandError(f"{path}: not UTF-8") from None
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror or error}") from None
+    return parse_config(text, str(path))
+
+
+def parse_config(text: str, source: str = "") -> BuildCommand:
+    """The build command that the text of a configuration is.
+
+    Args:
+        text: in protobuf's text format.
+        source: the name of the file, for reports.
+
+    Raises:
+        CommandError: it is no configuration; with the line where that shows.
+    """
+    from google.protobuf import text_format
+
+    if _depth(text) > _DEEPEST:
+        raise CommandError(f"{source or NAME}: more than {_DEEPEST} messages in one another")
+    config = _message()()
+    try:
+        text_format.Parse(text, config, allow_unknown_field=True)
+    except text_format.ParseError as error:
+        line, place = error.GetLine(), source or NAME
+        reason = " ".join(str(error).split()).removeprefix(f"{line}:{error.GetColumn()} : ")
+        raise CommandError(
+            f"{place}{f':{line}' if line else ''}: no configuration of Triton: {reason}"
+        ) from None
+    except (ValueError, RecursionError) as error:  # a number out of range
+        raise CommandError(f"{source or NAME}: no configuration of Triton: {error}") from None
+    return _command(config, source)
+
+
+def _depth(text: str) -> int:
+    """How deep brackets stand in one another at most, those in strings and comments counted too."""
+    deepest = depth = 0
+    for char in text:
+        if char in "{<[":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in "}>]":
+            depth -= 1
+    return deepest
+
+
+def _command(config: Any, source: str) -> BuildCommand:
+    backend = config.backend or _PLATFORMS.get(config.platform, config.platform) or "onnxruntime"
+    options: list[Option] = []
+    if config.default_model_filename:
+        options.append(Option("default_model_filename", config.default_model_filename))
+    if backend != "tensorrt" and _on_gpu(config):
+        options += _accelerated(config)
+    tensors = [*_tensors(config.input, "input"), *_tensors(config.output, "output")]
+    if len(tensors) > _MOST_TENSORS:
+        raise CommandError(f"{source or NAME}: more than {_MOST_TENSORS:,} inputs and outputs")
+    words = " ".join(["triton", backend, *(option.text for option in options)])
+    served = Served(backend, max(0, config.max_batch_size), tuple(tensors))
+    return BuildCommand("triton", tuple(options), source=source, text=words, served=served)
+
+
+def _on_gpu(config: Any) -> bool:
+    """Whether some instance may be on a GPU, where accelerators are looked at."""
+    kinds = [group.kind for group in config.instance_group]
+    return not kinds or any(_KINDS[kind] in ("KIND_AUTO", "KIND_GPU") for kind in kinds)
+
+
+def _accelerated(config: Any) -> list[Option]:
+    """What is set for TensorRT in ONNX Runtime; the name of the accelerator alone where nothing is."""
+    for accelerator in config.optimization.execution_accelerators.gpu_execution_accelerator:
+        if accelerator.name == "tensorrt":
+            set_ = [Option(each.key, each.value) for each in accelerator.parameters]
+            return [Option("tensorrt"), *set_]
+    return []
+
+
+def _tensors(listed: Any, role: Role) -> list[ServedTensor]:
+    return [
+        ServedTensor(
+            role=role,
+            name=tensor.name,
+            data_type=_TYPES[tensor.data_type],
+            dims=tuple(tensor.reshape.shape if tensor.HasField("reshape") else tensor.dims),
+            ragged=tensor.allow_ragged_batch,
+            optional=tensor.optional,
+        )
+        for tensor in listed
+    ]
+
+
+@cache
+def _message() -> Any:
+    """The class of the messages that configurations are read into."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    file = descriptor_pb2.FileDescriptorProto(name="trtlint_triton.proto", package="trtlint.triton")
+    file.syntax = "proto3"
+    for name, values in (("DataType", _TYPES), ("Kind", _KINDS)):
+        enum = file.enum_type.add(name=name)
+        for number, value in enumerate(values):
+            enum.value.add(name=value, number=number)
+    for name, fields in _MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, (number, kind, held) in fields.items():
+            label = 3 if held.startswith("*") else 1
+            added = message.field.add(name=field, number=number, type=kind, label=label)
+            if held.strip("*"):
+                added.type_name = f".trtlint.triton.{held.strip('*')}"
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("trtlint.triton.Config"))

@@ -1,0 +1,176 @@
+"""The inputs and outputs that a server offers, and whether they are the model's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact
+from trtlint.model.graph import Value
+from trtlint.model.protos import Dimension
+
+if TYPE_CHECKING:
+    from trtlint.buildcommand.command import Served, ServedTensor
+    from trtlint.facts.facts import Facts
+
+_DTYPES: Mapping[str, str] = {
+    "TYPE_BOOL": "bool", "TYPE_UINT8": "u8", "TYPE_UINT16": "u16", "TYPE_UINT32": "u32", "TYPE_UINT64": "u64",
+    "TYPE_INT8": "i8", "TYPE_INT16": "i16", "TYPE_INT32": "i32", "TYPE_INT64": "i64", "TYPE_FP16": "f16",
+    "TYPE_FP32": "f32", "TYPE_FP64": "f64", "TYPE_STRING": "str", "TYPE_BF16": "bf16",
+}  # fmt: skip
+_TYPES = {dtype: name for name, dtype in _DTYPES.items()}
+_SAME_IN_ENGINES = frozenset({"f32", "f16", "bf16"})
+"""Types that an engine's inputs have where the model's have them, whatever the release."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedTensorFact(Fact):
+    """An input or output that a Triton configuration names, and one for each input that it should name.
+
+    What the backend of ONNX Runtime compares when it loads a model is compared here:
+    https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/src/onnxruntime_utils.cc
+
+    Attributes:
+        name: the tensor.
+        role: what it is served as.
+        source: the configuration; empty for one given as text.
+        backend: what runs the model: ``onnxruntime``, ``tensorrt`` ...
+        named: whether the configuration names it.
+        is_there: whether the model has it.
+        there: the names of the model's inputs or outputs.
+        data_type: the type that is served, ``TYPE_FP32``; empty where it is not named.
+        expected_type: the type in the model, written likewise; empty where it is not known.
+        type_fits: whether they agree; None where not known.
+        dims: the shape that the model gets, ``-1x3x224x224``, the batch of the server included.
+        declared: the shape in the model, ``Nx3x224x224``, ``?`` for a nameless dynamic dimension; empty
+            where it is not known.
+        max_batch_size: the largest batch that the server makes, 0 where it makes none.
+        rank_fits: whether both have as many dimensions; None where not known.
+        sizes_fit: whether the sizes agree; None where not known.
+        batch_fits: whether the first dimension of the model is dynamic, as the server's batch needs; None
+            where not known or not needed.
+    """
+
+    kind: ClassVar[str] = "served_tensor"
+
+    name: str
+    role: Literal["input", "output"]
+    source: str
+    backend: str
+    named: bool
+    is_there: bool
+    there: tuple[str, ...]
+    data_type: str
+    expected_type: str
+    type_fits: bool | None
+    dims: str
+    declared: str
+    max_batch_size: int
+    rank_fits: bool | None
+    sizes_fit: bool | None
+    batch_fits: bool | None
+
+    @property
+    def place(self) -> str:
+        """The configuration, and the tensor."""
+        return f"{self.source} {self.role} {self.name}".strip()
+
+
+def find(facts: Facts) -> Iterator[ServedTensorFact]:
+    """The tensors in the order of the configuration, then the inputs that it does not name."""
+    if facts.command is None or facts.command.served is None:
+        return
+    served, source = facts.command.served, facts.command.place
+    graph = facts.model.graph
+    for tensor in served.tensors:
+        values = graph.inputs if tensor.role == "input" else graph.outputs
+        yield _fact(served, source, tensor, {value.name: value for value in values})
+    inputs = {tensor.name for tensor in served.tensors if tensor.role == "input"}
+    if inputs:  # a configuration without any leaves all of them to the server
+        for value in graph.inputs:
+            if value.name not in inputs:
+                yield _unnamed(served, source, value, tuple(each.name for each in graph.inputs))
+
+
+def _fact(served: Served, source: str, tensor: ServedTensor, values: Mapping[str, Value]) -> ServedTensorFact:
+    value = values.get(tensor.name)
+    shape = None if value is None else value.shape
+    batched = served.max_batch_size > 0
+    dims = (-1, *tensor.dims) if batched else tensor.dims
+    comparable = shape is not None and not tensor.ragged and len(shape) > 0
+    rank_fits = len(shape) == len(dims) if comparable and shape is not None else None
+    return ServedTensorFact(
+        node=None,
+        chain=(),
+        name=tensor.name,
+        role=tensor.role,
+        source=source,
+        backend=served.backend,
+        named=True,
+        is_there=value is not None,
+        there=tuple(values),
+        data_type=tensor.data_type,
+        expected_type=_type(value),
+        type_fits=_type_fits(served.backend, tensor, value),
+        dims=_text(dims),
+        declared=_text(shape),
+        max_batch_size=served.max_batch_size,
+        rank_fits=rank_fits,
+        sizes_fit=_sizes_fit(tensor, dims, shape, skip=int(batched)) if rank_fits and shape else None,
+        batch_fits=_batch_fits(served, tensor, shape) if comparable and shape else None,
+    )
+
+
+def _unnamed(served: Served, source: str, value: Value, there: tuple[str, ...]) -> ServedTensorFact:
+    return ServedTensorFact(
+        node=None,
+        chain=(),
+        name=value.name,
+        role="input",
+        source=source,
+        backend=served.backend,
+        named=False,
+        is_there=True,
+        there=there,
+        data_type="",
+        expected_type=_type(value),
+        type_fits=None,
+        dims="",
+        declared=_text(value.shape),
+        max_batch_size=served.max_batch_size,
+        rank_fits=None,
+        sizes_fit=None,
+        batch_fits=None,
+    )
+
+
+def _type(value: Value | None) -> str:
+    return "" if value is None or value.dtype is None else _TYPES.get(value.dtype, "")
+
+
+def _type_fits(backend: str, tensor: ServedTensor, value: Value | None) -> bool | None:
+    if value is None or value.dtype is None or value.dtype not in _TYPES:
+        return None
+    if backend == "tensorrt" and value.dtype not in _SAME_IN_ENGINES:
+        return None
+    return _DTYPES.get(tensor.data_type) == value.dtype
+
+
+def _sizes_fit(tensor: ServedTensor, dims: tuple[int, ...], shape: tuple[Dimension, ...], skip: int) -> bool:
+    """Whether sizes that the model fixes are served; of an output a size that is left open may be any."""
+    pairs = list(zip(dims, shape, strict=True))[skip:]
+    fixed = [(dim, size) for dim, size in pairs if isinstance(size, int)]
+    return all(dim == size or (dim == -1 and tensor.role == "output") for dim, size in fixed)
+
+
+def _batch_fits(served: Served, tensor: ServedTensor, shape: tuple[Dimension, ...]) -> bool | None:
+    if served.max_batch_size == 0 or served.backend != "onnxruntime" or tensor.role == "output":
+        return None
+    return not isinstance(shape[0], int)
+
+
+def _text(shape: tuple[Dimension, ...] | None) -> str:
+    if shape is None:
+        return ""
+    return "x".join("?" if dim is None else str(dim) for dim in shape) or "scalar"
