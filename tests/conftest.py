@@ -38,6 +38,14 @@ def redirected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]
     forget()
 
 
+@pytest.fixture(autouse=True)
+def manual_address(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the manual is, whatever the metadata of the package that is installed here say."""
+    address = "https://manual.example.org/"
+    monkeypatch.setattr("trtlint.report.manual.address", lambda: address)
+    return address
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real models and logs; tests that need it skip on a machine without it."""

@@ -13,7 +13,7 @@ import pytest
 from scripts.manual.commandpage import command_page
 from scripts.manual.links import LinkError, relinked
 from scripts.manual.markdown import plain, portable, table
-from scripts.manual.site import DOCS, build, navigation, write
+from scripts.manual.site import DOCS, build, navigation, project, write
 from tests.conftest import REPOSITORY
 from trtlint.cli import cli
 from trtlint.engine.finding import SEVERITIES
@@ -98,6 +98,20 @@ def test_facts_and_exit_codes_are_complete(pages: Mapping[str, str]) -> None:
     assert sorted(told) == sorted(kinds())
     codes = re.findall(r"^\| `(\d+)` \| .+ \|$", pages["reference/exit-codes.md"], re.MULTILINE)
     assert codes == [str(code.value) for code in Exit]
+
+
+def test_the_address_of_the_manual_is_in_one_place() -> None:
+    address = project()["Documentation"]
+    explained = subprocess.run(
+        [sys.executable, "-m", "trtlint", "rule", "ACC102"], capture_output=True, text=True, check=True
+    )
+    assert f"   = docs: {address}rules/ACC102/\n" in explained.stdout
+    named = subprocess.run(["git", "grep", "-lF", address], cwd=REPOSITORY, capture_output=True, text=True)
+    assert named.stdout.split() == ["pyproject.toml"]
+    if ".example/" in address:
+        pytest.skip(
+            f"[project.urls] of pyproject.toml holds a placeholder for the manual's address, {address}"
+        )
 
 
 def test_the_navigation_begins_as_the_index_and_leaves_no_page_out() -> None:

@@ -10,11 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from trtlint.engine.finding import Finding
 from trtlint.report.counts import by_severity, plural
 from trtlint.report.drawing import Marks, draw
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Spot
+from trtlint.report.manual import rule_page
 from trtlint.report.wording import heading, sentences, within
 
 _ROWS = 40
@@ -105,12 +107,18 @@ def _table(spots: tuple[Spot, ...]) -> Iterator[str]:
     for spot in spots[:_ROWS]:
         line = f"{spot.place.path}:{spot.place.line}" if spot.place.line else ""
         where = within(spot.finding.sites)
-        named = [_severity(spot), text(heading(spot.finding)), text(spot.finding.message)]
+        named = [_severity(spot), _named(spot.finding), text(spot.finding.message)]
         cells = [*named, code(line), code(spot.model), code(where)]
         yield f"| {' | '.join(cells)} |"
     if len(spots) > _ROWS:
         yield ""
         yield f"{len(spots) - _ROWS:,} more are not in this table."
+
+
+def _named(finding: Finding) -> str:
+    """The rule, with a link to its page if it has one."""
+    page = rule_page(finding.rule)
+    return f"[{text(heading(finding))}]({page})" if page else text(heading(finding))
 
 
 def _severity(spot: Spot) -> str:

@@ -13,6 +13,7 @@ from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Place, Spot
+from trtlint.report.manual import rule_page
 from trtlint.report.wording import full
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
@@ -37,8 +38,8 @@ def to_rdjson(overview: Overview) -> dict[str, Any]:
 def _diagnostic(spot: Spot) -> dict[str, Any]:
     finding = spot.finding
     code: dict[str, Any] = {"value": finding.rule}
-    if finding.references:
-        code["url"] = finding.references[0]
+    if page := rule_page(finding.rule) or next(iter(finding.references), ""):
+        code["url"] = page
     return {
         "message": full(spot),
         "location": _location(spot.place),

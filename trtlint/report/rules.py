@@ -13,6 +13,7 @@ from rich.text import Text
 from trtlint.engine.rule import Rule
 from trtlint.report.escape import clean, clean_block
 from trtlint.report.layout import hang
+from trtlint.report.manual import rule_page
 from trtlint.report.ruletext import applies, what
 from trtlint.report.terminal import console
 from trtlint.report.text import SEVERITY_STYLES
@@ -79,6 +80,7 @@ def write_rule(rule: Rule, file: TextIO) -> None:
     facts += [("status", rule.status)] if rule.status != "stable" else []
     facts += [("group", rule.group)] if rule.group else []
     facts += [("since", f"trtlint {rule.since}"), ("file", clean(str(rule.path)))]
+    facts += [("docs", page)] if (page := rule_page(rule.id)) else []
     facts += [("see", clean(url)) for url in rule.references]
     for key, value in facts:
         out.print(Text.assemble(("   = ", "bold blue"), (f"{key}: ", "bold"), value), soft_wrap=True)

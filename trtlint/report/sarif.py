@@ -16,6 +16,7 @@ from trtlint import __version__
 from trtlint.engine.finding import Finding, Site
 from trtlint.engine.rule import EVIDENCE, Rule
 from trtlint.files.problem import Problem
+from trtlint.report import manual
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Place, Spot
@@ -53,6 +54,7 @@ def to_sarif(overview: Overview, rules: Iterable[Rule]) -> dict[str, Any]:
         "name": "trtlint",
         "version": __version__,
         "semanticVersion": __version__,
+        **({"informationUri": home} if (home := manual.address()) else {}),
         "rules": [_rule(rule) for rule in listed],
     }
     run: dict[str, Any] = {
@@ -76,7 +78,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "name": rule.name,
         "shortDescription": {"text": f"{clean(what(rule))}."},
         "fullDescription": {"text": f"{clean(what(rule))}. Applies to {clean(applies(rule))}."},
-        "helpUri": rule.references[0],
+        "helpUri": manual.rule_page(rule.id) or rule.references[0],
         "help": {"text": rule.body.strip(), "markdown": rule.body.strip()},
         "defaultConfiguration": {"level": rule.severity},
         "properties": {

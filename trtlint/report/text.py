@@ -31,6 +31,7 @@ from trtlint.report.counts import by_severity, either, hidden, plural
 from trtlint.report.drawing import Marks, draw
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang
+from trtlint.report.manual import rule_page
 from trtlint.report.names import collapse
 from trtlint.report.wording import fix_command, witnesses
 
@@ -245,7 +246,10 @@ class TextReport:
         finding = item.finding
         self._rule = self._rule or finding.rule
         style = SEVERITY_STYLES[finding.severity]
-        title = Text.assemble((f"{finding.severity}[{finding.rule}] ", style), (finding.name, "bold"), ": ")
+        # A link that a terminal follows at a click; what a file or a pipe takes stays plain.
+        page = rule_page(finding.rule) if self._file.isatty() else ""
+        named = (f"{finding.severity}[{finding.rule}]", f"{style} link {page}" if page else style)
+        title = Text.assemble(named, " ", (finding.name, "bold"), ": ")
         message = Text(clean(finding.message), style="bold")
         lines = hang(Text(), title + message, self._width)
         place, others = _where(finding.sites)

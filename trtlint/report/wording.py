@@ -8,6 +8,7 @@ from trtlint.engine.finding import Finding, Row, Site
 from trtlint.report.counts import either
 from trtlint.report.escape import clean
 from trtlint.report.locations import Spot
+from trtlint.report.manual import rule_page
 from trtlint.report.names import collapse
 
 _PLACES = 3
@@ -48,8 +49,8 @@ def sentences(spot: Spot) -> Iterator[str]:
     for advice in finding.advice:
         yield f"Help: {clean(advice)}"
     yield f"Confidence: {finding.confidence}, {clean(finding.evidence_level)}"
-    for reference in finding.references:
-        yield f"See {clean(reference)}"
+    for page in filter(None, (rule_page(finding.rule), *finding.references)):
+        yield f"See {clean(page)}"
 
 
 def full(spot: Spot) -> str:
