@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 .PHONY: demo test check docs bench fuzz clean
 
 demo: $(VENV)/.demo
-	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 || test $$? -eq 1
+	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 --output html:$(VENV)/report.html || test $$? -eq 1
+	@echo "the same as a page to look at: $(abspath $(VENV)/report.html)"
 	$(BIN)/trtlint examples/nafnet.onnx --log examples/nafnet.build.log.gz
 	$(BIN)/trtlint fix examples/vit.onnx -o $(VENV)/vit.fixed.onnx --trt 10.7 --gpu L4 --diff --verify
 	$(BIN)/trtlint $(VENV)/vit.fixed.onnx --trt 10.7 --gpu L4

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,6 +27,9 @@ from trtlint.report.formats import Style
 from trtlint.report.outputs import OutputError, Outputs, parse
 from trtlint.runs.exits import Exit
 from trtlint.runs.progress import watched
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
 
 
 def run_lint(options: LintOptions) -> int:
@@ -160,6 +164,25 @@ def _sources(options: LintOptions) -> Sources:
         raise click.UsageError(str(error)) from None
 
 
+def _look(plans: Mapping[str, Plan], path: str) -> Facts | None:
+    """What is known of a model that was linted, read anew; None where it cannot be read."""
+    from trtlint.facts.facts import Facts
+    from trtlint.model.errors import ModelError
+    from trtlint.model.load import load
+    from trtlint.trials.trials import Trials
+
+    plan = plans.get(path)
+    if plan is None or plan.problem or (plan.gathered is not None and plan.gathered.alone):
+        return None
+    try:
+        model = load(plan.file)
+    except (ModelError, OSError):
+        return None
+    record = None if plan.gathered is None else plan.gathered.record
+    trials = None if plan.measurement is None else Trials(measurement=plan.measurement)
+    return Facts(model, command=plan.command, record=record, trials=trials)
+
+
 def _outputs(
     options: LintOptions, plans: Sequence[Plan], root: Path | None, spared: Sequence[Path]
 ) -> Outputs:
@@ -172,6 +195,7 @@ def _outputs(
         statistics=options.statistics,
         quiet=options.quiet,
         spared=spared,
+        look=partial(_look, {str(plan.file): plan for plan in plans}),
     )
     try:
         return Outputs(parse(options.outputs, options.format, quiet=options.quiet), style, sys.stdout)

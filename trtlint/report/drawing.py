@@ -46,19 +46,19 @@ def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
     if not rows:
         return []
     names = [clean(row.node) for row in rows]
-    kept = _kept([any(each.rows[i].label for each in marks) for i in range(len(rows))])
+    shown = kept([any(each.rows[i].label for each in marks) for i in range(len(rows))], _ROWS)
     widest = None if width is None else max(16, (width - len(_GUTTER)) * 2 // 5)
-    drawn = dict(zip(kept, shorten([names[i] for i in kept], widest), strict=True))
+    drawn = dict(zip(shown, shorten([names[i] for i in shown], widest), strict=True))
     names = [drawn.get(i, name) for i, name in enumerate(names)]
     telling = all(row.op.lower() in last_component(row.node).lower() for row in rows)
     columns = [
         [name, *([] if telling else [clean(row.op)]), clean(row.type)]
         for name, row in zip(names, rows, strict=True)
     ]
-    widths = [max(cell_len(columns[i][c]) for i in kept) for c in range(len(columns[0]))]
+    widths = [max(cell_len(columns[i][c]) for i in shown) for c in range(len(columns[0]))]
     lines = [_gutter()]
     previous = -1
-    for i in kept:
+    for i in shown:
         if i != previous + 1:
             lines.append(_gutter("..."))
         previous = i
@@ -82,14 +82,19 @@ def _labels(marks: Sequence[Marks], index: int) -> Iterator[tuple[str, str]]:
         yield f"{names}: {label}" if names else label, having[0].style
 
 
-def _kept(marked: Sequence[bool]) -> list[int]:
-    """The indexes of the rows to draw: the labelled ones, then the nearest to them, then the ends."""
+def kept(marked: Sequence[bool], most: int) -> list[int]:
+    """The indexes of the rows to draw: the labelled ones, then the nearest to them, then the ends.
+
+    Args:
+        marked: whether each row is labelled.
+        most: rows at most, labelled ones apart.
+    """
     labelled = [i for i, mark in enumerate(marked) if mark]
-    if len(marked) <= _ROWS:
+    if len(marked) <= most:
         return list(range(len(marked)))
     anchors = labelled or [0, len(marked) - 1]
     nearest = sorted(range(len(marked)), key=lambda i: (min(abs(i - a) for a in anchors), i))
-    return sorted(nearest[: max(_ROWS, len(labelled))])
+    return sorted(nearest[: max(most, len(labelled))])
 
 
 def _gutter(text: str = "") -> Text:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from trtlint.engine.finding import Finding, ModelReport, Report
     from trtlint.engine.rulebook import RuleEntry
+    from trtlint.facts.facts import Facts
     from trtlint.report.locations import Overview
 
     Fails = Callable[[Finding], bool]
@@ -39,8 +40,9 @@ DOCUMENTS: Mapping[str, str] = {
     "junit": "junit",
     "rdjson": "rdjson",
     "markdown": "markdown",
+    "html": "html",
 }
-"""Formats for machines, written at the end, with their modules."""
+"""Formats that are written at the end, most of them for machines, with their modules."""
 FORMATS = (*STREAMED, *DOCUMENTS)
 
 
@@ -60,6 +62,8 @@ class Style:
         statistics: counts for each rule after the findings.
         quiet: findings and errors, and nothing else.
         spared: files that the run reads, which no output replaces.
+        look: by the path of a model, what is known of it, for formats that draw it; None where it cannot be
+            read.  It is read once more for that.
     """
 
     files: int
@@ -69,6 +73,7 @@ class Style:
     statistics: bool = False
     quiet: bool = False
     spared: Sequence[Path] = ()
+    look: Callable[[str], Facts | None] | None = None
 
 
 class Writer(Protocol):

@@ -1,0 +1,154 @@
+"""The report as one HTML page, to look at and to send: nothing is fetched, nothing runs.
+
+The gravest findings come first, each with the picture of its block.  The page is bounded whatever was found:
+of findings beyond a number there are lines in the table only, and beyond another their count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from trtlint.engine.finding import SEVERITIES
+from trtlint.engine.targets import merge, span
+from trtlint.report.accepted import Accepted, gone_notes
+from trtlint.report.counts import hidden, plural
+from trtlint.report.formats import Run
+from trtlint.report.page.behind import Behind
+from trtlint.report.page.card import Entry, card, clipped
+from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.measured import measured
+from trtlint.report.page.sections import Section, ranked, sections
+from trtlint.report.page.shell import shell
+from trtlint.report.page.strip import Marked, strip
+from trtlint.report.page.tables import of_changes, of_findings, of_models
+
+_CARDS = 150
+"""Findings shown in full at most."""
+_SECTIONS = 200
+"""Models that are shown with more than a line in the table, at most."""
+_ROOM = 600_000
+"""Characters that pictures may take; findings without room have their block as text, or none."""
+_LARGEST = 60_000
+"""Characters of one picture."""
+_NOTES = 20
+"""Notes on one model at most."""
+_ANY_VERSION = "(any version)"
+
+
+def document(run: Run) -> Iterable[str]:
+    """The lines of this format."""
+    found = sections(run)
+    return shell(f"trtlint: {_what(found)}", _header(run, found), _Page(run, found).main())
+
+
+def _what(found: Sequence[Section]) -> str:
+    return clipped(found[0].shown, 300) if len(found) == 1 else plural(len(found), "model")
+
+
+def _header(run: Run, found: Sequence[Section]) -> Iterator[Markup]:
+    counted = sum((section.counted for section in found), Counter[str]())
+    targets = list(dict.fromkeys(report.target for report in run.report.models))
+    number = sum(counted[severity] for severity in SEVERITIES)
+    yield tag("p", "trtlint report", class_="brand")
+    yield tag("h1", plural(number, "finding") if number else "No findings", " in ", _what(found))
+    if targets:
+        yield tag("p", "for ", span(targets), class_="target")
+    shown = [*SEVERITIES, *(["conditional"] if counted["conditional"] else [])]
+    tallies = [
+        tag("li", tag("strong", counted[each]), _noun(counted[each], each), class_=each) for each in shown
+    ]
+    yield tag("ul", tallies, class_="tally", aria_label="Findings by severity")
+
+
+def _noun(count: int, severity: str) -> str:
+    return severity if count == 1 or severity == "conditional" else f"{severity}s"
+
+
+class _Page:
+    """Writes the main part."""
+
+    def __init__(self, run: Run, found: Sequence[Section]) -> None:
+        self._run = run
+        self._sections = found
+        self._ranked = ranked(found)
+        self._room = _ROOM
+        self._cards: dict[str, list[Entry]] = {}
+        for section, entry in self._ranked[:_CARDS]:
+            self._cards.setdefault(section.id, []).append(entry)
+
+    def main(self) -> Iterator[Markup]:
+        """The tables, and a section for each model that there is something to say of."""
+        notes = list(self._notes())
+        if notes:
+            yield tag("ul", [tag("li", clipped(note)) for note in notes], class_="notes")
+        several = len(self._sections) > 1
+        if several:
+            yield of_models(self._sections)
+        if len(self._ranked) > 1:
+            linked = {entry.id for entries in self._cards.values() for entry in entries}
+            yield of_findings(self._ranked, linked, several)
+        told = [one for one in self._sections if one.id in self._cards or one.problems or not several]
+        for section in told[:_SECTIONS]:
+            yield self._section(section)
+
+    def _notes(self) -> Iterator[str]:
+        """What concerns the run, and what was found and is not shown."""
+        yield from self._run.report.notes[:_NOTES]
+        accepted = Accepted()
+        for section in self._sections:
+            accepted.add(section.reports)
+        if accepted.line:
+            yield accepted.line
+        if not self._run.style.show_conditional:
+            groups = [merge([report.conditional for report in one.reports]) for one in self._sections]
+            if line := hidden(item.finding for group in groups for item in group):
+                yield line
+
+    def _section(self, section: Section) -> Markup:
+        cards = self._cards.get(section.id, [])
+        behind = self._behind(section) if cards else None
+        number = section.id.removeprefix("model-")
+        several = len(self._sections) > 1
+        problems = section.problems[:_NOTES]
+        body: list[Content] = [
+            tag("h2", tag("code", clipped(section.shown, 300)), id=f"{section.id}-h"),
+            tag("p", "for ", section.target) if several else None,
+            [tag("p", clipped(str(problem)), class_="problem") for problem in problems],
+            None if behind is None else self._strip(behind, cards, number),
+        ]
+        if not section.entries and not section.problems:
+            skipped = all(report.skipped for report in section.reports)
+            body.append(tag("p", "Skipped." if skipped else "Nothing found.", class_="clean"))
+        body += (
+            self._card(section, entry, behind, f"p{number}-{place}") for place, entry in enumerate(cards)
+        )
+        if left := len(section.entries) - len(cards):
+            body.append(tag("p", f"{plural(left, 'more finding')}: see the table.", class_="notes"))
+        body += [None if behind is None else measured(behind), of_changes(section.reports)]
+        notes = dict.fromkeys(note for report in section.reports for note in report.notes)
+        shown = [tag("li", clipped(note)) for note in [*notes, *gone_notes(section.reports)][:_NOTES]]
+        body.append(tag("ul", shown, class_="notes") if shown else None)
+        return tag("section", body, id=section.id, class_="model", aria_labelledby=f"{section.id}-h")
+
+    def _behind(self, section: Section) -> Behind | None:
+        look = self._run.style.look
+        facts = None if look is None else look(section.path)
+        return None if facts is None or not facts.has_model else Behind(facts)
+
+    def _strip(self, behind: Behind, cards: Sequence[Entry], number: str) -> Markup | None:
+        marked = [Marked(entry.finding, entry.id) for entry in cards]
+        drawn = strip(behind, marked, "The whole model", f"s{number}")
+        if drawn is None:
+            return None
+        words = f"{plural(len(behind.nodes), 'node')} in topological order, coloured where findings are"
+        if behind.times:
+            words += "; bars are milliseconds, those of a layer shared evenly among its nodes"
+        return tag("figure", drawn, tag("figcaption", words), class_="strip-box")
+
+    def _card(self, section: Section, entry: Entry, behind: Behind | None, number: str) -> Markup:
+        one = len(section.reports) == 1 and _ANY_VERSION not in section.target
+        target = section.target if one else ""
+        made, taken = card(entry, behind, target, number, min(self._room, _LARGEST))
+        self._room -= taken
+        return made

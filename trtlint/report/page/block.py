@@ -1,0 +1,221 @@
+"""What is drawn of a block: the nodes that a finding names, and how data flow between them.
+
+The nodes are the rows of the site, which the text report draws too.  What lies between two of them is no
+box of its own but the words beside the line; what feeds the block and reads its results is named at its
+edge.  Constants and the arithmetic of shapes are left out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from trtlint.report.drawing import kept
+
+if TYPE_CHECKING:
+    from trtlint.engine.finding import Row
+    from trtlint.model.elements import Node, Value
+    from trtlint.report.page.behind import Behind
+
+MOST_ROWS = 18
+"""Rows drawn at most, marked ones apart."""
+MOST_MARKED = 40
+"""Rows drawn at most in any case."""
+_MOST_OUTSIDE = 6
+"""Boxes at each edge of the block."""
+_LONGEST_WAY = 12
+"""Nodes walked through between two rows."""
+_MOST_MET = 64
+"""Values met while walking back from one input."""
+_MOST_USES = 200
+"""Readers of one value that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A node in the picture.
+
+    Attributes:
+        kind: ``outside`` is not in the block, but feeds it or reads its results.
+        op: its operator.
+        name: its path, or the name of an input or output of the graph.
+        type: that of its first output, such as ``f32[1,8,197,64]``; empty where unknown.
+        detail: what it does in the block.
+        label: why it is marked; empty where it is not.
+        measured: its time and range, where they were measured.
+    """
+
+    kind: Literal["row", "outside"]
+    op: str
+    name: str
+    type: str = ""
+    detail: str = ""
+    label: str = ""
+    measured: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Data that flow from one box to another, by their positions.
+
+    Attributes:
+        source: where from.
+        target: where to.
+        via: the operators of the nodes in between, which are not drawn.
+    """
+
+    source: int
+    target: int
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Boxes in data-flow order, the lines between them, and how many rows are left out."""
+
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+    left: int = 0
+
+
+def block(rows: Sequence[Row], behind: Behind) -> Block | None:
+    """What is drawn of a site; None where its nodes are not in the model, as when that has changed."""
+    nodes = [behind.node(row) for row in rows]
+    if not nodes or None in nodes:
+        return None
+    chosen = kept([bool(row.label) for row in rows], MOST_ROWS)[:MOST_MARKED]
+    found = _Block(behind)
+    for index in chosen:
+        row, node = rows[index], nodes[index]
+        assert node is not None
+        found.row(row, node)
+    found.connect()
+    return Block(tuple(found.boxes), tuple(found.lines()), len(rows) - len(chosen))
+
+
+class _Block:
+    """Collects boxes and lines."""
+
+    def __init__(self, behind: Behind) -> None:
+        self.behind = behind
+        self.boxes: list[Box] = []
+        self._positions: dict[Node, int] = {}
+        self._lines: dict[tuple[int, int], tuple[str, ...]] = {}
+        self._outside: dict[str, int] = {}
+
+    def row(self, row: Row, node: Node) -> None:
+        """Add a node of the block."""
+        if node in self._positions:
+            return
+        self._positions[node] = len(self.boxes)
+        measured = self.behind.measured(node)
+        self.boxes.append(Box("row", row.op, row.node, row.type, row.detail, row.label, measured))
+
+    def connect(self) -> None:
+        """Add the lines, and what feeds the block and reads its results."""
+        inside = self._positions
+        passed: set[Node] = set()
+        for node, position in inside.items():
+            for value in node.inputs:
+                if value is None or not value.name or self.behind.computes_sizes(value):
+                    continue
+                reached, through = self._behind(value, inside)
+                passed |= through
+                for source, via in reached.items():
+                    self._line(source, position, via)
+                if not reached:
+                    self._feed(value, position)
+        for node, position in inside.items():
+            self._readers(node, position, {*inside, *passed})
+
+    def lines(self) -> Iterator[Line]:
+        """The lines, each once."""
+        return (Line(source, target, via) for (source, target), via in self._lines.items())
+
+    def _line(self, source: int, target: int, via: tuple[str, ...] = ()) -> None:
+        known = self._lines.get((source, target))
+        if source != target and (known is None or len(via) < len(known)):
+            self._lines[source, target] = via
+
+    def _behind(self, value: Value, inside: dict[Node, int]) -> tuple[dict[int, tuple[str, ...]], set[Node]]:
+        """The nodes of the block that a value comes from, nearest first, and what lies between."""
+        found: dict[int, tuple[str, ...]] = {}
+        through: set[Node] = set()
+        waiting: deque[tuple[Value, tuple[Node, ...]]] = deque([(value, ())])
+        met = {value}
+        while waiting and len(met) < _MOST_MET:
+            current, way = waiting.popleft()
+            node = current.producer
+            if node is None:
+                continue
+            if node in inside:
+                found.setdefault(inside[node], tuple(each.op for each in reversed(way)))
+                through.update(way)
+                continue
+            if len(way) == _LONGEST_WAY:
+                continue
+            for before in node.inputs:
+                if before is None or before in met or not before.name or self.behind.computes_sizes(before):
+                    continue
+                met.add(before)
+                waiting.append((before, (*way, node)))
+        return found, through
+
+    def _feed(self, value: Value, position: int) -> None:
+        """Add what feeds the block, up to a number."""
+        producer = value.producer
+        if producer is None:
+            box = Box("outside", "input", value.name, value.type_text)
+        else:
+            box = Box(
+                "outside", producer.op, producer.path, value.type_text, "", "", self.behind.measured(producer)
+            )
+        source = self._edge(f"feeds {box.name}", box)
+        if source is not None:
+            self._line(source, position)
+
+    def _readers(self, node: Node, position: int, known: set[Node]) -> None:
+        """Add one box for all that reads results of a node outside of the block."""
+        readers: dict[Node, None] = {}
+        outputs: list[str] = []
+        for value in node.outputs:
+            if value.is_output:
+                outputs.append(value.name)
+            for user, _ in value.uses[:_MOST_USES]:
+                if user not in known and not all(map(self.behind.computes_sizes, user.outputs)):
+                    readers[user] = None
+        if not readers and not outputs:
+            return
+        more = len(readers) + len(outputs) - 1
+        detail = f"and {more} more" if more else ""
+        if readers:
+            first = next(iter(readers))
+            box = Box("outside", first.op, first.path, "", detail)
+        else:
+            box = Box("outside", "output", outputs[0], "", detail)
+        target = self._edge(f"reads {box.name}", box)
+        if target is not None:
+            self._line(position, target)
+
+    def _edge(self, key: str, box: Box) -> int | None:
+        if key in self._outside:
+            return self._outside[key]
+        side = key.partition(" ")[0]
+        if sum(other.startswith(side) for other in self._outside) >= _MOST_OUTSIDE:
+            return None
+        self._outside[key] = len(self.boxes)
+        self.boxes.append(box)
+        return self._outside[key]
+
+
+def words(block: Block) -> str:
+    """What a picture shows, for who does not see it."""
+    return "; ".join(_words(box) for box in block.boxes if box.kind == "row")
+
+
+def _words(box: Box) -> str:
+    parts: Iterable[str] = (box.op, box.type, box.detail, box.measured)
+    said = ", ".join(part for part in parts if part)
+    return f"{box.name} ({said})" + (f", marked: {box.label}" if box.label else "")

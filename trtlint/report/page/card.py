@@ -1,0 +1,216 @@
+"""One finding on the page: what and where, the picture of its block, what to do, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trtlint.engine.finding import Finding, Site
+from trtlint.report.counts import either, plural
+from trtlint.report.drawing import Marks, draw
+from trtlint.report.names import collapse
+from trtlint.report.page.behind import Behind
+from trtlint.report.page.block import block
+from trtlint.report.page.markup import Content, Markup, join, link, tag
+from trtlint.report.page.picture import picture
+from trtlint.report.wording import fix_command, witnesses
+
+LONGEST = 1500
+"""Characters of one text on the page."""
+_PLACES = 30
+"""Patterns of places listed at most."""
+_SOURCES = 12
+"""Lines of code listed at most."""
+_WITNESSES = 8
+"""Witnesses listed at most."""
+_MOST_SITES = 20_000
+"""Sites whose places are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A finding as the page shows it.
+
+    Attributes:
+        finding: what was found.
+        seen: the targets that it holds for, in words; empty where there is one only.
+        id: of its element.
+        model: the file, as it is shown.
+        conditional: whether it depends on something not known about the target.
+    """
+
+    finding: Finding
+    seen: str
+    id: str
+    model: str
+    conditional: bool
+
+    @property
+    def severity(self) -> str:
+        """The word for how grave it is."""
+        return "conditional" if self.conditional else self.finding.severity
+
+
+def card(entry: Entry, behind: Behind | None, target: str, number: str, room: int) -> tuple[Markup, int]:
+    """The element of a finding, and how many characters of it are the picture.
+
+    Args:
+        entry: the finding.
+        behind: the model; None where it is not to be had.
+        target: what is built for; empty where that is said elsewhere.
+        number: what tells its ids from others.
+        room: characters that a picture may take.
+    """
+    finding = entry.finding
+    drawn = _picture(finding, behind, number, room)
+    element = tag(
+        "article",
+        tag(
+            "header",
+            tag(
+                "h3",
+                badge(entry.severity),
+                " ",
+                _itself(entry),
+                " ",
+                tag("span", finding.name, class_="name"),
+            ),
+            tag("p", ticked(finding.message), class_="message"),
+            _where(finding),
+        ),
+        tag(
+            "div",
+            drawn,
+            tag("div", _advice(finding), _evidence(entry, target), class_="beside"),
+            class_="body",
+        ),
+        _places(finding.sites),
+        id=entry.id,
+        class_=f"finding {entry.severity}",
+        aria_labelledby=f"{entry.id}-h",
+    )
+    return element, len(drawn or "")
+
+
+def badge(severity: str) -> Markup:
+    """The word for how grave something is."""
+    return tag("strong", severity, class_=f"badge {severity}")
+
+
+def ticked(words: str) -> Markup:
+    """A sentence in which what stands between backticks is code; cut where it is too long."""
+    parts = clipped(words).split("`")
+    if len(parts) % 2 == 0:
+        return join(clipped(words))
+    return join(tag("code", part) if index % 2 else part for index, part in enumerate(parts))
+
+
+def clipped(words: str, most: int = LONGEST) -> str:
+    """A text of so many characters at most."""
+    return words if len(words) <= most else f"{words[:most]} …"
+
+
+def _itself(entry: Entry) -> Markup:
+    return tag("a", entry.finding.rule, href=f"#{entry.id}", id=f"{entry.id}-h", class_="rule")
+
+
+def _where(finding: Finding) -> Markup | None:
+    if not finding.sites:
+        return None
+    site, more = finding.sites[0], len(finding.sites) - 1
+    place = site.module or site.node
+    parts: list[Content] = [tag("code", clipped(place, 300))] if place else []
+    if more:
+        parts.append(f" and {plural(more, 'more place')}")
+    if site.source is not None:
+        parts += [
+            " · exported from " if parts else "Exported from ",
+            tag("code", clipped(str(site.source), 300)),
+        ]
+    if finding.ms is not None and finding.share is not None:
+        timed = tag("strong", f"{finding.ms:.3g} ms")
+        parts += [" · ", timed, f", {finding.share:.0%} of the time of all layers"]
+    return tag("p", parts, class_="where") if parts else None
+
+
+def _picture(finding: Finding, behind: Behind | None, number: str, room: int) -> Markup | None:
+    rows = finding.sites[0].rows if finding.sites else ()
+    if not rows:
+        return None
+    site = finding.sites[0]
+    place = clipped(site.module or site.node, 200)
+    found = None if behind is None else block(rows, behind)
+    drawn = None if found is None else picture(found, finding.severity, f"The block at {place}", number)
+    if found is None or drawn is None or len(drawn) > room:
+        lines = "\n".join(line.plain for line in draw([Marks(rows, "")], None))
+        return tag("pre", _lines(lines), class_="drawing", tabindex=0) if len(lines) < room else None
+    caption: list[Content] = ["The block at ", tag("code", place)]
+    if len(finding.sites) > 1:
+        caption.append(f", the first of {len(finding.sites):,} places")
+    if found.left:
+        caption.append(f"; {plural(found.left, 'more node')} of it are not drawn")
+    scrolls = tag(
+        "div", drawn, class_="scroll", tabindex=0, role="group", aria_label=f"Picture of the block at {place}"
+    )
+    return tag("figure", scrolls, tag("figcaption", caption))
+
+
+def _lines(lines: str) -> Markup:
+    """Lines of a drawing, each as it is."""
+    return Markup("\n".join(join(clipped(line, 200)) for line in lines.split("\n")))
+
+
+def _advice(finding: Finding) -> Markup | None:
+    if not finding.advice and not finding.fixes:
+        return None
+    advice = [tag("li", ticked(words)) for words in finding.advice]
+    if finding.fixes:
+        advice.append(tag("li", "Let trtlint rewrite it: ", tag("code", fix_command(finding))))
+    return tag("section", tag("h4", "What to do"), tag("ul", advice), class_="advice")
+
+
+def _evidence(entry: Entry, target: str) -> Markup:
+    finding = entry.finding
+    terms: list[tuple[str, Content]] = []
+    if finding.depends:
+        terms.append(("Depends on", f"{', '.join(map(either, finding.depends))} (not given)"))
+    if finding.applies:
+        terms.append(
+            ("Applies to", [clipped(finding.applies), f" (you build for {target})" if target else None])
+        )
+    if entry.seen:
+        terms.append(("Seen for", entry.seen))
+    terms.append(("Confidence", [tag("strong", finding.confidence), f", {finding.evidence_level}"]))
+    seen = witnesses(finding, drawn=True) if finding.said or not finding.sites else ()
+    if seen:
+        shown: list[Content] = [tag("li", clipped(words, 600)) for words in seen[:_WITNESSES]]
+        if len(seen) > _WITNESSES:
+            shown.append(tag("li", f"and {plural(len(seen) - _WITNESSES, 'more place')}"))
+        terms.append(("Seen in", tag("ul", shown)))
+    if finding.references:
+        terms.append(("Sources", tag("ul", [tag("li", link(url)) for url in finding.references])))
+    described = [[tag("dt", key), tag("dd", value)] for key, value in terms]
+    return tag("section", tag("h4", "Why, and how sure"), tag("dl", described), class_="evidence")
+
+
+def _places(sites: Sequence[Site]) -> Markup | None:
+    """All places, where there is more than one; and the lines of code that they come from."""
+    if len(sites) < 2:
+        return None
+    looked = sites[:_MOST_SITES]
+    patterns = collapse(dict.fromkeys(site.module or site.node for site in looked))
+    sources = list(dict.fromkeys(str(site.source) for site in looked if site.source is not None))
+    return tag(
+        "details",
+        tag("summary", f"All {len(sites):,} places"),
+        tag("ul", _listed(patterns, _PLACES), class_="places"),
+        [tag("p", "Exported from"), tag("ul", _listed(sources, _SOURCES), class_="places")]
+        if sources
+        else None,
+    )
+
+
+def _listed(names: Sequence[str], most: int) -> Iterator[Markup]:
+    yield from (tag("li", tag("code", clipped(name, 300))) for name in names[:most] if name)
+    if len(names) > most:
+        yield tag("li", f"and {len(names) - most:,} more")

@@ -1,0 +1,86 @@
+"""What was measured of a model: the layers that take longest, and the tensors that leave their range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trtlint.facts.of_trial.tensor_range import number
+from trtlint.report.counts import plural
+from trtlint.report.page.card import clipped
+from trtlint.report.page.markup import Content, Markup, tag
+
+if TYPE_CHECKING:
+    from trtlint.report.page.behind import Behind
+    from trtlint.trials.measurement import Measurement
+
+_ROWS = 12
+"""Layers and tensors listed at most."""
+
+
+def measured(behind: Behind) -> Iterator[Markup]:
+    """The tables; nothing where nothing was measured."""
+    if behind.layers:
+        yield _layers(behind)
+    found = behind.facts.measurement
+    if found is not None:
+        yield _ranges(found)
+
+
+def _layers(behind: Behind) -> Markup:
+    whole = sum(layer.ms or 0.0 for layer in behind.layers)
+    rows: list[list[Content]] = [
+        [
+            tag("code", clipped(layer.name, 160)),
+            layer.precision,
+            _of_nodes(layer.nodes[0].path, len(layer.nodes)) if layer.nodes else None,
+            tag("strong", f"{layer.ms:.3g}"),
+            f"{layer.share:.0%}" if layer.share is not None else None,
+        ]
+        for layer in behind.layers[:_ROWS]
+    ]
+    words = f"{plural(len(behind.layers), 'layer')} take {number(whole)} ms"
+    return _folded(words, ["Layer", "Type", "Nodes", "ms", "Share"], rows, 3)
+
+
+def _of_nodes(first: str, count: int) -> Content:
+    return [tag("code", clipped(first, 120)), f" and {plural(count - 1, 'more node')}" if count > 1 else None]
+
+
+def _ranges(found: Measurement) -> Markup:
+    beyond = [site for site in found.sites if site.fits != "ok"]
+    beyond.sort(key=lambda site: (not site.origin, -site.greatest))
+    rows: list[list[Content]] = [
+        [
+            tag("code", clipped(site.node or site.tensor, 160)),
+            site.op,
+            "begins here" if site.origin else None,
+            site.fits,
+            tag("strong", "not finite" if site.max_abs is None else number(site.greatest)),
+        ]
+        for site in beyond[:_ROWS]
+    ]
+    leave = f"{len(beyond):,} of {plural(len(found.sites), 'tensor')} leave {found.type.upper()}"
+    words = f"{leave}, measured on {found.on}"
+    return _folded(words, ["Node", "Operator", "", "Leaves by", "Greatest magnitude"], rows, 4)
+
+
+def _folded(words: str, heads: list[str], rows: list[list[Content]], figures: int) -> Markup:
+    """A table that unfolds; the columns from ``figures`` on hold numbers."""
+    if not rows:
+        return tag("p", words, class_="notes")
+
+    def side(column: int) -> str | None:
+        return "figure" if column >= figures else None
+
+    head = tag("tr", [tag("th", text, scope="col", class_=side(column)) for column, text in enumerate(heads)])
+    body = [
+        tag("tr", [tag("td", cell, class_=side(column)) for column, cell in enumerate(row)]) for row in rows
+    ]
+    table = tag("table", tag("thead", head), tag("tbody", body))
+    return tag(
+        "details",
+        tag("summary", words),
+        tag("div", table, class_="table", tabindex=0, role="region", aria_label=words),
+        open="",
+    )

@@ -1,0 +1,266 @@
+"""The picture of a block, as SVG that is readable with and without the page's style.
+
+Colours are presentation attributes, which a policy against inline style lets pass; where the page's own style
+counts, it overrides them, for dark themes and paper.  Widths of texts are estimates, on the safe side.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trtlint.engine.finding import Severity
+from trtlint.report.escape import clean
+from trtlint.report.layout import shorten
+from trtlint.report.page.block import Block, Box, words
+from trtlint.report.page.layers import Layout, generations, layout
+from trtlint.report.page.markup import Content, Markup, tag
+
+_MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+_SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+INK, MUTED, LINE, SURFACE, GROUND = "#1b2130", "#566074", "#c3cad6", "#ffffff", "#f4f6f9"
+COLOURS = {"error": "#b3261e", "warning": "#8a5200", "note": "#1f5fa8"}
+"""The colour of a severity on a light ground."""
+TINTS = {"error": "#fdeceb", "warning": "#fff3dc", "note": "#e8f1fc"}
+_NARROWEST, _WIDEST = 132.0, 248.0
+"""Width of a box, in pixels."""
+_WIDE = 900.0
+"""Width of a picture that is moved about in its frame, and not made to fit it."""
+_PAD = 10.0
+_MARGIN = 10.0
+_MOST_LINES = 4
+"""Lines of a text within a box."""
+_LONGEST_DESC = 1200
+"""Characters of what is said for who does not see the picture."""
+_MOST_VIA = 3
+"""Operators named of those between two boxes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Font:
+    """A kind of text: its size, the height of a line and the width of a cell in pixels."""
+
+    style: str
+    size: float
+    height: float
+    cell: float
+
+    def width(self, text: str) -> float:
+        from rich.cells import cell_len
+
+        return cell_len(text) * self.cell
+
+    def fitting(self, width: float) -> int:
+        return max(4, int(width / self.cell))
+
+
+_OP = _Font("o", 13, 17, 8.1)
+_NAME = _Font("m", 11, 15, 6.65)
+_DETAIL = _Font("d", 11, 15, 6.2)
+_LABEL = _Font("l", 11.5, 16, 6.8)
+_VIA = _Font("v", 10.5, 14, 6.4)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A box with its lines of text, each in its font, and its size in pixels."""
+
+    kind: str
+    title: str
+    texts: tuple[tuple[_Font, str], ...]
+    width: float
+    height: float
+
+
+def picture(block: Block, severity: Severity, title: str, number: str) -> Markup:
+    """The SVG of a block.
+
+    Args:
+        block: what to draw.
+        severity: the colour of the marked boxes.
+        title: what it is a picture of.
+        number: what tells its ids from those of the other pictures of the page.
+    """
+    boxes, lines = _pieces(block)
+    laid = layout(generations(len(boxes), lines), lines, [(box.width, box.height) for box in boxes])
+    width, height = laid.width + 2 * _MARGIN, laid.height + 2 * _MARGIN
+    described = words(block)
+    if len(described) > _LONGEST_DESC:
+        described = described[:_LONGEST_DESC] + " …"
+    ends = list(_strokes(boxes, lines, laid))
+    return tag(
+        "svg",
+        tag("title", title, id=f"{number}t"),
+        tag("desc", described, id=f"{number}d"),
+        tag("rect", width=_n(width), height=_n(height), rx=8, fill=GROUND, class_="g"),
+        tag(
+            "g",
+            tag(
+                "path",
+                d=" ".join(line for line, _ in ends),
+                fill="none",
+                stroke="#6b7588",
+                stroke_width=1.3,
+                class_="e",
+            ),
+            tag("path", d=" ".join(head for _, head in ends if head), fill="#6b7588", class_="h"),
+            [_box(box, laid.boxes[index], severity) for index, box in enumerate(boxes)],
+            transform=f"translate({_n(_MARGIN)} {_n(_MARGIN)})",
+        ),
+        role="img",
+        aria_labelledby=f"{number}t {number}d",
+        width=_n(width),
+        height=_n(height),
+        viewBox=f"0 0 {_n(width)} {_n(height)}",
+        font_family=_SANS,
+        font_size=11,
+        class_="wide" if width > _WIDE else None,
+    )
+
+
+def _pieces(block: Block) -> tuple[list[_Drawn], list[tuple[int, int]]]:
+    """The boxes, one more for each line with nodes in between, and the lines."""
+    boxes = [_drawn(box) for box in block.boxes]
+    lines: list[tuple[int, int]] = []
+    for line in block.lines:
+        if not line.via:
+            lines.append((line.source, line.target))
+            continue
+        ops = [clean(op) for op in line.via]
+        shown = " · ".join(ops[:_MOST_VIA]) + (f" +{len(ops) - _MOST_VIA}" if len(ops) > _MOST_VIA else "")
+        lines += [(line.source, len(boxes)), (len(boxes), line.target)]
+        shown = _cut(shown, _VIA, _WIDEST)
+        boxes.append(_Drawn("via", " · ".join(ops), ((_VIA, shown),), _VIA.width(shown) + 16, 20))
+    return boxes, lines
+
+
+def _drawn(box: Box) -> _Drawn:
+    room = _WIDEST - 2 * _PAD
+    name = shorten([clean(box.name)], _NAME.fitting(room))[0]
+    texts: list[tuple[_Font, str]] = [(_OP, _cut(clean(box.op), _OP, room)), (_NAME, name)]
+    if box.type:
+        texts.append((_NAME, _cut(clean(box.type), _NAME, room)))
+    for font, said in ((_DETAIL, box.detail), (_DETAIL, box.measured), (_LABEL, box.label)):
+        texts += [(font, line) for line in _wrapped(clean(said), font, room)]
+    widest = max(font.width(text) for font, text in texts)
+    width = min(max(widest + 2 * _PAD, _NARROWEST), _WIDEST)
+    kind = "mark" if box.label else box.kind
+    height = sum(font.height for font, _ in texts) + 12
+    return _Drawn(kind, clean(box.name), tuple(texts), width, height)
+
+
+def _wrapped(text: str, font: _Font, room: float) -> list[str]:
+    return textwrap.wrap(text, font.fitting(room), max_lines=_MOST_LINES, placeholder=" …") if text else []
+
+
+def _cut(text: str, font: _Font, room: float) -> str:
+    most = font.fitting(room)
+    return text if font.width(text) <= room else f"{text[: most - 1]}…"
+
+
+def _box(box: _Drawn, at: tuple[float, float], severity: Severity) -> Markup:
+    """A box with its texts; its upper edge's middle is at ``at``."""
+    x, y = at[0] - box.width / 2, at[1]
+    place = f"translate({_n(x)} {_n(y)})"
+    if box.kind == "via":
+        ((font, text),) = box.texts
+        return tag(
+            "g",
+            tag("title", box.title),
+            tag("rect", width=_n(box.width), height=20, rx=10, fill=GROUND, stroke=LINE, class_="w"),
+            tag(
+                "text",
+                text,
+                x=_n(box.width / 2),
+                y=14,
+                text_anchor="middle",
+                fill=MUTED,
+                font_size=font.size,
+                class_="q",
+            ),
+            transform=place,
+        )
+    marked = box.kind == "mark"
+    colour = COLOURS[severity]
+    fill, stroke = (TINTS[severity], colour) if marked else (SURFACE, LINE)
+    frame = tag(
+        "rect",
+        width=_n(box.width),
+        height=_n(box.height),
+        rx=6,
+        fill=fill if box.kind != "outside" else "none",
+        stroke=stroke,
+        stroke_width=2 if marked else 1,
+        stroke_dasharray="4 3" if box.kind == "outside" else None,
+        class_={"mark": "k", "outside": "s"}.get(box.kind, "b"),
+    )
+    return tag("g", tag("title", box.title), frame, _texts(box, colour), transform=place)
+
+
+def _texts(box: _Drawn, colour: str) -> Iterator[Content]:
+    y = 6.0
+    for font, text in box.texts:
+        y += font.height
+        ink, class_ = (MUTED, "q") if font in (_NAME, _DETAIL) or box.kind == "outside" else (INK, "i")
+        if font is _LABEL:
+            ink, class_ = colour, "c"
+        yield tag(
+            "text",
+            text,
+            x=_n(_PAD),
+            y=_n(y - 4),
+            fill=ink,
+            font_size=None if font.size == 11 else font.size,
+            font_family=_MONO if font is _NAME else None,
+            font_weight=600 if font in (_OP, _LABEL) else None,
+            class_=class_,
+        )
+
+
+def _strokes(
+    boxes: Sequence[_Drawn], lines: Sequence[tuple[int, int]], laid: Layout
+) -> Iterator[tuple[str, str]]:
+    """The path of each line and of its head; lines at one box keep apart in the order of their other ends."""
+    leave = _ports(boxes, lines, laid, 0)
+    reach = _ports(boxes, lines, laid, 1)
+    for line in lines:
+        source, target = line
+        x, y = leave[line], laid.boxes[source][1] + boxes[source].height
+        path = [f"M{_n(x)} {_n(y)}"]
+        end_x, end_y = reach[line], laid.boxes[target][1]
+        pointed = boxes[target].kind != "via"
+        stops = [*laid.lines[line], (end_x, end_y - (6 if pointed else 0), end_y)]
+        for stop_x, top, bottom in stops:
+            middle = (y + top) / 2
+            path.append(f"C{_n(x)} {_n(middle)} {_n(stop_x)} {_n(middle)} {_n(stop_x)} {_n(top)}")
+            if bottom > top and (stop_x, top, bottom) != stops[-1]:
+                path.append(f"V{_n(bottom)}")
+            x, y = stop_x, bottom
+        head = f"M{_n(end_x)} {_n(end_y)}l-4 -7h8z" if pointed else ""
+        yield "".join(path), head
+
+
+def _ports(
+    boxes: Sequence[_Drawn], lines: Sequence[tuple[int, int]], laid: Layout, end: int
+) -> dict[tuple[int, int], float]:
+    """Where lines leave (0) or reach (1) their boxes."""
+    found: dict[tuple[int, int], float] = {}
+    for index, box in enumerate(boxes):
+        middle = laid.boxes[index][0]
+        mine = [line for line in lines if line[end] == index]
+
+        def towards(line: tuple[int, int]) -> float:
+            passed = laid.lines[line]
+            return passed[-1 if end else 0][0] if passed else laid.boxes[line[1 - end]][0]
+
+        mine.sort(key=towards)
+        step = min(26.0, (box.width - 24) / max(len(mine), 1))
+        for place, line in enumerate(mine):
+            found[line] = middle + (place - (len(mine) - 1) / 2) * step
+    return found
+
+
+def _n(number: float) -> str:
+    """A length in tenths of a pixel, as short as can be."""
+    return f"{number:.1f}".removesuffix(".0")

@@ -1,0 +1,96 @@
+"""What a page shows of each file: its findings for all targets together, the gravest first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Finding, ModelReport
+from trtlint.engine.targets import Seen, labels, merge, seen_for, span
+from trtlint.files.problem import Problem
+from trtlint.report.formats import Run
+from trtlint.report.locations import relative
+from trtlint.report.page.card import Entry
+from trtlint.report.page.markup import identifier
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One file of the run.
+
+    Attributes:
+        path: as it was named.
+        shown: as the page names it.
+        id: of its element.
+        reports: one for each target.
+        entries: its findings, the gravest first.
+    """
+
+    path: str
+    shown: str
+    id: str
+    reports: tuple[ModelReport, ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def target(self) -> str:
+        """What it was linted for, in words."""
+        return span([report.target for report in self.reports])
+
+    @property
+    def counted(self) -> Counter[str]:
+        """How many findings there are of each severity, conditional ones apart."""
+        return Counter(entry.severity for entry in self.entries)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What kept it from being linted."""
+        return tuple(dict.fromkeys(problem for report in self.reports for problem in report.errors))
+
+    @property
+    def gravity(self) -> tuple[int, ...]:
+        """Sorts those with the most errors first, then those that cannot be read."""
+        return (*(-self.counted[severity] for severity in SEVERITIES), -len(self.problems))
+
+
+def sections(run: Run) -> list[Section]:
+    """The files of a run, the worst first."""
+    return sorted(_sections(run), key=lambda section: section.gravity)
+
+
+def _sections(run: Run) -> Iterator[Section]:
+    taken: Counter[str] = Counter()
+    groups = groupby(run.report.models, key=lambda report: report.path)
+    for number, (path, group) in enumerate(groups, 1):
+        reports = tuple(group)
+        shown = relative(path, run.style.root)
+        names = labels([report.target for report in reports])
+        found = [(item, False) for item in merge([report.findings for report in reports])]
+        if run.style.show_conditional:
+            found += [(item, True) for item in merge([report.conditional for report in reports])]
+        found.sort(key=lambda pair: _rank(pair[0].finding, pair[1]))
+        entries = []
+        for item, conditional in found:
+            anchor = identifier(f"{item.finding.rule}-{item.finding.fingerprint[:8]}")
+            taken[anchor] += 1
+            anchor += f"-{taken[anchor]}" if taken[anchor] > 1 else ""
+            entries.append(Entry(item.finding, _seen(item, names), anchor, shown, conditional))
+        yield Section(path, shown, f"model-{number}", reports, tuple(entries))
+
+
+def _seen(item: Seen, names: Sequence[str]) -> str:
+    return seen_for(item.targets, names) if len(names) > 1 else ""
+
+
+def _rank(finding: Finding, conditional: bool) -> tuple[bool, int, int, float, str]:
+    """The gravest, surest and slowest first."""
+    grave, sure = SEVERITIES.index(finding.severity), CONFIDENCES.index(finding.confidence)
+    return conditional, grave, sure, -(finding.ms or 0.0), finding.rule
+
+
+def ranked(found: Sequence[Section]) -> list[tuple[Section, Entry]]:
+    """All findings of all files, the gravest first."""
+    pairs = [(section, entry) for section in found for entry in section.entries]
+    return sorted(pairs, key=lambda pair: _rank(pair[1].finding, pair[1].conditional))

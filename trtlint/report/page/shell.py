@@ -1,0 +1,49 @@
+"""The document around what a page shows: one file that runs no script, fetches nothing, and says so.
+
+The policy in the page allows its own style, by its digest, and nothing else:
+https://www.w3.org/TR/CSP3/#directive-style-src
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from importlib.resources import files
+
+from trtlint import __version__
+from trtlint.report.page.markup import Content, Markup, tag
+
+
+def shell(title: str, header: Content, main: Content) -> Iterator[str]:
+    """The lines of a document.
+
+    Args:
+        title: of the window.
+        header: what stands above, with the heading of the page.
+        main: what the page is about.
+    """
+    style = Markup("\n" + files("trtlint.report.page").joinpath("page.css").read_text(encoding="utf-8"))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    yield "<!DOCTYPE html>"
+    yield '<html lang="en">'
+    yield tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("meta", name="generator", content=f"trtlint {__version__}"),
+        tag("title", title),
+        tag("style", style),
+    )
+    yield "<body>"
+    yield tag("a", "Skip to the findings", href="#main", class_="skip")
+    yield tag("header", header)
+    yield tag("main", main, id="main")
+    yield tag(
+        "footer", tag("p", f"Written by trtlint {__version__}. Nothing on this page is fetched or run.")
+    )
+    yield "</body>"
+    yield "</html>"

@@ -1,0 +1,193 @@
+"""The whole model in one strip, in topological order: where the findings lie, and where the time goes.
+
+The strip has a fixed number of cells, whatever the number of nodes; its places are percentages, so that it is
+as wide as the page while its texts keep their size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from trtlint.engine.finding import SEVERITIES, Finding
+from trtlint.facts.of_trial.tensor_range import number as figure
+from trtlint.model.origin import origin
+from trtlint.report.counts import plural
+from trtlint.report.escape import clean
+from trtlint.report.page.markup import Markup, tag
+from trtlint.report.page.picture import COLOURS, GROUND, LINE, MUTED
+
+if TYPE_CHECKING:
+    from trtlint.report.page.behind import Behind
+
+_CELLS = 200
+"""Cells of a strip at most."""
+_MOST_SITES = 20_000
+"""Sites of one finding that are looked at."""
+_DEEPEST = 4
+"""Components of module paths that bands are named by."""
+_MOSTLY = 0.7
+"""The share of a strip from which on a band is divided."""
+_CHARACTER = 0.6
+"""Per cent of the strip that a character of a label takes on a page of usual width."""
+_MARKS = {**COLOURS, "warning": "#c47a00"}
+"""The colours of cells, which hold no text."""
+_BARS = 34
+_TRACK = 16
+_BANDS = 18
+_GAP = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A finding, and the id of the element of the page that it is at."""
+
+    finding: Finding
+    id: str
+
+
+def strip(behind: Behind, marked: Sequence[Marked], title: str, number: str) -> Markup | None:
+    """The SVG of a whole model; None where it has no nodes.
+
+    Args:
+        behind: the model.
+        marked: its findings, the gravest first.
+        title: what it is a picture of.
+        number: what tells its ids from those of the other pictures of the page.
+    """
+    nodes = len(behind.nodes)
+    if not nodes:
+        return None
+    cells = min(nodes, _CELLS)
+    times = _times(behind, cells)
+    top = _BARS + _GAP if times else 0
+    bands = list(_bands(behind, cells, top + _TRACK + _GAP))
+    height = top + _TRACK + (_GAP + _BANDS if bands else 0)
+    return tag(
+        "svg",
+        tag("title", title, id=f"{number}t"),
+        tag("desc", _words(behind, marked, nodes), id=f"{number}d"),
+        list(_bars(times, cells)),
+        tag("rect", y=top, width="100%", height=_TRACK, rx=3, fill=GROUND, stroke=LINE, class_="w"),
+        list(_cells(_gravest(marked, nodes, cells), cells, top)),
+        bands,
+        role="img",
+        aria_labelledby=f"{number}t {number}d",
+        width="100%",
+        height=height,
+        font_size=11,
+        font_family="system-ui,sans-serif",
+        class_="strip",
+    )
+
+
+def _words(behind: Behind, marked: Sequence[Marked], nodes: int) -> str:
+    places = sum(len(each.finding.sites) for each in marked)
+    timed = f"; the layers take {figure(sum(behind.times.values()))} ms" if behind.times else ""
+    found = f"{plural(len(marked), 'finding')} at {plural(places, 'place')}"
+    return f"{plural(nodes, 'node')} from the inputs on the left to the outputs on the right; {found}{timed}."
+
+
+def _gravest(marked: Sequence[Marked], nodes: int, cells: int) -> dict[int, Marked]:
+    """The gravest finding of each cell."""
+    found: dict[int, Marked] = {}
+    for each in sorted(marked, key=lambda one: SEVERITIES.index(one.finding.severity)):
+        for site in each.finding.sites[:_MOST_SITES]:
+            rows = [row for row in site.rows if row.label] or site.rows
+            for row in rows:
+                if row.index is not None and 0 <= row.index < nodes:
+                    found.setdefault(row.index * cells // nodes, each)
+    return found
+
+
+def _cells(found: Mapping[int, Marked], cells: int, top: float) -> Iterator[Markup]:
+    """A coloured cell for each run of cells of one finding, which leads to it."""
+    start = 0
+    for each, run in groupby(map(found.get, range(cells))):
+        length = sum(1 for _ in run)
+        if each is not None:
+            finding = each.finding
+            place = tag(
+                "rect",
+                x=_percent(start, cells),
+                y=top,
+                width=_percent(length, cells),
+                height=_TRACK,
+                fill=_MARKS[finding.severity],
+                class_=f"t-{finding.severity}",
+            )
+            title = tag("title", f"{finding.severity}: {finding.rule} {finding.name}")
+            yield tag("a", title, place, href=f"#{each.id}", tabindex=-1)
+        start += length
+
+
+def _times(behind: Behind, cells: int) -> list[float]:
+    """Milliseconds of each cell; none where nothing was measured."""
+    if not behind.times:
+        return []
+    found = [0.0] * cells
+    for node, ms in behind.times.items():
+        found[node.index * cells // len(behind.nodes)] += ms
+    return found
+
+
+def _bars(times: Sequence[float], cells: int) -> Iterator[Markup]:
+    highest = max(times, default=0.0)
+    for cell, ms in enumerate(times):
+        tall = _BARS * ms / highest if highest else 0.0
+        if tall >= 0.5:
+            yield tag(
+                "rect",
+                x=_percent(cell, cells),
+                y=f"{_BARS - tall:.1f}",
+                width=_percent(0.85, cells),
+                height=f"{tall:.1f}",
+                fill="#6b7588",
+                class_="h",
+            )
+
+
+def _bands(behind: Behind, cells: int, top: float) -> Iterator[Markup]:
+    """The modules that the nodes are in, as far as names fit."""
+    model, nodes = behind.facts.model, behind.nodes
+    modules = [
+        tuple((origin(model, nodes[(2 * cell + 1) * len(nodes) // (2 * cells)]).module or "").split("."))
+        for cell in range(cells)
+    ]
+    depth = 1
+    while depth < _DEEPEST and _widest(modules, depth) > _MOSTLY * cells:
+        depth += 1
+    start = 0
+    for band, (name, run) in enumerate(groupby(".".join(module[:depth]) for module in modules)):
+        length = sum(1 for _ in run)
+        x, width = _percent(start, cells), _percent(length, cells)
+        start += length
+        if not name:
+            continue
+        shown = clean(name)
+        colour = GROUND if band % 2 else LINE
+        yield tag(
+            "rect",
+            tag("title", shown),
+            x=x,
+            y=top,
+            width=width,
+            height=_BANDS,
+            fill=colour,
+            class_=f"n{band % 2}",
+        )
+        room = int(100 * length / cells / _CHARACTER) - 1
+        label = next((words for words in (shown, shown.rpartition(".")[2]) if len(words) <= room), "")
+        if label:
+            yield tag("text", label, x=x, dx=4, y=top + 13, fill=MUTED, class_="q n")
+
+
+def _widest(modules: Sequence[tuple[str, ...]], depth: int) -> int:
+    """How many neighbouring cells have the same module at most."""
+    return max(sum(1 for _ in run) for _, run in groupby(module[:depth] for module in modules))
+
+
+def _percent(part: float, cells: int) -> str:
+    return f"{100 * part / cells:.2f}%"

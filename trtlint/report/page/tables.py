@@ -1,0 +1,125 @@
+"""The tables of a page: all models, all findings, and what changes from target to target."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import PurePath
+
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
+from trtlint.engine.targets import changes
+from trtlint.report.page.card import Entry, badge, clipped, ticked
+from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.sections import Section
+
+_FINDINGS = 400
+"""Findings in the table at most."""
+_MODELS = 400
+"""Models in the table at most."""
+_CHANGES = 200
+"""Changes from target to target at most."""
+_CLASSES = {
+    **dict.fromkeys(("Errors", "Warnings", "Notes", "Places", "ms"), "figure"),
+    **dict.fromkeys(("First place", "Target"), "place"),
+}
+
+
+def table(heads: Sequence[str], rows: Sequence[Markup], label: str, class_: str = "table") -> Markup:
+    """A table in a frame that scrolls where it is too wide."""
+    cells = [tag("th", head, scope="col", class_=_CLASSES.get(head)) for head in heads]
+    inside = tag("table", tag("thead", tag("tr", cells)), tag("tbody", rows))
+    return tag("div", inside, class_=class_, tabindex=0, role="region", aria_label=label)
+
+
+def of_models(found: Sequence[Section]) -> Markup:
+    """All models, the worst first."""
+    rows = []
+    for section in found[:_MODELS]:
+        name = tag("code", clipped(section.shown, 300))
+        linked = bool(section.entries or section.problems)
+        state = "cannot be linted" if section.problems else "" if section.entries else "no findings"
+        rows.append(
+            tag(
+                "tr",
+                tag("td", tag("a", name, href=f"#{section.id}") if linked else name),
+                tag("td", state or section.target, class_="place"),
+                [tag("td", section.counted[severity] or "·", class_="figure") for severity in SEVERITIES],
+            )
+        )
+    return tag(
+        "section",
+        tag("h2", "Models", id="models"),
+        table(["Model", "Target", "Errors", "Warnings", "Notes"], rows, "Models"),
+        _left_out(len(found), _MODELS, "models"),
+        class_="overview",
+        aria_labelledby="models",
+    )
+
+
+def of_findings(found: Sequence[tuple[Section, Entry]], linked: Collection[str], several: bool) -> Markup:
+    """All findings of the run, the gravest first.
+
+    Args:
+        found: the findings, each with its model.
+        linked: the ids of those that are shown in full.
+        several: whether there are several models.
+    """
+    timed = any(entry.finding.ms is not None for _, entry in found)
+    rows = []
+    for section, entry in found[:_FINDINGS]:
+        finding = entry.finding
+        rule = tag("code", finding.rule)
+        cells: list[Content] = [
+            tag("td", badge(entry.severity), class_="nowrap"),
+            tag("td", tag("a", rule, href=f"#{entry.id}") if entry.id in linked else rule, class_="nowrap"),
+            tag("td", ticked(finding.message), class_="what"),
+        ]
+        if several:
+            cells.append(tag("td", tag("code", clipped(PurePath(section.shown).name, 100)), class_="file"))
+        cells.append(tag("td", _place(finding), class_="place"))
+        places = len(finding.sites)
+        unit = "places" if places > 1 else "place"
+        cells.append(tag("td", f"{places:,}" if places else None, class_="figure", data_unit=unit))
+        if timed:
+            ms = None if finding.ms is None else f"{finding.ms:.3g}"
+            cells.append(tag("td", ms, class_="figure", data_unit="ms"))
+        rows.append(tag("tr", cells))
+    heads = ["Severity", "Rule", "What", *(["Model"] if several else []), "First place", "Places"]
+    return tag(
+        "section",
+        tag("h2", "Gravest first", id="all"),
+        table([*heads, *(["ms"] if timed else [])], rows, "All findings", "table stacked"),
+        _left_out(len(found), _FINDINGS, "findings"),
+        class_="overview",
+        aria_labelledby="all",
+    )
+
+
+def of_changes(reports: Sequence[ModelReport]) -> Markup | None:
+    """What appears and disappears from target to target; None for nothing."""
+    rows = [
+        tag(
+            "tr",
+            tag("td", f"{step.before} → {step.after}", class_="nowrap"),
+            tag("td", sign),
+            tag("td", clipped(title, 300)),
+        )
+        for step in changes(reports)
+        for sign, titles in (("gone", step.gone), ("new", step.new))
+        for title in titles
+    ]
+    if not rows:
+        return None
+    heads = ["From target to target", "", "Finding"]
+    return table(heads, rows[:_CHANGES], "Changes from target to target")
+
+
+def _left_out(count: int, most: int, what: str) -> Markup | None:
+    more = f"{count - most:,} more {what} are not in this table."
+    return tag("p", more, class_="notes") if count > most else None
+
+
+def _place(finding: Finding) -> Markup | None:
+    if not finding.sites:
+        return None
+    place = finding.sites[0].module or finding.sites[0].node
+    return tag("code", clipped(place, 120)) if place else None
