@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx
 
-from trtlint.fixes.opsets import has, raises
+from trtlint.fixes.opsets import same_meaning
 from trtlint.fixes.patch import Patch
 from trtlint.model.graph import Graph, Node
 from trtlint.model.protos import bodies, text
@@ -214,17 +214,12 @@ def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
     for opset in proto.opset_import:
         if opset.domain in ("", "ai.onnx") and opset.version < least:
             for node in _all_nodes(proto.graph):
-                if node.domain in ("", "ai.onnx") and not _same_meaning(node.op_type, opset.version, least):
+                if node.domain in ("", "ai.onnx") and not same_meaning(node.op_type, opset.version, least):
                     raise EditError(
                         f"it needs opset {least}, in which {text(node.op_type)} is another operator than in"
                         f" the model's opset {opset.version}"
                     )
             opset.version = least
-
-
-def _same_meaning(op: str, old: int, new: int) -> bool:
-    """Whether an operator is the same in two opsets, or only in the newer one."""
-    return has(op, new) and (not has(op, old) or raises(op, old, new))
 
 
 def _all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:

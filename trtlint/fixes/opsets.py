@@ -6,6 +6,7 @@ from functools import cache
 
 from onnx import defs
 
+from trtlint.model.load import Model
 from trtlint.model.schemas import schema_at
 
 
@@ -47,6 +48,21 @@ def raises(op: str, old: int, new: int) -> bool:
         and all(option == optional for _, option in more)
         and new_outputs == outputs
     )
+
+
+def same_meaning(op: str, old: int, new: int) -> bool:
+    """Whether an operator is the same in two opsets, or only in the newer one."""
+    return has(op, new) and (not has(op, old) or raises(op, old, new))
+
+
+def raisable(model: Model, least: int) -> bool:
+    """Whether a model has an opset, or can get it without any other operator changing by that.
+
+    Operators that no opset of ONNX has do not count: they are ONNX Runtime's own.
+    """
+    opset = model.opset or 1
+    own = {node.op for node in model.graph.nodes if not node.domain} if opset < least else set()
+    return all(same_meaning(op, opset, least) for op in own if has(op, least) or has(op, opset))
 
 
 _CHANGED = frozenset({"GroupNormalization"})

@@ -175,10 +175,11 @@ class Draft:
         )
 
     def name(self, what: str) -> str:
-        """A name that nothing in the model has."""
+        """A name that no value and no operator of the model has."""
         base = name = f"{self.node.path}/{what}"
         count = 1
-        while name in self._taken or name in self.model.graph.values:
+        graph = self.model.graph
+        while name in self._taken or name in graph.values or name in graph.node_names:
             count += 1
             name = f"{base}_{count}"
         self._taken.add(name)

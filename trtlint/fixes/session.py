@@ -217,14 +217,23 @@ class Session:
         return list({each.key: each for each in reversed(list(same))}.values())[::-1]
 
     def _round(self, outcome: Outcome, batch: Sequence[_Wanted]) -> None:
-        """Make one rewrite at every place that is free; one by one where all together do harm."""
+        """Make one rewrite at every place that is free; one by one where all together do harm.
+
+        What is refused while others are made is asked for again: types and shapes that were not known
+        behind operators that only ONNX Runtime has may be known by then.
+        """
+        told = len(outcome.refused)
         proposals = self._proposals(outcome, batch)
         if not proposals:
             return
         harm = self._try(outcome, proposals)
-        if harm and len(proposals) == 1:
+        if not harm:
+            refused = {each.place for each in outcome.refused[told:]}
+            del outcome.refused[told:]
+            self._done -= {each.key for each in batch if each.place in refused}
+        elif len(proposals) == 1:
             self._refuse(outcome, proposals[0].wanted, harm)
-        elif harm:
+        else:
             for each in proposals[:MOST_TRIES]:
                 self._alone(outcome, each.wanted)
             for each in proposals[MOST_TRIES:]:

@@ -9,7 +9,10 @@ from pathlib import Path
 import onnx
 
 from trtlint.model.infer import InferenceError, isolated
+from trtlint.model.operators import ONNX_RUNTIME
 from trtlint.model.protos import bodies
+
+_FOREIGN = frozenset({"SimplifiedLayerNormalization"})
 
 
 def fault(proto: onnx.ModelProto) -> str:
@@ -30,6 +33,7 @@ def fault(proto: onnx.ModelProto) -> str:
             for entry in tensor.external_data:
                 if entry.key == "location":
                     entry.value = "weights"
+        _name_domain(copy)
         path = folder / "model.onnx"
         path.write_bytes(copy.SerializeToString())
         try:
@@ -37,6 +41,18 @@ def fault(proto: onnx.ModelProto) -> str:
         except InferenceError as error:
             return str(error)
     return ""
+
+
+def _name_domain(proto: onnx.ModelProto) -> None:
+    """Give operators of ONNX Runtime's that it has in ONNX's domain the domain of its others.
+
+    The checker knows no ``SimplifiedLayerNormalization``, which TensorRT-RTX imports.
+    """
+    found = [node for node in proto.graph.node if node.op_type in _FOREIGN and not node.domain]
+    for node in found:
+        node.domain = ONNX_RUNTIME
+    if found and not any(opset.domain == ONNX_RUNTIME for opset in proto.opset_import):
+        proto.opset_import.append(onnx.helper.make_opsetid(ONNX_RUNTIME, 1))
 
 
 def _check(path: bytes) -> bytes:

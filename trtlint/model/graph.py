@@ -158,6 +158,11 @@ class Graph:
         scopes = {name: f"{node.path}/{name}" for name in node.attributes}
         return {name: self._bodies[scope] for name, scope in scopes.items() if scope in self._bodies}
 
+    @cached_property
+    def node_names(self) -> frozenset[str]:
+        """The names that the file gives to operators."""
+        return frozenset(text(node.proto.name) for node in self.nodes)
+
     def by_op(self, *ops: str) -> Iterator[Node]:
         """The nodes of these operator types in any domain, in topological order for each type."""
         for op in ops:

@@ -13,6 +13,10 @@ CAST = frozenset({"Cast", "CastLike"})
 """Change the type of elements alone."""
 PASSING = MOVING - {"Flatten"} | {"Cast"}
 """What ``~`` in the pattern of a rule walks through."""
+ONNX_RUNTIME = "com.microsoft"
+"""The domain of the operators that ONNX Runtime defines and its optimizer writes:
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+"""
 QUANTIZE = frozenset({"QuantizeLinear", "DequantizeLinear"})
 TRANSPARENT = MOVING | CAST | QUANTIZE | {"Dropout"}
 """Leave the meaning of a tensor as it is at inference."""

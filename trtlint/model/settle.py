@@ -16,6 +16,7 @@ import onnx
 from onnx import defs
 
 from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.operators import ONNX_RUNTIME
 from trtlint.model.protos import DTYPES, ElementType
 from trtlint.model.schemas import schema_at
 
@@ -56,10 +57,26 @@ _TENSORS: Mapping[str, str] = {"Constant": "value", "ConstantOfShape": "value"}
 """Operators whose result has the type of a tensor in an attribute."""
 
 
+_FUSED: Mapping[str, int] = {
+    **dict.fromkeys(("Gelu", "BiasGelu", "FastGelu", "QuickGelu"), 0),
+    **dict.fromkeys(("FusedMatMul", "TransposeMatMul", "FusedConv", "FusedGemm", "NhwcConv"), 0),
+    **dict.fromkeys(("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"), 0),
+    **dict.fromkeys(("GroupNorm", "SkipGroupNorm", "RotaryEmbedding", "MultiHeadAttention", "Attention"), 0),
+    "EmbedLayerNormalization": 2,
+}
+"""Operators of ONNX Runtime's whose first result has the type of the input at a port:
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+"""
+
+_EARLY = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
+"""Operators that ONNX Runtime has in ONNX's domain, in opsets of which ONNX itself has none."""
+
+
 def settle(graph: Graph, opset: int) -> None:
     """Give every value that an operator of ONNX computes the type that the operator says it has."""
     for node in graph.nodes:
-        if node.domain:
+        if node.domain or node.op in _EARLY:
+            _settle_fused(node)
             continue
         if node.op == "If":
             _settle_branches(graph, node)
@@ -74,6 +91,15 @@ def settle(graph: Graph, opset: int) -> None:
             dtype = None if told is _UNTOLD else _dtype(node, told)
             if dtype is not None and dtype != value.dtype:
                 value.set_dtype(dtype)
+
+
+def _settle_fused(node: Node) -> None:
+    """What ONNX Runtime fused has the type of its first input, or of its weights."""
+    port = 0 if node.op in _EARLY else _FUSED.get(node.op) if node.domain == ONNX_RUNTIME else None
+    if port is not None and node.outputs and node.output.dtype is None:
+        first = node.input(port)
+        if first is not None and first.dtype is not None:
+            node.output.set_dtype(first.dtype)
 
 
 def contradictions(graph: Graph) -> list[tuple[Value, str]]:

@@ -37,6 +37,9 @@ _DYNAMIC_QUANTISATION = frozenset(
 )
 """Operators that ONNX Runtime's dynamic quantisation writes
 (https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html)."""
+_IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization"})
+"""Operators of ONNX Runtime's that it has in ONNX's domain
+(https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/graph/contrib_ops/contrib_defs.cc)."""
 _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
@@ -259,7 +262,8 @@ def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
 
 
 def _reason(node: Node, listed: bool) -> Reason:
-    if node.op in _DYNAMIC_QUANTISATION or (not listed and is_contrib(node.domain)):
+    fused = is_contrib(node.domain) or (not node.domain and node.op in _IN_DOMAIN_OF_ONNX)
+    if node.op in _DYNAMIC_QUANTISATION or (not listed and fused):
         return "contrib"
     own = node.domain in ONNX_DOMAINS and (defs.has(node.op, node.domain) or is_removed(node.op))
     return "operator" if listed or own else "plugin"

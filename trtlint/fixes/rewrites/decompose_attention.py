@@ -12,8 +12,10 @@ import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type, onnx_type
+from trtlint.fixes.rewrites import write_out_fused
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.operators import ONNX_RUNTIME
 from trtlint.model.protos import DTYPES, FLOAT_DTYPES, Dimension
 
 _TITLE = "writes Attention out as MatMul, Softmax and MatMul"
@@ -24,6 +26,8 @@ _Y, _PRESENT_KEY, _PRESENT_VALUE, _SCORES = range(4)
 def propose(fact: Fact, model: Model) -> Patch | Refusal:
     """Write out the operator at which a fact was found."""
     node = fact.node
+    if node is not None and node.domain == ONNX_RUNTIME:
+        return write_out_fused.propose(fact, model)
     if node is None or node.op != "Attention" or node.domain:
         return Refusal("there is no Attention operator of ONNX here")
     heads = _heads(node)

@@ -5,19 +5,30 @@ Definition: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.operators import ONNX_RUNTIME
 
+_TITLE = "writes RotaryEmbedding out"
 _FAR = np.iinfo(np.int64).max
+_PARTS_ARE_COUNTED = 18
+"""From this opset on a ``Split`` into equal parts says how many there are."""
 
 
 def propose(fact: Fact, model: Model) -> Patch | Refusal:
     """Write out the operator at which a fact was found."""
     node = fact.node
+    if node is not None and node.domain == ONNX_RUNTIME and node.op == "RotaryEmbedding":
+        forms = Forms(Draft(model, node))
+        refused = contrib_rotary(forms, node)
+        return refused or forms.draft.patch(_TITLE, [node])
     if node is None or node.op != "RotaryEmbedding" or node.domain:
         return Refusal("there is no RotaryEmbedding of ONNX here")
     data, cosine, sine = (node.input(port) for port in range(3))
@@ -33,38 +44,80 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         apart = draft.op("Reshape", data, draft.ints(0, 0, heads, -1))
     else:
         apart = draft.op("Transpose", tensor, perm=[0, 2, 1, 3])
-    turned = _turned(draft, node, apart, (cosine, sine))
+    turned = _turned(draft, node, apart, (cosine, sine), node.input(3))
     if rank == 3:
         draft.op("Reshape", turned, draft.ints(0, 0, -1), out=node.output.name)
     else:
         draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=node.output.name)
-    return draft.patch("writes RotaryEmbedding out", [node])
+    return draft.patch(_TITLE, [node])
 
 
-def _turned(draft: Draft, node: Node, tensor: str, caches: tuple[Value, Value]) -> str:
+def contrib_rotary(forms: Forms, node: Node) -> Refusal | None:
+    """ONNX Runtime's operator of that name, whose inputs come in another order.
+
+    https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.RotaryEmbedding
+    """
+    draft = forms.draft
+    data, positions, cosine, sine = (node.input(port) for port in range(4))
+    if data is None or positions is None or cosine is None or sine is None or data.rank not in (3, 4):
+        return Refusal("the shape of what it turns is not known")
+    if node.number("is_packed_batching", 0) or node.number("scale", 1.0) != 1.0:
+        return Refusal("it packs batches, or scales")
+    heads, half = int(node.number("num_heads", 0)), cosine.shape[-1] if cosine.shape else None
+    if data.rank == 3 and not heads and not isinstance(half, int):
+        return Refusal("the size of a head is not known")
+    if positions.rank == 1:
+        # One number: the position of the first of the sequence.
+        axis = 1 if data.rank == 3 else 2
+        zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
+        index = draft.constant(np.array(axis, np.int64), "number")
+        length = draft.op("Gather", draft.op("Shape", data), index)
+        places: str | Value = draft.op("Add", draft.op("Range", zero, length, one), positions)
+        places = forms.unsqueeze(places, 0)
+    elif positions.rank == 2:
+        places = positions
+    else:
+        return Refusal("the shape of the positions is not known")
+    if data.rank == 4:
+        apart = draft.op("Transpose", data, perm=[0, 2, 1, 3])
+    else:
+        split = (0, 0, heads, -1) if heads else (0, 0, -1, 2 * int(half or 0))
+        apart = draft.op("Reshape", data, draft.ints(*split))
+    turned = _turned(draft, node, apart, (cosine, sine), places)
+    if data.rank == 4:
+        draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=node.output.name)
+    else:
+        draft.op("Reshape", turned, draft.ints(0, 0, -1), out=node.output.name)
+    return None
+
+
+def _turned(
+    draft: Draft, node: Node, tensor: str, caches: tuple[Value, Value], positions: str | Value | None
+) -> str:
     """A tensor of batch, length, heads and features, its first features turned."""
     share = int(node.number("rotary_embedding_dim", 0))
     rest = ""
     if share:
         rest = _cut(draft, tensor, share, _FAR)
         tensor = _cut(draft, tensor, 0, share)
-    positions = node.input(3)
+    forms = Forms(draft)
     angles = []
     for cache in caches:
         picked = cache.name if positions is None else draft.op("Gather", cache, positions, axis=0)
-        angles.append(draft.op("Unsqueeze", picked, draft.ints(2)))
+        angles.append(forms.unsqueeze(picked, 2))
     cosine, sine = angles
     interleaved = bool(node.number("interleaved", 0))
     if interleaved:
         first, second = (_cut(draft, tensor, start, _FAR, 2) for start in (0, 1))
     else:
         halves = [draft.name("half"), draft.name("half")]
-        draft.op("Split", tensor, out=halves, axis=-1, num_outputs=2)
+        parts: dict[str, Any] = {"num_outputs": 2} if (draft.model.opset or 1) >= _PARTS_ARE_COUNTED else {}
+        draft.op("Split", tensor, out=halves, axis=-1, **parts)
         first, second = halves
     real = draft.op("Sub", draft.op("Mul", first, cosine), draft.op("Mul", second, sine))
     imaginary = draft.op("Add", draft.op("Mul", first, sine), draft.op("Mul", second, cosine))
     if interleaved:
-        pairs = [draft.op("Unsqueeze", part, draft.ints(-1)) for part in (real, imaginary)]
+        pairs = [forms.unsqueeze(part, -1) for part in (real, imaginary)]
         merged = draft.op("Concat", *pairs, axis=-1)
         joined = draft.op("Reshape", merged, draft.op("Shape", tensor))
     else:

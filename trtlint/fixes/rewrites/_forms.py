@@ -1,0 +1,150 @@
+"""Operators written as the opset of the model wants them, for rewrites of models of any opset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trtlint.fixes.opsets import raisable
+from trtlint.fixes.patch import Draft, numpy_type, onnx_type
+from trtlint.model.graph import Value
+
+_AXES_ARE_INPUTS = 13
+"""From this opset on ``Unsqueeze`` takes its axes as an input; ``ReduceMean`` and its like from 18 on."""
+_REDUCED_BY_INPUTS = 18
+_BOUNDS_ARE_INPUTS = 11
+LAYER_NORM_SINCE = 17
+"""The opset that has ``LayerNormalization``."""
+_DEEPEST = 32
+_RANK_STAYS = frozenset(
+    {"Cast", "Identity", "Slice", "Split", "Softmax", "Sqrt", "Neg", "LayerNormalization"}
+)
+
+Tensor = str | Value
+
+
+class Forms:
+    """Writes into a draft; remembers the opset that what was written needs.
+
+    Args:
+        draft: what is written into.
+    """
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.opset = 0
+        self._own = draft.model.opset or 1
+
+    def unsqueeze(self, value: Tensor, *axes: int) -> str:
+        """A tensor with axes of size one."""
+        if self._own < _AXES_ARE_INPUTS:
+            return self.draft.op("Unsqueeze", value, axes=list(axes))
+        return self.draft.op("Unsqueeze", value, self.draft.ints(*axes))
+
+    def mean(self, value: Tensor) -> str:
+        """The mean over the last axis, which stays with size one."""
+        if self._own < _REDUCED_BY_INPUTS:
+            return self.draft.op("ReduceMean", value, axes=[-1], keepdims=1)
+        return self.draft.op("ReduceMean", value, self.draft.ints(-1), keepdims=1)
+
+    def clip(self, value: Tensor, low: float, high: float, dtype: str, out: str = "") -> str:
+        """A tensor within bounds."""
+        if self._own < _BOUNDS_ARE_INPUTS:
+            return self.draft.op("Clip", value, min=low, max=high, out=out)
+        bounds = (self.draft.like(low, dtype, "low"), self.draft.like(high, dtype, "high"))
+        return self.draft.op("Clip", value, *bounds, out=out)
+
+    def part(self, value: Tensor, axis: int, start: int, stop: int, step: int = 1) -> str:
+        """A slice along one axis."""
+        draft = self.draft
+        return draft.op("Slice", value, *(draft.ints(number) for number in (start, stop, axis, step)))
+
+    def layer_norm(
+        self, value: Tensor, gain: Tensor | None, bias: Tensor | None, epsilon: float, dtype: str, out: str
+    ) -> str:
+        """A layer norm over the last axis: one operator where the model can have an opset that has it."""
+        draft = self.draft
+        if gain is not None and raisable(draft.model, LAYER_NORM_SINCE):
+            self.opset = LAYER_NORM_SINCE
+            given = [value, gain, *([] if bias is None else [bias])]
+            return draft.op("LayerNormalization", *given, axis=-1, epsilon=epsilon, out=out)
+        wide = self.widened(value, dtype)
+        deviation = draft.op("Sub", wide, self.mean(wide))
+        return self._normed(deviation, gain, bias, epsilon, dtype, out)
+
+    def rms_norm(self, value: Tensor, gain: Tensor, epsilon: float, dtype: str, out: str) -> str:
+        """A root mean square norm over the last axis, its statistics in FP32."""
+        return self._normed(self.widened(value, dtype), gain, None, epsilon, dtype, out)
+
+    def widened(self, value: Tensor, dtype: str) -> Tensor:
+        """A tensor in FP32 where it is in 16 bits."""
+        return value if dtype in ("f32", "f64") else self.draft.op("Cast", value, to=onnx_type("f32"))
+
+    def _normed(
+        self, value: Tensor, gain: Tensor | None, bias: Tensor | None, epsilon: float, dtype: str, out: str
+    ) -> str:
+        draft = self.draft
+        wide = dtype if dtype in ("f32", "f64") else "f32"
+        square = self.mean(draft.op("Mul", value, value))
+        root = draft.op("Sqrt", draft.op("Add", square, draft.like(epsilon, wide, "epsilon")))
+        steps: list[tuple[str, Tensor]] = [("Div", root)]
+        steps += [] if gain is None else [("Mul", self.widened(gain, dtype))]
+        steps += [] if bias is None else [("Add", self.widened(bias, dtype))]
+        result = ""
+        for index, (op, other) in enumerate(steps):
+            last = index == len(steps) - 1 and wide == dtype
+            result = draft.op(op, result or value, other, out=out if last else "")
+        return result if wide == dtype else draft.op("Cast", result, to=onnx_type(dtype), out=out)
+
+    def group_norm(
+        self,
+        value: Tensor,
+        groups: int,
+        parameters: Sequence[Tensor],
+        channels: int,
+        rank: int,
+        epsilon: float,
+        dtype: str,
+        out: str = "",
+    ) -> str:
+        """A group norm over channels first: each group is normed as one instance.
+
+        Args:
+            value: batch, channels, and any further axes.
+            groups: into how many groups the channels are taken.
+            parameters: gain and bias of each channel.
+            channels: how many there are.
+            rank: of the tensor.
+            epsilon: added to the variance.
+            dtype: element type of the tensor.
+            out: name of the result.
+        """
+        draft = self.draft
+        kind: Any = numpy_type(dtype)
+        ones, zeros = (draft.constant(np.full(groups, number, kind), "groups") for number in (1, 0))
+        apart = draft.op("Reshape", value, draft.ints(0, groups, -1))
+        normed = draft.op("InstanceNormalization", apart, ones, zeros, epsilon=epsilon)
+        whole = draft.op("Reshape", normed, draft.op("Shape", value))
+        spread = draft.ints(channels, *[1] * (rank - 2))
+        gain, bias = (draft.op("Reshape", parameter, spread) for parameter in parameters)
+        return draft.op("Add", draft.op("Mul", whole, gain), bias, out=out)
+
+
+def rank_of(value: Value | None, depth: int = 0) -> int | None:
+    """The rank of a value, also where a shape that is computed tells it and inference does not."""
+    if value is None or value.rank is not None or value.producer is None or depth > _DEEPEST:
+        return None if value is None else value.rank
+    node = value.producer
+    if node.op == "Reshape":
+        target = node.input(1)
+        count = target.shape[0] if target is not None and target.shape and len(target.shape) == 1 else None
+        return count if isinstance(count, int) else None
+    if node.op == "Transpose" and node.attribute("perm") is not None:
+        return len(node.attribute("perm"))
+    first = rank_of(node.input(0), depth + 1)
+    if node.op == "Gather":
+        second = rank_of(node.input(1), depth + 1)
+        return None if first is None or second is None else first + second - 1
+    return first if node.op in _RANK_STAYS else None

@@ -1,0 +1,255 @@
+"""Attention as ONNX Runtime fuses it, written out as MatMul, Softmax and MatMul.
+
+``MultiHeadAttention`` and ``Attention`` of https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
+What a mask excludes gets ``mask_filter_value`` added, what lies ahead gets the lowest number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Refusal, numpy_type, onnx_type
+from trtlint.fixes.rewrites._forms import Forms, Tensor
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import FLOAT_DTYPES, Dimension
+
+_FILTER = -10000.0
+_SINCE = 11
+"""The opset from which bounds of a slice may be inputs, and Softmax of the last axis is what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """Q, K and V apart: batch, heads, positions, features; and what the scores are scaled by.
+
+    Attributes:
+        query, key, value: the tensors.
+        scale: factor of the scores.
+        dtype: their element type.
+        rows: positions of Q, where known.
+        columns: positions of K with those of the past, where known.
+        past: positions of the past, where known; None where there is none.
+    """
+
+    query: str
+    key: str
+    value: str
+    scale: float
+    dtype: str
+    rows: Dimension
+    columns: Dimension
+    past: Dimension | None = None
+    has_past: bool = False
+
+
+def multi_head_attention(forms: Forms, node: Node) -> Refusal | None:
+    """Q, K and V are projected already."""
+    draft = forms.draft
+    query, key, value, bias, mask, added, past_key, past_value = (node.input(port) for port in range(8))
+    heads = int(node.number("num_heads", 0))
+    if query is None or key is None or value is None:
+        return Refusal("Q, K and V are packed into one tensor")
+    if query.shape is None or len(query.shape) != 3 or query.dtype not in FLOAT_DTYPES:
+        return Refusal("the shape and type of Q are not known, or Q, K and V are packed into one tensor")
+    if key.rank is None or value.rank is None or key.rank == 5:
+        return Refusal("the shapes of K and V are not known, or both are packed into one tensor")
+    if any(node.input(port) is not None for port in (8, 9)) or _reads(node, 3):
+        return Refusal("it decodes with a shared cache, or gives its scores")
+    width = query.shape[2]
+    if not isinstance(width, int) or heads < 1 or width % heads:
+        return Refusal("the size of a head is not known")
+    sources: list[Tensor] = [query, key, value]
+    if bias is not None:
+        sources = _biased(forms, sources, bias, width, (key.rank, value.rank))
+    parts = [
+        (each if isinstance(each, str) else each.name) if rank == 4 else _apart(draft, each, heads)
+        for each, rank in zip(sources, (3, key.rank, value.rank), strict=True)
+    ]
+    names = [_named(node, port) for port in (1, 2)]
+    before = None
+    if past_key is not None and past_value is not None:
+        parts[1] = draft.op("Concat", past_key, parts[1], axis=2, out=names[0])
+        parts[2] = draft.op("Concat", past_value, parts[2], axis=2, out=names[1])
+        before = past_key.shape[2] if past_key.shape and len(past_key.shape) == 4 else None
+    else:
+        for port, name in enumerate(names, start=1):
+            parts[port] = draft.op("Identity", parts[port], out=name) if name else parts[port]
+    own = None if key.shape is None else key.shape[2 if key.rank == 4 else 1]
+    scale = float(node.number("scale", 0.0)) or (width // heads) ** -0.5
+    block = _Heads(
+        parts[0],
+        parts[1],
+        parts[2],
+        scale,
+        query.dtype or "",
+        query.shape[1],
+        _sum(own, before) if past_key is not None else own,
+        before,
+        past_key is not None,
+    )
+    return _attended(forms, node, block, mask, added, query.shape[0])
+
+
+def attention(forms: Forms, node: Node) -> Refusal | None:
+    """Q, K and V are projected from one tensor by one product."""
+    draft = forms.draft
+    source, weights, bias, mask, past, added = (node.input(port) for port in range(6))
+    heads = int(node.number("num_heads", 0))
+    if source is None or weights is None or weights.shape is None or len(weights.shape) != 2:
+        return Refusal("the shape of its weights is not known")
+    dtype = weights.dtype if weights.dtype in FLOAT_DTYPES else source.dtype
+    if node.number("do_rotary", 0) or node.number("past_present_share_buffer", 0):
+        return Refusal("it turns Q and K, or writes into the buffer that it reads")
+    whole = weights.shape[1]
+    given = [int(size) for size in node.attribute("qkv_hidden_sizes", ())]
+    sizes = given or ([whole // 3] * 3 if isinstance(whole, int) else [])
+    if len(sizes) != 3 or heads < 1 or any(size % heads for size in sizes) or dtype not in FLOAT_DTYPES:
+        return Refusal("the size of a head is not known")
+    projected = draft.op("MatMul", source, weights)
+    if bias is not None:
+        projected = draft.op("Add", projected, bias)
+    bounds = np.cumsum([0, *sizes]).tolist()
+    parts = [_apart(draft, forms.part(projected, 2, start, stop), heads) for start, stop in pairwise(bounds)]
+    named = _named(node, 1)
+    before: Dimension | None = None
+    if past is not None:
+        before = past.shape[3] if past.shape and len(past.shape) == 5 else None
+        for port in (0, 1):
+            index = draft.constant(np.array(port, np.int64), "index")
+            parts[port + 1] = draft.op(
+                "Concat", draft.op("Gather", past, index, axis=0), parts[port + 1], axis=2
+            )
+    if named:
+        draft.op("Concat", *(forms.unsqueeze(part, 0) for part in parts[1:]), axis=0, out=named)
+    length = source.shape[1] if source.shape and len(source.shape) == 3 else None
+    batch = source.shape[0] if source.shape and len(source.shape) == 3 else None
+    scale = float(node.number("scale", 0.0)) or (sizes[0] // heads) ** -0.5
+    columns = length if past is None else _sum(length, before)
+    block = _Heads(
+        parts[0], parts[1], parts[2], scale, dtype or "", length, columns, before, past is not None
+    )
+    return _attended(forms, node, block, mask, added, batch)
+
+
+def _attended(
+    forms: Forms, node: Node, block: _Heads, mask: Value | None, added: Value | None, batch: Dimension
+) -> Refusal | None:
+    """Write the scores, their softmax, and the product with V."""
+    draft = forms.draft
+    forms.opset = max(forms.opset, _SINCE)
+    query = draft.op("Mul", block.query, draft.like(block.scale, block.dtype, "scale"))
+    scores = draft.op("MatMul", query, draft.op("Transpose", block.key, perm=[0, 1, 3, 2]))
+    if added is not None:
+        scores = draft.op("Add", scores, added)
+    if mask is not None:
+        kept = _kept(forms, block, mask, batch)
+        if isinstance(kept, Refusal):
+            return kept
+        low = draft.like(float(node.number("mask_filter_value", _FILTER)), block.dtype, "masked")
+        none = draft.like(0.0, block.dtype, "none")
+        scores = draft.op("Add", scores, draft.op("Where", kept, none, low))
+    if node.number("unidirectional", 0):
+        ahead = _ahead(forms, block)
+        if isinstance(ahead, Refusal):
+            return ahead
+        lowest = float(np.finfo(numpy_type(block.dtype)).min) if block.dtype != "bf16" else -3.3895314e38
+        scores = draft.op("Where", ahead, draft.like(lowest, block.dtype, "lowest"), scores)
+    product = draft.op("MatMul", draft.op("Softmax", scores, axis=-1), block.value)
+    merged = draft.op("Transpose", product, perm=[0, 2, 1, 3])
+    draft.op("Reshape", merged, draft.ints(0, 0, -1), out=node.output.name)
+    return None
+
+
+def _kept(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str | Refusal:
+    """Which keys a mask leaves, BOOL, broadcastable to the scores."""
+    draft = forms.draft
+    if mask.shape is None or mask.dtype is None:
+        return Refusal("the shape of the mask is not known")
+    rank = len(mask.shape)
+    if rank in (2, 3):
+        spread = forms.unsqueeze(mask, 1, 2) if rank == 2 else forms.unsqueeze(mask, 1)
+        zero = draft.like(0, mask.dtype, "zero")
+        return draft.op("Greater", spread, zero)
+    if rank != 1:
+        return Refusal("its mask is of a form that ONNX Runtime's CPU kernels do not take")
+    count = mask.shape[0]
+    if count is None or count != batch:
+        both = isinstance(count, int) and isinstance(batch, int) and count == 2 * batch
+        if not both:
+            return Refusal("what its mask counts is not known")
+    positions = _positions(forms, block)
+    whole = draft.op("Cast", mask, to=onnx_type("i64")) if mask.dtype != "i64" else mask.name
+    if count == batch:
+        return draft.op("Less", positions, draft.op("Reshape", whole, draft.ints(-1, 1, 1, 1)))
+    assert isinstance(batch, int)
+    ends, starts = (
+        draft.op("Reshape", forms.part(whole, 0, first, first + batch), draft.ints(-1, 1, 1, 1))
+        for first in (0, batch)
+    )
+    inside = draft.op("Less", positions, ends)
+    return draft.op("And", inside, draft.op("Not", draft.op("Less", positions, starts)))
+
+
+def _positions(forms: Forms, block: _Heads) -> str:
+    """The positions of the keys, INT64."""
+    draft = forms.draft
+    if isinstance(block.columns, int):
+        return draft.constant(np.arange(block.columns, dtype=np.int64), "positions")
+    return _range(draft, block.key)
+
+
+def _range(draft: Draft, tensor: str) -> str:
+    """The positions along the third of four axes, INT64."""
+    index, zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (2, 0, 1))
+    return draft.op("Range", zero, draft.op("Gather", draft.op("Shape", tensor), index), one)
+
+
+def _ahead(forms: Forms, block: _Heads) -> str | Refusal:
+    """Which keys are ahead of each query, BOOL."""
+    draft = forms.draft
+    before = block.past if block.has_past else 0
+    if isinstance(block.rows, int) and isinstance(block.columns, int) and isinstance(before, int):
+        if block.rows * block.columns > MOST_ELEMENTS:
+            return Refusal("its mask would take too many elements")
+        ahead = np.arange(block.columns)[None, :] > np.arange(block.rows)[:, None] + before
+        return draft.constant(ahead, "ahead")
+    keys = _range(draft, block.key)
+    queries = _range(draft, block.query)
+    if block.has_past:
+        counts = [
+            draft.op("Gather", draft.op("Shape", each), draft.ints(2)) for each in (block.key, block.query)
+        ]
+        queries = draft.op("Add", queries, draft.op("Sub", *counts))
+    return draft.op("Less", forms.unsqueeze(queries, 1), keys)
+
+
+def _biased(
+    forms: Forms, sources: list[Tensor], bias: Value, width: int, ranks: tuple[int, int]
+) -> list[Tensor]:
+    """Q, K and V with their part of a bias; heads that are apart already have none."""
+    draft = forms.draft
+    bounds = (0, width, 2 * width, np.iinfo(np.int64).max)
+    return [
+        source if rank == 4 else draft.op("Add", source, forms.part(bias, 0, int(start), int(stop)))
+        for source, rank, start, stop in zip(sources, (3, *ranks), bounds, bounds[1:], strict=False)
+    ]
+
+
+def _apart(draft: Draft, tensor: Tensor, heads: int) -> str:
+    """A tensor with its heads as the second axis."""
+    return draft.op("Transpose", draft.op("Reshape", tensor, draft.ints(0, 0, heads, -1)), perm=[0, 2, 1, 3])
+
+
+def _named(node: Node, port: int) -> str:
+    return node.outputs[port].name if len(node.outputs) > port else ""
+
+
+def _reads(node: Node, port: int) -> bool:
+    return len(node.outputs) > port and bool(node.outputs[port].uses or node.outputs[port].is_output)
+
+
+def _sum(one: Dimension, other: Dimension | None) -> Dimension:
+    return one + other if isinstance(one, int) and isinstance(other, int) else None

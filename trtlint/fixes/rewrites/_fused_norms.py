@@ -1,0 +1,141 @@
+"""Norms that ONNX Runtime fused with what is around them, written out.
+
+Definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.  ONNX Runtime
+computes their statistics in FP32, and so do the forms here.
+"""
+
+from __future__ import annotations
+
+from trtlint.fixes.patch import Refusal, onnx_type
+from trtlint.fixes.rewrites._forms import Forms, Tensor
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import FLOAT_DTYPES
+
+_EPSILON = {"SkipLayerNormalization": 1e-12, "SkipSimplifiedLayerNormalization": 1e-12}
+_SIMPLIFIED_EPSILON = 1e-5
+_SUM = 3
+"""The output of a fused sum and norm that is the sum; those before it are statistics."""
+
+
+def skip_layer_norm(forms: Forms, node: Node) -> Refusal | None:
+    """A sum of two tensors, perhaps with a bias, and its layer or RMS norm."""
+    simplified = node.op == "SkipSimplifiedLayerNormalization"
+    if any(value.uses or value.is_output for value in node.outputs[1:_SUM]):
+        return Refusal("the statistics that it gives are read")
+    gain = node.inputs[2]
+    bias, shift = (None, node.input(3)) if simplified else (node.input(3), node.input(4))
+    dtype = _float((*node.inputs, node.output))
+    if gain is None or dtype is None:
+        return Refusal("the type of what it reads is not known")
+    named = node.outputs[_SUM].name if len(node.outputs) > _SUM else ""
+    total = forms.draft.op("Add", node.inputs[0], node.inputs[1], out="" if shift is not None else named)
+    if shift is not None:
+        total = forms.draft.op("Add", total, shift, out=named)
+    epsilon = float(node.number("epsilon", _EPSILON[node.op]))
+    if simplified:
+        forms.rms_norm(total, gain, epsilon, dtype, node.output.name)
+    else:
+        forms.layer_norm(total, gain, bias, epsilon, dtype, node.output.name)
+    return None
+
+
+def simplified_layer_norm(forms: Forms, node: Node) -> Refusal | None:
+    """An RMS norm over the last axis, which ONNX Runtime has in ONNX's domain."""
+    value, gain = node.inputs[0], node.inputs[1]
+    dtype = _float((*node.inputs, node.output))
+    if value is None or gain is None or dtype is None:
+        return Refusal("the type of what it reads is not known")
+    axis = int(node.number("axis", -1))
+    if axis != -1 and axis != (value.rank or 0) - 1:
+        return Refusal("it is over more axes than the last")
+    if any(other.uses or other.is_output for other in node.outputs[1:]):
+        return Refusal("the statistics that it gives are read")
+    if {value.dtype, gain.dtype} - {None, dtype}:
+        return Refusal("its gain is of another type than its tensor")
+    forms.rms_norm(value, gain, float(node.number("epsilon", _SIMPLIFIED_EPSILON)), dtype, node.output.name)
+    return None
+
+
+def embed_layer_norm(forms: Forms, node: Node) -> Refusal | None:
+    """Embeddings of words, positions and segments, their sum and its layer norm."""
+    draft = forms.draft
+    words, segments, word_table, position_table, segment_table, gain, bias, mask, positions = (
+        node.input(port) for port in range(9)
+    )
+    dtype = _float((word_table, position_table))
+    if words is None or word_table is None or position_table is None or dtype is None:
+        return Refusal("the type of what it reads is not known")
+    counted = node.outputs[1] if len(node.outputs) > 1 else None
+    named = node.outputs[2].name if len(node.outputs) > 2 else ""
+    if positions is None:
+        length = words.shape[1] if words.shape and len(words.shape) == 2 else None
+        if not isinstance(length, int):
+            return Refusal("the length of the sequence is not known")
+        places = forms.part(position_table, 0, 0, length)
+    else:
+        places = draft.op("Gather", position_table, positions, axis=0)
+    embedded = draft.op("Gather", word_table, words, axis=0)
+    has_segments = segments is not None and segment_table is not None
+    total = draft.op("Add", embedded, places, out="" if has_segments else named)
+    if has_segments:
+        total = draft.op("Add", total, draft.op("Gather", segment_table, segments, axis=0), out=named)
+    if counted is not None and (counted.uses or counted.is_output):
+        if mask is None:
+            return Refusal("it counts what no mask says")
+        ones = draft.op("Cast", draft.op("Equal", mask, draft.like(1, "i32", "one")), to=onnx_type("f32"))
+        mean = forms.mean(ones)
+        length = draft.op("Gather", draft.op("Shape", mask), draft.ints(1))
+        count = draft.op("Mul", mean, draft.op("Cast", length, to=onnx_type("f32")))
+        whole = draft.op("Cast", draft.op("Round", count), to=onnx_type("i32"))
+        draft.op("Reshape", whole, draft.ints(-1), out=counted.name)
+    forms.layer_norm(total, gain, bias, float(node.number("epsilon", 1e-12)), dtype, node.output.name)
+    return None
+
+
+def group_norm(forms: Forms, node: Node) -> Refusal | None:
+    """A group norm of an image, its channels last, perhaps of a sum and with a SiLU behind it."""
+    draft = forms.draft
+    value, gain, bias = node.inputs[:3]
+    dtype = None if value is None else value.dtype
+    groups = int(node.number("groups", 0))
+    channels = gain.shape[0] if gain is not None and gain.shape else None
+    if value is None or gain is None or bias is None or dtype not in FLOAT_DTYPES or dtype is None:
+        return Refusal("the type of what it reads is not known")
+    if not isinstance(channels, int) or groups < 1 or channels % groups:
+        return Refusal("its channels are not known, or make no groups")
+    total: Tensor = value
+    if node.op == "SkipGroupNorm":
+        total = _with_skip(forms, node, channels)
+    last = bool(node.number("channels_last", 1))
+    first = draft.op("Transpose", total, perm=[0, 3, 1, 2]) if last else total
+    epsilon = float(node.number("epsilon", 1e-5))
+    wide = "f32" if dtype != "f64" else "f64"
+    image = forms.widened(first, dtype)
+    parameters = [forms.widened(each, each.dtype or "f32") for each in (gain, bias)]
+    normed = forms.group_norm(image, groups, parameters, channels, 4, epsilon, wide)
+    if node.number("activation", 0):
+        normed = draft.op("Mul", normed, draft.op("Sigmoid", normed))
+    if last:
+        normed = draft.op(
+            "Transpose", normed, perm=[0, 2, 3, 1], out="" if wide != dtype else node.output.name
+        )
+    if wide != dtype or not last:
+        draft.op("Cast", normed, to=onnx_type(dtype), out=node.output.name)
+    return None
+
+
+def _with_skip(forms: Forms, node: Node, channels: int) -> str:
+    """The sum that a group norm is fused with, under the name of the second output if there is one."""
+    draft, skip, shift = forms.draft, node.inputs[3], node.input(4)
+    named = node.outputs[1].name if len(node.outputs) > 1 else ""
+    if skip is not None and skip.rank == 2:
+        skip_form: Tensor | None = draft.op("Reshape", skip, draft.ints(0, 1, 1, channels))
+    else:
+        skip_form = skip
+    total = draft.op("Add", node.inputs[0], skip_form, out="" if shift is not None else named)
+    return total if shift is None else draft.op("Add", total, shift, out=named)
+
+
+def _float(values: tuple[Value | None, ...]) -> str | None:
+    """The float type of the first value that has one."""
+    return next((value.dtype for value in values if value is not None and value.dtype in FLOAT_DTYPES), None)

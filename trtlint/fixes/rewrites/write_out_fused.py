@@ -1,0 +1,266 @@
+"""Operators that ONNX Runtime fused, written as the operators of ONNX that they stand for.
+
+Definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from onnx import helper
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._forms import LAYER_NORM_SINCE, Forms, Tensor, rank_of
+from trtlint.fixes.rewrites._fused_attention import attention, multi_head_attention
+from trtlint.fixes.rewrites._fused_norms import (
+    embed_layer_norm,
+    group_norm,
+    simplified_layer_norm,
+    skip_layer_norm,
+)
+from trtlint.fixes.rewrites.write_out_rotary import contrib_rotary
+from trtlint.model.graph import Node
+from trtlint.model.load import Model
+from trtlint.model.operators import ONNX_RUNTIME
+from trtlint.model.protos import FLOAT_DTYPES, text
+
+_ROOT_HALF = math.sqrt(0.5)
+_TANH = math.sqrt(2 / math.pi)
+_CUBE = 0.044715
+"""Of the approximation of Gelu by a tanh: https://onnx.ai/onnx/operators/onnx__Gelu.html."""
+
+Write = Callable[[Forms, Node], Refusal | None]
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write out the operator at which a fact was found."""
+    node = fact.node
+    if node is None:
+        return Refusal("there is no operator here")
+    own = node.domain == ONNX_RUNTIME or (not node.domain and node.op in _IN_DOMAIN_OF_ONNX)
+    write = _WRITERS.get(node.op) if own else None
+    if write is None:
+        return Refusal(f"no form of {node.op} in operators of ONNX is known")
+    forms = Forms(Draft(model, node))
+    refused = write(forms, node)
+    if refused is not None:
+        return refused
+    patch = forms.draft.patch(f"writes {node.op} out in operators of ONNX", [node], opset=forms.opset)
+    # ONNX Runtime takes LayerNormalization of ONNX's domain in any opset, ONNX from 17 on.
+    early = any(other.op == "LayerNormalization" and not other.domain for other in model.graph.nodes)
+    return replace(patch, opset=LAYER_NORM_SINCE) if early else patch
+
+
+def _dtype(node: Node) -> str | Refusal:
+    """The float type of what an operator computes."""
+    for value in (*node.inputs, *node.outputs):
+        if value is not None and value.dtype in FLOAT_DTYPES:
+            return value.dtype or ""
+    return Refusal("the type of what it reads is not known")
+
+
+def _gelu(forms: Forms, node: Node) -> Refusal | None:
+    if node.domain or node.attribute("approximate", "none") == "none":
+        return _exact(forms, node, node.inputs[0])
+    return _approximated(forms, node, node.inputs[0])
+
+
+def _bias_gelu(forms: Forms, node: Node) -> Refusal | None:
+    return _exact(forms, node, forms.draft.op("Add", *node.inputs[:2]))
+
+
+def _fast_gelu(forms: Forms, node: Node) -> Refusal | None:
+    bias = node.input(1)
+    return _approximated(
+        forms, node, node.inputs[0] if bias is None else forms.draft.op("Add", node.inputs[0], bias)
+    )
+
+
+def _exact(forms: Forms, node: Node, value: Tensor | None) -> Refusal | None:
+    """Gelu: x · (1 + erf(x / √2)) / 2."""
+    draft, dtype = forms.draft, _dtype(node)
+    if isinstance(dtype, Refusal):
+        return dtype
+    erf = draft.op("Erf", draft.op("Mul", value, draft.like(_ROOT_HALF, dtype, "root")))
+    _half_of(forms, node, value, erf, dtype)
+    return None
+
+
+def _approximated(forms: Forms, node: Node, value: Tensor | None) -> Refusal | None:
+    """Its approximation: x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2."""
+    draft, dtype = forms.draft, _dtype(node)
+    if isinstance(dtype, Refusal):
+        return dtype
+    square = draft.op("Mul", value, value)
+    inner = draft.op("Mul", square, draft.like(_CUBE * _TANH, dtype, "cube"))
+    slope = draft.op("Add", inner, draft.like(_TANH, dtype, "linear"))
+    _half_of(forms, node, value, draft.op("Tanh", draft.op("Mul", value, slope)), dtype)
+    return None
+
+
+def _half_of(forms: Forms, node: Node, value: Tensor | None, sigmoid: str, dtype: str) -> None:
+    draft = forms.draft
+    half = draft.op("Mul", value, draft.like(0.5, dtype, "half"))
+    draft.op("Mul", half, draft.op("Add", sigmoid, draft.like(1.0, dtype, "one")), out=node.output.name)
+
+
+def _quick_gelu(forms: Forms, node: Node) -> Refusal | None:
+    """Approximate Gelu: x · sigmoid(αx)."""
+    draft, dtype = forms.draft, _dtype(node)
+    if isinstance(dtype, Refusal):
+        return dtype
+    alpha = float(node.number("alpha", 1.702))
+    value = node.inputs[0]
+    inner = value if alpha == 1.0 else draft.op("Mul", value, draft.like(alpha, dtype, "alpha"))
+    draft.op("Mul", value, draft.op("Sigmoid", inner), out=node.output.name)
+    return None
+
+
+def _fused_matmul(forms: Forms, node: Node) -> Refusal | None:
+    draft = forms.draft
+    operands: list[Tensor] = []
+    for port, name in enumerate("AB"):
+        value = node.inputs[port]
+        assert value is not None
+        turned, batch = (bool(node.number(f"{kind}{name}", 0)) for kind in ("trans", "transBatch"))
+        if not turned and not batch:
+            operands.append(value)
+            continue
+        rank = rank_of(value)
+        if rank is None:
+            return Refusal(f"the rank of {value.name} is not known")
+        operands.append(_turned(draft, value, rank, turned, batch))
+    alpha = float(node.number("alpha", 1.0))
+    if alpha == 1.0:
+        draft.op("MatMul", *operands, out=node.output.name)
+        return None
+    dtype = _dtype(node)
+    if isinstance(dtype, Refusal):
+        return dtype
+    factor = draft.like(alpha, dtype, "alpha")
+    if abs(alpha) < 1:  # before the product, so that FP16 sums stay small
+        draft.op("MatMul", draft.op("Mul", operands[0], factor), operands[1], out=node.output.name)
+    else:
+        draft.op("Mul", draft.op("MatMul", *operands), factor, out=node.output.name)
+    return None
+
+
+def _turned(draft: Draft, value: Tensor, rank: int, turned: bool, batch: bool) -> Tensor:
+    """A factor with its last axes exchanged, or its first axis moved behind the other batch axes."""
+    if rank < 2:
+        return value
+    axes = list(range(rank))
+    if batch and rank > 2:
+        axes = [*axes[1:-1], 0, axes[-1]]
+    if turned:
+        axes[-2:] = axes[:-3:-1]
+    return draft.op("Transpose", value, perm=axes)
+
+
+_CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
+_GEMM = frozenset({"alpha", "beta", "transA", "transB"})
+
+
+def _fused_conv(forms: Forms, node: Node) -> Refusal | None:
+    added, activation = node.input(3), _activation(node)
+    out = "" if activation else node.output.name
+    given = node.inputs[:3] if node.input(2) is not None else node.inputs[:2]
+    product = forms.draft.op("Conv", *given, **_kept(node, _CONV), out="" if added is not None else out)
+    if added is not None:
+        product = forms.draft.op("Add", product, added, out=out)
+    parameters = [float(number) for number in node.attribute("activation_params", ())]
+    return _activated(forms, node, product, parameters) if activation else None
+
+
+def _fused_gemm(forms: Forms, node: Node) -> Refusal | None:
+    activation = _activation(node)
+    given = node.inputs[:3] if node.input(2) is not None else node.inputs[:2]
+    out = "" if activation else node.output.name
+    product = forms.draft.op("Gemm", *given, **_kept(node, _GEMM), out=out)
+    names = ("activation_alpha", "activation_beta", "activation_gamma")
+    numbers = [node.number(name, math.nan) for name in names]
+    parameters = [float(number) for number in numbers if not math.isnan(float(number))]
+    return _activated(forms, node, product, parameters) if activation else None
+
+
+def _kept(node: Node, names: frozenset[str]) -> dict[str, Any]:
+    protos = node.attributes
+    return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
+
+
+def _nhwc_conv(forms: Forms, node: Node) -> Refusal | None:
+    """A convolution of two dimensions whose tensor, and weights, have their channels last."""
+    draft = forms.draft
+    image = draft.op("Transpose", node.inputs[0], perm=[0, 3, 1, 2])
+    weight = draft.op("Transpose", node.inputs[1], perm=[0, 3, 1, 2])
+    bias = node.input(2)
+    given: list[Tensor] = [image, weight, *([] if bias is None else [bias])]
+    draft.op(
+        "Transpose",
+        draft.op("Conv", *given, **_kept(node, _CONV)),
+        perm=[0, 2, 3, 1],
+        out=node.output.name,
+    )
+    return None
+
+
+_BY_NUMBERS: Mapping[str, tuple[str, ...]] = {
+    "Relu": (),
+    "Sigmoid": (),
+    "Tanh": (),
+    "LeakyRelu": ("alpha",),
+    "HardSigmoid": ("alpha", "beta"),
+}
+"""Activations that operators are fused with, and the attributes that their parameters are."""
+
+
+def _activation(node: Node) -> str:
+    name = node.attribute("activation", "")
+    return text(name) if isinstance(name, str | bytes) else ""
+
+
+def _activated(forms: Forms, node: Node, value: str, parameters: list[float]) -> Refusal | None:
+    """Write the activation that a product is fused with."""
+    draft, out, activation = forms.draft, node.output.name, _activation(node)
+    if activation == "Clip" and len(parameters) == 2:
+        dtype = _dtype(node)
+        if isinstance(dtype, Refusal):
+            return dtype
+        forms.clip(value, parameters[0], parameters[1], dtype, out)
+        return None
+    names = _BY_NUMBERS.get(activation)
+    if names is None or len(parameters) > len(names):
+        return Refusal(f"its activation {activation!r} is none that is known")
+    settings: dict[str, Any] = dict(zip(names, parameters, strict=False))
+    draft.op(activation, value, out=out, **settings)
+    return None
+
+
+_IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization", "Gelu"})
+"""Operators that ONNX Runtime, or an opset newer than a parser, has in ONNX's own domain."""
+
+_WRITERS: Mapping[str, Write] = {
+    "Gelu": _gelu,
+    "BiasGelu": _bias_gelu,
+    "FastGelu": _fast_gelu,
+    "QuickGelu": _quick_gelu,
+    "FusedMatMul": _fused_matmul,
+    "TransposeMatMul": _fused_matmul,
+    "FusedConv": _fused_conv,
+    "FusedGemm": _fused_gemm,
+    "NhwcConv": _nhwc_conv,
+    "SkipLayerNormalization": skip_layer_norm,
+    "SkipSimplifiedLayerNormalization": skip_layer_norm,
+    "SimplifiedLayerNormalization": simplified_layer_norm,
+    "EmbedLayerNormalization": embed_layer_norm,
+    "GroupNorm": group_norm,
+    "SkipGroupNorm": group_norm,
+    "RotaryEmbedding": contrib_rotary,
+    "MultiHeadAttention": multi_head_attention,
+    "Attention": attention,
+}
+"""How each operator is written out."""
