@@ -26,9 +26,9 @@ def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     lint_file = linting.lint_file
 
-    def spy(path: Path, *rest: object) -> object:
+    def spy(path: Path, *rest: object, **named: object) -> object:
         names.append(path.name)
-        return lint_file(path, *rest)  # type: ignore[arg-type]
+        return lint_file(path, *rest, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(linting, "lint_file", spy)
     return names
