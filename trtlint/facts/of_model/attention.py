@@ -13,7 +13,7 @@ from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import product_of
 from trtlint.model.graph import Node, Value
-from trtlint.model.operators import CAST, TRANSPARENT
+from trtlint.model.operators import CAST, QUANTIZE, TRANSPARENT
 from trtlint.model.protos import DTYPES, Dimension, ElementType
 from trtlint.model.values import Constants
 
@@ -100,7 +100,8 @@ class Attention(Fact):
             one is not.
         values_quantized: likewise of the product of the probabilities and V.
         result_quantized: whether the result of that product is quantized.
-        steps_between: how many operators other than casts and views lie between scores and softmax.
+        requantized: whether the scores are quantized between their product and the softmax.
+        steps_between: how many operators other than casts, views and quantizers lie there.
     """
 
     kind: ClassVar[str] = "attention"
@@ -136,6 +137,7 @@ class Attention(Fact):
     scores_quantized: ElementType | None = None
     values_quantized: ElementType | None = None
     result_quantized: bool = False
+    requantized: bool = False
     steps_between: int = 0
 
 
@@ -185,6 +187,7 @@ def _explicit(softmax: Node, facts: Facts) -> Attention | None:
         scores_quantized=_both_quantized(product.node),
         values_quantized=_both_quantized(weights.node),
         result_quantized=result_quantizer(weights.node.output, constants) is not None,
+        requantized=any(node.op in QUANTIZE for node in path.nodes),
         steps_between=sum(node.op not in TRANSPARENT for node in path.nodes),
     )
 
