@@ -46,6 +46,10 @@ def _attribute(_: object, value: Value, name: str) -> object:
     return None if isinstance(found, onnx.TensorProto | onnx.GraphProto) else found
 
 
+def _operator(_: object, value: Value) -> object:
+    return "" if value.producer is None else value.producer.op
+
+
 def _split_heads(_: object, value: Value) -> object:
     transpose = value.producer
     if transpose is None or transpose.op != "Transpose" or transpose.attribute("perm") != (0, 2, 1, 3):
@@ -217,6 +221,13 @@ FUNCTIONS: Mapping[str, Function] = {
         (VALUE, TEXT),
         ANYTHING,
         _attribute,
+    ),
+    "operator": Function(
+        "operator(v)",
+        "the type of the operator that computes v, such as 'Neg'; empty where none does",
+        (VALUE,),
+        TEXT,
+        _operator,
     ),
     "split_heads": Function(
         "split_heads(v)",

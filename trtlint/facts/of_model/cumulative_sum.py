@@ -1,0 +1,79 @@
+"""Cumulative sums, and which of them a release confuses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node
+from trtlint.model.protos import ElementType
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class CumulativeSum(Fact):
+    """A ``CumSum``.
+
+    Attributes:
+        axis: the axis along which it sums, counted from the front where the rank is known; None where it is
+            known at run time only.
+        reverse: whether it sums from the end.
+        exclusive: whether it leaves the element itself out.
+        dtype: element type, None where unknown.
+        unlike: how many others of the same type and shape have another axis, direction or start.
+    """
+
+    kind: ClassVar[str] = "cumulative_sum"
+    roles: ClassVar[Mapping[str, str]] = {"sum": "the cumulative sum"}
+
+    axis: int | None
+    reverse: bool
+    exclusive: bool
+    dtype: ElementType | None
+    unlike: int
+
+
+def find(facts: Facts) -> Iterator[CumulativeSum]:
+    """The cumulative sums of a model, in graph order."""
+    nodes = [node for node in facts.model.graph.by_op("CumSum") if not node.domain]
+    manners = {node: (_axis(facts, node), *_flags(node)) for node in nodes}
+    alike: dict[str, list[Node]] = defaultdict(list)
+    for node in nodes:
+        alike[_type(node)].append(node)
+    for node in nodes:
+        axis, reverse, exclusive = manners[node]
+        data = node.input(0)
+        yield CumulativeSum(
+            node=node,
+            chain=(Step(node, "sum", detail=f"axis {'?' if axis is None else axis}"),),
+            axis=axis,
+            reverse=reverse,
+            exclusive=exclusive,
+            dtype=None if data is None else data.dtype,
+            unlike=sum(
+                manners[other] != manners[node] and manners[other][0] is not None and axis is not None
+                for other in alike[_type(node)]
+            ),
+        )
+
+
+def _type(node: Node) -> str:
+    data = node.input(0)
+    return "" if data is None else data.type_text
+
+
+def _flags(node: Node) -> tuple[bool, bool]:
+    return bool(node.number("reverse", 0)), bool(node.number("exclusive", 0))
+
+
+def _axis(facts: Facts, node: Node) -> int | None:
+    data, axis = node.input(0), facts.model.constants.scalar(node.input(1))
+    if axis is None:
+        return None
+    rank = None if data is None else data.rank
+    return int(axis) % rank if rank else int(axis)

@@ -1,0 +1,104 @@
+"""Whole numbers that are computed with in a float type, such as lengths and positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node, Value
+from trtlint.model.operators import REARRANGING
+from trtlint.model.protos import ElementType
+from trtlint.model.walks import downstream
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div"})
+_THROUGH = (
+    _ARITHMETIC
+    | REARRANGING
+    | {"Floor", "Ceil", "Round", "Neg", "Abs", "Min", "Max", "Clip", "Concat", "Slice", "Gather"}
+)
+_INTEGERS = frozenset({"i32", "i64"})
+_EXACT: Mapping[str, int] = {"f16": 2**11, "bf16": 2**8, "f32": 2**24}
+"""Up to which number a float type holds every whole number."""
+_DEEPEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedInteger(Fact):
+    """Whole numbers that become floats, are computed with, and become whole numbers again.
+
+    ``node`` is the ``Cast`` to a float type.
+
+    Attributes:
+        dtype: that float type: ``f16``, ``bf16`` or ``f32``.
+        exact: the number up to which it holds every whole number: 2,048, 256 or 16,777,216.
+        source: ``shape`` where the numbers come from sizes, of which some are dynamic; ``data`` where they
+            are fed or depend on what is fed.
+        operators: the arithmetic in between, repeated, nearest first.
+    """
+
+    kind: ClassVar[str] = "rounded_integer"
+    roles: ClassVar[Mapping[str, str]] = {
+        "cast": "makes floats of whole numbers",
+        "arithmetic": "computes with them",
+        "back": "makes whole numbers of the results",
+    }
+
+    dtype: ElementType
+    exact: int
+    source: Literal["shape", "data"]
+    operators: tuple[str, ...]
+
+
+def find(facts: Facts) -> Iterator[RoundedInteger]:
+    """The casts of whole numbers to floats that are cast back behind arithmetic, in graph order."""
+    constants = facts.model.constants
+    for cast in facts.model.graph.by_op("Cast"):
+        before, dtype = cast.input(0), cast.output.dtype
+        if cast.domain or before is None or before.dtype not in _INTEGERS:
+            continue
+        if dtype is None or dtype not in _EXACT:
+            continue
+        path = _path_back(cast)
+        if path is None or constants.foldable(before):
+            continue
+        *computing, back = path
+        arithmetic = [node for node in computing if node.op in _ARITHMETIC]
+        yield RoundedInteger(
+            node=cast,
+            chain=(
+                Step(cast, "cast", label=f"whole numbers up to {_EXACT[dtype]:,}"),
+                *(Step(node, "arithmetic") for node in arithmetic),
+                Step(back, "back"),
+            ),
+            dtype=dtype,
+            exact=_EXACT[dtype],
+            source="shape" if constants.data_free(before) else "data",
+            operators=tuple(node.op for node in arithmetic),
+        )
+
+
+def _path_back(cast: Node) -> list[Node] | None:
+    """The operators from a cast to the nearest cast back, if there is arithmetic in between."""
+    readers: dict[Value, Node] = {}
+
+    def through(node: Node, _: int) -> bool:
+        return node.op in _THROUGH
+
+    before: dict[Node, Value] = {}
+    for node, _, value in downstream(cast.output, through, _DEEPEST):
+        before.setdefault(node, value)
+        readers.setdefault(node.output, node)
+        if node.op != "Cast" or node.output.dtype not in _INTEGERS:
+            continue
+        path = [node]
+        while value is not cast.output:
+            path.append(readers[value])
+            value = before[readers[value]]
+        if any(step.op in _ARITHMETIC for step in path):
+            return path[::-1]
+    return None

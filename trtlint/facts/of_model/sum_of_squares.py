@@ -1,0 +1,121 @@
+"""Sums and means of squares: of a norm, an energy, a variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import Dimension, ElementType
+from trtlint.model.values import Constants
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+Form = Literal["mul", "pow", "operator"]
+
+_LARGEST = {"f16": 65504.0}
+"""The largest finite number of the types in which a sum of squares is soon infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class SumOfSquares(Fact):
+    """Squares that are added up by operators of their own; ``ReduceL2`` and ``LpNormalization`` are none.
+
+    Attributes:
+        op: ``ReduceSum``, ``ReduceMean`` or ``ReduceSumSquare``.
+        form: how the square is written: ``mul`` (x · x), ``pow`` (x to the power of 2) or ``operator``.
+        dtype: the element type that is summed, None where unknown.
+        count: how many squares are summed for one number, None where that is not in the file.
+        root: whether a Sqrt follows, which makes it a norm.
+        magnitude: the root mean square from which the sum is infinite in its type, the magnitude of one
+            element for a mean; None where ``count`` is, and for other types than FP16.
+    """
+
+    kind: ClassVar[str] = "sum_of_squares"
+    roles: ClassVar[Mapping[str, str]] = {
+        "square": "squares each element",
+        "sum": "adds the squares up",
+        "root": "takes the root of the sum",
+    }
+
+    op: Literal["ReduceSum", "ReduceMean", "ReduceSumSquare"]
+    form: Form
+    dtype: ElementType | None
+    count: int | None
+    root: bool
+    magnitude: float | None
+
+
+def find(facts: Facts) -> Iterator[SumOfSquares]:
+    """The sums of squares of what is known at run time only, in graph order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    nodes = [node for node in graph.by_op("ReduceSum", "ReduceMean", "ReduceSumSquare") if not node.domain]
+    for node in sorted(nodes, key=lambda node: node.index):
+        data = node.input(0)
+        if data is None or constants.data_free(data):
+            continue
+        form = "operator" if node.op == "ReduceSumSquare" else _square(data, constants)
+        if form is None:
+            continue
+        root = next(
+            (reader for reader, _ in node.output.uses if reader.op == "Sqrt" and not reader.domain), None
+        )
+        count = _count(node, data, constants)
+        yield SumOfSquares(
+            node=node,
+            chain=_chain(node, None if form == "operator" else data.producer, root),
+            op=node.op,  # type: ignore[arg-type]
+            form=form,
+            dtype=data.dtype,
+            count=count,
+            root=root is not None,
+            magnitude=_magnitude(node.op, data.dtype, count),
+        )
+
+
+def _square(value: Value, constants: Constants) -> Literal["mul", "pow"] | None:
+    node = value.producer
+    if node is None or node.domain:
+        return None
+    if node.op == "Mul" and len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
+        return "mul"
+    return "pow" if node.op == "Pow" and constants.scalar(node.input(1)) == 2 else None
+
+
+def _count(node: Node, data: Value, constants: Constants) -> int | None:
+    """How many elements become one."""
+    shape, stored = data.shape, node.input(1)
+    axes = node.attribute("axes")
+    if axes is None and stored is not None:
+        array = constants.array(stored)
+        axes = None if array is None else array.reshape(-1).tolist()
+        if axes is None:
+            return None
+    if shape is None:
+        return None
+    rank = len(shape)
+    if not axes:
+        axes = () if node.attribute("noop_with_empty_axes") else range(rank)
+    sizes: list[Dimension] = [shape[axis] for axis in axes if isinstance(axis, int) and -rank <= axis < rank]
+    whole = [size for size in sizes if isinstance(size, int)]
+    return math.prod(whole) if len(whole) == len(sizes) == len(axes) else None
+
+
+def _magnitude(op: str, dtype: str | None, count: int | None) -> float | None:
+    largest = _LARGEST.get(dtype or "")
+    if largest is None:
+        return None
+    if op == "ReduceMean":
+        return math.sqrt(largest)
+    return math.sqrt(largest / count) if count else None
+
+
+def _chain(node: Node, square: Node | None, root: Node | None) -> tuple[Step, ...]:
+    steps = [Step(node, "sum")]
+    if square is not None:
+        steps.insert(0, Step(square, "square"))
+    return (*steps, Step(root, "root")) if root is not None else tuple(steps)

@@ -1,0 +1,138 @@
+"""Convolutions and matrix products in FP32 whose data were of 16 bits before a Cast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.operators import TRANSPARENT
+from trtlint.model.protos import ElementType
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+_KEEPING = TRANSPARENT | {
+    *("Add", "Sub", "Mul", "Div", "Pow", "Sqrt", "Neg", "Abs", "Reciprocal", "Where", "Clip", "Max", "Min"),
+    *("Relu", "LeakyRelu", "PRelu", "Sigmoid", "Tanh", "Erf", "Gelu", "HardSwish", "HardSigmoid", "Softplus"),
+    *("LayerNormalization", "InstanceNormalization", "GroupNormalization", "BatchNormalization"),
+    *("RMSNormalization", "Softmax", "Concat", "Slice", "Split", "Gather", "Pad", "Resize"),
+    *("ReduceMean", "MaxPool", "AveragePool", "GlobalAveragePool"),
+}
+"""What stands between a Cast to FP32 and the Cast back where only accuracy was wanted."""
+_FARTHEST = 24
+"""Operators between the Cast and the product; more are a part that was kept in FP32 on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class WidenedProduct(Fact):
+    """A convolution or matrix product that runs in FP32 because a Cast to FP32 was not undone before it.
+
+    Attributes:
+        op: ``Conv``, ``ConvTranspose``, ``Gemm`` or ``MatMul``.
+        narrow: the 16-bit type of the data before the Cast: ``f16`` or ``bf16``.
+        between: operators on the way from the Cast to the product, repeated, in data-flow order.
+        weight: whether the other operand is stored in the file, or computed from stored tensors.
+        narrowed: whether all that reads the result casts it to 16 bits at once.
+    """
+
+    kind: ClassVar[str] = "widened_product"
+    roles: ClassVar[Mapping[str, str]] = {
+        "cast": "makes FP32 of 16 bits",
+        "between": "computes in FP32 in between",
+        "product": "the convolution or product",
+    }
+
+    op: str
+    narrow: ElementType
+    between: tuple[str, ...]
+    weight: bool
+    narrowed: bool
+
+
+def find(facts: Facts) -> Iterator[WidenedProduct]:
+    """The widened products of a model, in graph order."""
+    graph, constants = facts.model.graph, facts.model.constants
+    ways = _widened(graph)
+    if not ways:
+        return
+    for node in graph.nodes:
+        if node.op not in _PRODUCTS or node.domain:
+            continue
+        first, second = node.input(0), node.input(1)
+        data = first if first in ways else second if second in ways else None
+        if data is None or data.dtype != "f32":
+            continue
+        path = _path(data, ways)
+        source = path[0].input(0)
+        other = second if data is first else first
+        if source is None or source.dtype is None or other is None or constants.foldable(data):
+            continue
+        if other.dtype != "f32":  # two types at one node are refused; mixed_type says so
+            continue
+        yield WidenedProduct(
+            node=node,
+            chain=(
+                Step(path[0], "cast", label=f"{source.dtype} until here"),
+                *(Step(step, "between") for step in path[1:]),
+                Step(node, "product"),
+            ),
+            op=node.op,
+            narrow=source.dtype,
+            between=tuple(step.op for step in path[1:]),
+            weight=constants.foldable(other),
+            narrowed=bool(node.output.uses) and all(_narrows(reader) for reader, _ in node.output.uses),
+        )
+
+
+def _widened(graph: Graph) -> Mapping[Value, Node]:
+    """The values in FP32 that come of a Cast of 16 bits, with the operator that computes each."""
+    found: dict[Value, Node] = {}
+    depths: dict[Value, int] = {}
+    starts = [node for node in graph.by_op("Cast") if not node.domain and _widens(node)]
+    if not starts:
+        return found
+    beginning = set(starts)
+    for node in graph.nodes:
+        if node in beginning:
+            depth = 0
+        elif node.domain or node.op not in _KEEPING:
+            continue
+        else:
+            depth = 1 + next((depths[v] for v in node.inputs if v is not None and v in depths), _FARTHEST)
+        if depth <= _FARTHEST:
+            for value in node.outputs:
+                if value.dtype == "f32":
+                    found[value], depths[value] = node, depth
+    return found
+
+
+def _path(value: Value, ways: Mapping[Value, Node]) -> list[Node]:
+    """The operators from a Cast to a value that it widens."""
+    path: list[Node] = []
+    while True:
+        node = ways[value]
+        path.append(node)
+        before = (
+            None if _widens(node) else next((v for v in node.inputs if v is not None and v in ways), None)
+        )
+        if before is None:
+            return path[::-1]
+        value = before
+
+
+def _widens(node: Node) -> bool:
+    before = node.input(0)
+    return (
+        node.op == "Cast"
+        and before is not None
+        and before.dtype in ("f16", "bf16")
+        and node.output.dtype == "f32"
+    )
+
+
+def _narrows(node: Node) -> bool:
+    return node.op == "Cast" and node.output.dtype in ("f16", "bf16")
