@@ -2,40 +2,186 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import jsonschema
 import pytest
+import yaml
+from packaging.requirements import Requirement
 
 from tests.conftest import REPOSITORY
+from tests.pages import Block, Command, Session, blocks, commands, pages, same
+from tests.trials.rtx import VERSION as WHEELS
+from trtlint.cli import cli
 from trtlint.engine.examples import run_examples
 from trtlint.engine.rulebook import load_rules
 from trtlint.language.functions import FUNCTIONS
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 README = (REPOSITORY / "README.md").read_text()
 RULES = (REPOSITORY / "rules" / "README.md").read_text()
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+CONFIGURATION = json.loads((REPOSITORY / "trtlint" / "policy" / "schema" / "configuration.json").read_text())
+
+PAGES = {page.relative_to(REPOSITORY).as_posix(): page for page in pages()}
+ELSEWHERE = re.compile(r"dask://|https?://|s3://")
+"""What a command names that is not on this machine; such commands are only read."""
+BUILDER = re.compile(r"--dry-(?:build|parse)|--verify-build")
+"""Options that need the wheels of TensorRT-RTX."""
+SPAN = re.compile(r"(?<!`)`(trtlint [^`\n]+)`(?!`)")
 
 
-SCREENS = re.findall(r"```\n\$ trtlint ([^\n]*)\n(.*?)\n```", README, re.DOTALL)
+@pytest.mark.parametrize("name", PAGES)
+def test_the_commands_of_a_page_do_what_it_shows(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = PAGES[name].read_text(encoding="utf-8")
+    found = list(blocks(page))
+    if not any(map(shown, found)):
+        return
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    session = Session(tmp_path)
+    session.prepare()
+    for block in found:
+        if block.title:
+            session.write(block.title, block.text)
+        elif block.language == "python":
+            check_code(f"{name}:{block.line}", block, tmp_path)
+        for command in commands(block):
+            check_command(f"{name}:{command.line}: {command.text}", command, session)
 
 
-@pytest.mark.parametrize(("command", "screen"), SCREENS, ids=[command for command, _ in SCREENS])
-def test_a_screen_in_the_readme_is_real(command: str, screen: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "trtlint", *command.split()],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "120"},
-    )
-    if command.startswith("upgrade"):  # of which the first screen is shown
-        assert result.stdout.startswith(f"{screen}\n")
+def shown(block: Block) -> bool:
+    """Whether a block of a page is to be tried."""
+    return block.language == "python" or any(commands(block))
+
+
+def check_command(where: str, command: Command, session: Session) -> None:
+    """Run a command and compare its screen; what cannot run here is read by what would run it."""
+    words = command.text.split()
+    if words[0] == "pip":
+        check_install(where, words)
+    elif words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE), where
+    elif ELSEWHERE.search(command.text) or (BUILDER.search(command.text) and not WHEELS):
+        check_options(where, words)
     else:
-        assert result.stdout.rstrip() == screen
+        assert words[0] in {"trtlint", "echo", "cat", "cd", "cp", "eval"}, (
+            f"{where}: not a command that is tried"
+        )
+        printed = session.run(command.text)
+        assert session.code in (0, 1), f"{where}: exit code {session.code}\n{printed}"
+        if command.screen is not None:
+            assert same(command.screen, printed), f"{where} prints\n{printed}"
+
+
+def check_install(where: str, words: list[str]) -> None:
+    """What pip is asked for is this project, with extras that it has."""
+    for word in words[2:]:
+        if "trtlint" in word:
+            extras = Requirement(word.strip("'\"")).extras
+            assert extras <= PROJECT["optional-dependencies"].keys(), where
+
+
+def check_options(where: str, words: list[str]) -> None:
+    """A command, perhaps a part of one, has no other options than the command line."""
+    named = words[1] if words[1] in cli.commands else "lint"
+    known = {"--help", "-h", "--version"}
+    for parameter in cli.commands[named].params:
+        known |= {*parameter.opts, *parameter.secondary_opts}
+    for word in words[1:]:
+        option = word.partition("=")[0]
+        if re.fullmatch(r"--?[a-zA-Z][\w-]*", option) and not re.fullmatch(r"-j\d*", option):
+            assert option in known, f"{where}: {named} has no option {option}"
+
+
+def check_code(where: str, block: Block, folder: Path) -> None:
+    """Python code is right, and runs where what it imports is installed."""
+    tree = ast.parse(block.text, filename=where)
+    imported = {name.split(".")[0] for name in imports(tree)}
+    if "trtlint" in imported and all(map(importlib.util.find_spec, imported)):
+        done = subprocess.run(
+            [sys.executable, "-c", block.text], cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{where}: {done.stderr}"
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """The modules that code imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_files_in_a_page_are_well_formed(name: str) -> None:
+    for block in blocks(PAGES[name].read_text(encoding="utf-8")):
+        where = f"{name}:{block.line}"
+        if block.language == "toml":
+            data = tomllib.loads(block.text)
+            data = data.get("tool", {}).get("trtlint", {} if "pyproject" in block.title else data)
+            jsonschema.validate(json.loads(json.dumps(data, default=str)), CONFIGURATION)
+        elif block.language in {"yaml", "yml"}:
+            assert yaml.safe_load(block.text), where
+        elif block.language == "json":
+            assert json.loads(block.text), where
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_within_sentences_have_options_that_exist(name: str) -> None:
+    page = PAGES[name].read_text(encoding="utf-8")
+    for match in SPAN.finditer(page):
+        check_options(f"{name}:{page.count(chr(10), 0, match.start()) + 1}", match[1].split())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_to_files_hold(name: str) -> None:
+    page = PAGES[name]
+    for to in re.findall(r"\]\(((?!https?:)[^)#\s]+)", page.read_text(encoding="utf-8")):
+        inside = page.parent / to
+        made = "docs/reference/" in Path(os.path.relpath(inside, REPOSITORY)).as_posix()
+        assert made or inside.exists(), f"{name}: no file {to}"
+
+
+def test_a_screen_may_leave_lines_out() -> None:
+    assert same("a\n...\nc", "a\nb\nb\nc")
+    assert not same("a\n...\nc", "a\nb\nd")
+    assert not same("a", "a\nb")
+
+
+def test_commands_of_a_page_are_found() -> None:
+    page = (
+        "x\n\n```console\n$ trtlint a \\\n    --x\nout\n$ echo $?\n1\n```\n\n"
+        "    trtlint b\n    # c\n\n```\ntrtlint c\n```\n"
+    )
+    found = [command for block in blocks(page) for command in commands(block)]
+    assert [(command.line, command.text, command.screen) for command in found] == [
+        (4, "trtlint a --x", "out"),
+        (7, "echo $?", "1"),
+        (12, "trtlint b", None),
+        (15, "trtlint c", None),
+    ]
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 150
 
 
 def test_the_table_of_functions_is_complete() -> None:

@@ -1,0 +1,158 @@
+"""What the pages of the documentation show: commands with their screens, files, code."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from tests.conftest import REPOSITORY
+from trtlint.cli import run
+
+EXAMPLES = REPOSITORY / "examples"
+
+_BLOCK = re.compile(
+    r"^(?P<fence>`{3,})(?P<language>[\w-]*)(?P<words>[^\n]*)\n(?P<text>.*?)^(?P=fence)[ ]*$"
+    r"|(?<=\n\n)(?P<indented>(?:    [^\n]*\n)+)",
+    re.DOTALL | re.MULTILINE,
+)
+_TITLE = re.compile(r'title="([^"]+)"')
+_COMMAND = re.compile(r"^(?:\$ |(?=trtlint ))(.+)$")
+_SHELL = frozenset("|&;<>$`*#")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a page in fences, or an indented one.
+
+    Attributes:
+        line: where it begins, from 1.
+        language: the word behind the fence.
+        title: the file that it shows, empty for none.
+        text: what stands in it.
+    """
+
+    line: int
+    language: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of a page, and the screen below it; None where none is shown."""
+
+    line: int
+    text: str
+    screen: str | None
+
+
+def pages() -> list[Path]:
+    """The pages by hand that have commands for users."""
+    return [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """The blocks of a page, in their order."""
+    for match in _BLOCK.finditer(page):
+        title = _TITLE.search(match["words"] or "")
+        line = page.count("\n", 0, match.start()) + 1
+        text = match["text"] or re.sub(r"^    ", "", match["indented"] or "", flags=re.MULTILINE)
+        yield Block(line, match["language"] or "", title[1] if title else "", text)
+
+
+def commands(block: Block) -> Iterator[Command]:
+    """The commands of a block: lines behind ``$`` with their screens, else lines that begin with trtlint."""
+    if block.language not in {"", "console", "sh", "bash", "shell"} or block.title:
+        return
+    lines = block.text.splitlines()
+    shows = any(line.startswith("$ ") for line in lines)
+    starts = [i for i, line in enumerate(lines) if (line.startswith("$ ") if shows else _COMMAND.match(line))]
+    for start, end in pairwise([*starts, len(lines)]):
+        last = start
+        while lines[last].endswith("\\") and last + 1 < end:
+            last += 1
+        text = " ".join(line.removesuffix("\\").strip() for line in lines[start : last + 1])
+        screen = "\n".join(lines[last + 1 : end]).rstrip() if shows else ""
+        yield Command(block.line + start + 1, text.removeprefix("$ "), screen or None)
+
+
+@dataclass
+class Session:
+    """A folder in which the commands of one page run, one after the other.
+
+    Attributes:
+        folder: with the examples, and files of the names that pages use for those of a reader.
+        code: exit code of the last command.
+    """
+
+    folder: Path
+    code: int = field(default=0)
+
+    def prepare(self) -> None:
+        """Write the files."""
+        shutil.copytree(EXAMPLES, self.folder / "examples")
+        for name in ("model.onnx", "models/a.onnx", "models/legacy/b.onnx", "models/norm/1/model.onnx"):
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(EXAMPLES / "nafnet.onnx", self.folder / name)
+        shutil.copyfile(EXAMPLES / "vit.onnx", self.folder / "vit.onnx")
+        shutil.copyfile(EXAMPLES / "nafnet.npz", self.folder / "batch.npz")
+        log = gzip.decompress((EXAMPLES / "nafnet.build.log.gz").read_bytes())
+        for name in ("build.log", "models/norm/build.log"):
+            (self.folder / name).write_bytes(log)
+        files = {
+            "layers.json": '{"Layers": ["/n1/ReduceMean_1", "/n1/Sub"], "Bindings": ["x", "y"]}',
+            "profile.json": '[{"name": "/n1/Sub", "timeMs": 1, "averageMs": 1, "percentage": 9}]',
+            "build.sh": "trtexec --onnx=model.onnx --fp16 --shapes=x:1x16x8x8\n",
+            "models/norm/config.pbtxt": 'platform: "onnxruntime_onnx"\nmax_batch_size: 8\n',
+        }
+        for name, text in files.items():
+            self.write(name, text)
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file that a page shows."""
+        file = self.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def run(self, command: str) -> str:
+        """What a command prints, on both outputs; its exit code is kept."""
+        if command == "echo $?":
+            return str(self.code)
+        words = shlex.split(command)
+        if words[0] == "cd":
+            self.folder = self.folder / words[1]
+            os.chdir(self.folder)
+            return ""
+        if words[0] == "trtlint" and not _SHELL & set(command):
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+                self.code = run(words[1:])
+            return out.getvalue().rstrip()
+        own = f'trtlint() {{ {shlex.quote(sys.executable)} -m trtlint "$@"; }}\n'
+        done = subprocess.run(
+            ["bash", "-c", own + command],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        self.code = done.returncode
+        return done.stdout.rstrip()
+
+
+def same(screen: str, printed: str) -> bool:
+    """Whether a screen is what was printed; a line ``...`` stands for any lines."""
+    pieces = re.split(r"^\.\.\.$", screen, flags=re.MULTILINE)
+    return re.fullmatch(".*".join(map(re.escape, pieces)), printed, re.DOTALL) is not None
