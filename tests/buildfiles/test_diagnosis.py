@@ -128,7 +128,7 @@ def test_a_process_that_died(line: str) -> None:
 
 def test_every_cause_has_a_rule_that_names_it() -> None:
     folder = builtin_rules()
-    text = "".join(path.read_text("utf-8") for path in sorted(folder.glob("build/LOG*.md")))
+    text = "".join(path.read_text("utf-8") for path in sorted(folder.glob("*/LOG*.md")))
     told = {
         "type_error",
         "cuda_unusable",

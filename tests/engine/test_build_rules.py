@@ -30,8 +30,8 @@ GRAPH_RULES = {"ACC101", "PERF101", "PERF104"}
 LOGS = {
     "cookbook-ort-tensorrt-ep.log": "",
     "cookbook-trt10.16.0-rtxcompare-trt-verbose.log": "",
-    "cookbook-trt10.16.1-addscalar-trtexec-plugin.log": "LOG116",
-    "cookbook-trt10.16.1-mnist-trtexec-default.log": "LOG116",
+    "cookbook-trt10.16.1-addscalar-trtexec-plugin.log": "LOG116 LOG146 LOG147",
+    "cookbook-trt10.16.1-mnist-trtexec-default.log": "LOG116 LOG147",
     "cookbook-trt10.16.1-mnist-trtexec-dumplayerinfo.log": "LOG116",
     "cookbook-trt10.16.1-mnist-trtexec-dumpprofile.log": "LOG116",
     "cookbook-trt10.16.1-mnist-trtexec-fp16-verbose.log": "LOG108 LOG113 LOG119",
@@ -52,9 +52,9 @@ LOGS = {
     "cookbook-trt10.16.2-stronglytyped-pyapi.log": "LOG124",
     "cookbook-trtrtx1.4-rtxcompare-rtx-verbose.log": "",
     "lix19937-trt8.4.10-script-best-orin-verbose-truncated.log": "LOG106 LOG117",
-    "lix19937-trt8.5.10-identity-plugin-verbose.log": "",
+    "lix19937-trt8.5.10-identity-plugin-verbose.log": "LOG146 LOG147",
     "lix19937-trt8.5.10-mnist-best-verbose.log.gz": "ENG103 LOG117",
-    "lix19937-trt8.5.10-resnet18-qat-verbose.log.gz": "LOG117",
+    "lix19937-trt8.5.10-resnet18-qat-verbose.log.gz": "LOG117 LOG147",
     "nvidia-trt8.5.2-yolo-qdq-int8-verbose.log.gz": "ENG102 ENG105 ENG108",
     **{
         f"own-trtrtx{version}-{model}-verbose.log": ids
@@ -74,8 +74,8 @@ LOGS = {
 ENGINES = {
     "cookbook-trt10.16.1-mnist-layers-detailed.json": "",
     "cookbook-trt10.16.2-mnist-inspector-oneline.txt": "",
-    "farabimahmud-trtunknown-detr-int8-layernames.json": "ENG102 ENG104",
-    "nvidia-trt8.5.2-yolo-qdq-int8-layernames.json": "ENG105",
+    "farabimahmud-trtunknown-detr-int8-layernames.json": "ENG102 ENG104 ENG112",
+    "nvidia-trt8.5.2-yolo-qdq-int8-layernames.json": "ENG105 ENG112",
     "own-trtrtx1.4.0-decln-layers-oneline.txt": "",
     "own-trtrtx1.5.0-decln-layers-oneline.txt": "",
     "own-trtrtx1.7.1-decln-layers-oneline.txt": "",

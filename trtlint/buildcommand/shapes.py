@@ -53,6 +53,11 @@ class ShapeSpec:
     max: Shape | None
     options: tuple[str, ...]
 
+    @property
+    def varies(self) -> bool:
+        """Whether the smallest and the largest shape differ."""
+        return self.min is not None and self.max is not None and self.min != self.max
+
     def means(self, name: str) -> bool:
         """Whether it is about an input."""
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))

@@ -10,6 +10,7 @@ from trtlint.facts.base import Fact
 from trtlint.model.graph import Graph, Value
 
 if TYPE_CHECKING:
+    from trtlint.buildcommand import BuildCommand
     from trtlint.facts.facts import Facts
 
 
@@ -27,6 +28,9 @@ class BuildCommandFact(Fact):
         complete: whether all options are written out; where not, one that is missing may be there.
         shapes: whether it gives a shape to any input.
         unreadable: shapes that are none, as written.
+        profiles: how many optimization profiles it asks for; one where it gives no shapes.
+        varying: the inputs, as written, whose least and greatest shape differ.
+        dla_core: the DLA core that it builds for; None where it builds for the GPU, or does not say.
         fixed_shapes: whether neither an input nor an output of the model has a dimension that is not
             in the file; None where it cannot be told.
     """
@@ -42,6 +46,9 @@ class BuildCommandFact(Fact):
     complete: bool
     shapes: bool
     unreadable: tuple[str, ...]
+    profiles: int
+    varying: tuple[str, ...]
+    dla_core: int | None
     fixed_shapes: bool | None
 
     @property
@@ -70,8 +77,17 @@ def find(facts: Facts) -> Iterator[BuildCommandFact]:
         complete=command.complete,
         shapes=bool(shapes.specs),
         unreadable=shapes.unreadable,
+        profiles=max(1, len({spec.profile for spec in shapes.specs})),
+        varying=tuple(dict.fromkeys(spec.name for spec in shapes.specs if spec.varies)),
+        dla_core=_dla_core(command),
         fixed_shapes=_fixed(facts.model.graph),
     )
+
+
+def _dla_core(command: BuildCommand) -> int | None:
+    option = command.option("--useDLACore")
+    value = "" if option is None or option.value is None else option.value
+    return int(value) if value.isdecimal() and len(value) < 3 else None
 
 
 def _fixed(graph: Graph) -> bool | None:

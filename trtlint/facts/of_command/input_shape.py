@@ -37,6 +37,8 @@ class InputShape(Fact):
         fits: whether the sizes agree with those in the file; None where not known.
         ordered: whether no size of a smaller shape is above that of a larger one.
         smallest: the smallest size that any shape has, None where there is none.
+        spread: how many times the smallest size of a dimension behind the first its largest is, at most;
+            None where the shapes do not say.
         complete: whether all shapes of the command are known.
     """
 
@@ -54,6 +56,7 @@ class InputShape(Fact):
     fits: bool | None
     ordered: bool
     smallest: int | None
+    spread: float | None
     complete: bool
 
     @property
@@ -104,6 +107,7 @@ def _fact(
         fits=None if declared is None or not rank_fits else all(_fits(declared, shape) for shape in bounds),
         ordered=all(_at_most(a, b) for a, b in pairwise(bounds)),
         smallest=min(sizes, default=None),
+        spread=None if spec is None else _spread(spec.min, spec.max),
         complete=complete,
     )
 
@@ -114,6 +118,14 @@ def _dimension(dim: Dimension) -> str:
 
 def _fits(declared: tuple[Dimension, ...], shape: Shape) -> bool:
     return all(not isinstance(dim, int) or dim == size for dim, size in zip(declared, shape, strict=True))
+
+
+def _spread(smallest: Shape | None, largest: Shape | None) -> float | None:
+    """The greatest ratio of a dimension behind the first, which is the batch as a rule."""
+    if smallest is None or largest is None or len(smallest) != len(largest):
+        return None
+    pairs = zip(smallest[1:], largest[1:], strict=True)
+    return max((most / least for least, most in pairs if least), default=None)
 
 
 def _at_most(smaller: Shape, larger: Shape) -> bool:

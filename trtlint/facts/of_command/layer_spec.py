@@ -1,0 +1,93 @@
+"""What the build command asks of single layers, and the nodes that it means."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.buildcommand.layerspecs import LayerOption
+from trtlint.facts.base import Fact
+from trtlint.model.protos import text
+
+if TYPE_CHECKING:
+    from trtlint.buildcommand.layerspecs import LayerSpec
+    from trtlint.facts.facts import Facts
+
+_MADE = ("ONNXTRT_", "(Unnamed Layer", "__")
+"""How layers begin that the parser makes by itself: no node has their names
+(https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ImporterContext.hpp)."""
+_MOST_PATTERNS = 100
+"""Names with a ``*`` that are compared with the nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerSpecFact(Fact):
+    """Layers that the command asks a type or a device of; there is none unless a command was given.
+
+    Attributes:
+        option: ``--layerPrecisions``, ``--layerOutputTypes`` or ``--layerDeviceTypes``.
+        name: the layers, as written, perhaps with a ``*``.
+        value: what is asked of them, ``fp32``.
+        wildcard: whether the name holds a ``*``.
+        made: whether the name is one that the parser gives to layers of its own making.
+        nodes: how many nodes of the model have such a name; the layer of a node without a name is
+            called by its operator and a number, and may be meant. None where it is not known.
+    """
+
+    kind: ClassVar[str] = "layer_spec"
+
+    option: LayerOption
+    name: str
+    value: str
+    wildcard: bool
+    made: bool
+    nodes: int | None
+
+    @property
+    def place(self) -> str:
+        """The option and the name."""
+        return f"{self.option} {self.name}"
+
+
+def find(facts: Facts) -> Iterator[LayerSpecFact]:
+    """One for each name in each option, in the order of the command."""
+    from trtlint.buildcommand.layerspecs import layer_specs
+
+    if facts.command is None or not facts.command.builds:
+        return
+    names = _Names(facts) if facts.has_model else None
+    for spec in layer_specs(facts.command):
+        yield LayerSpecFact(
+            node=None,
+            chain=(),
+            option=spec.option,
+            name=spec.name,
+            value=spec.value,
+            wildcard="*" in spec.name,
+            made=spec.name.startswith(_MADE),
+            nodes=None if names is None else names.count(spec),
+        )
+
+
+class _Names:
+    """Counts the nodes that names mean; those with a ``*`` are compared with all nodes, but not too often."""
+
+    def __init__(self, facts: Facts) -> None:
+        nodes = facts.model.graph.nodes
+        self._names = Counter(text(node.proto.name) for node in nodes if node.proto.name)
+        self._nameless = {node.op for node in nodes if not node.proto.name}
+        self._left = _MOST_PATTERNS
+
+    def count(self, spec: LayerSpec) -> int | None:
+        """How many nodes a name means; None where that is not looked up."""
+        if "*" not in spec.name:
+            op, _, number = spec.name.rpartition("_")
+            return self._names[spec.name] + (number.isdecimal() and op in self._nameless)
+        if spec.name == "*":
+            return self._names.total()
+        self._left -= 1
+        if self._left < 0 or self._nameless:
+            return None
+        return sum(times for name, times in self._names.items() if spec.means(name))
