@@ -24,6 +24,7 @@ _GROUNDS = {
     "build": "In what a build left behind",
     "command": "In a build command",
     "trial": "In what was tried",
+    "weights": "In the weights",
 }
 
 
@@ -187,7 +188,7 @@ def _facts() -> str:
         "model; a rule names a kind in `find` and reads its fields in `where` ([rule files](rule-files.md)).",
     ]
     for ground in get_args(Ground):
-        parts.append(f"## {_GROUNDS[ground]}")
+        parts.append(f"## {_GROUNDS.get(ground, f'Of {ground}')}")
         for kind in (kind for kind in kinds() if ground_of(kind) == ground):
             described = fact_class(kind)
             class_ = _object(f"{described.__module__}.{described.__name__}")
