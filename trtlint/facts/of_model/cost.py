@@ -33,6 +33,7 @@ class Cost(Fact):
         dtype: element type of the result.
         flops: floating-point operations, a multiplication and an addition counted as two; None where a
             size is not known.
+        elements: elements of the result, None likewise.
         read: bytes of the data that it reads, weights left out; None likewise.
         written: bytes of its result, None likewise.
         weights: bytes of the stored or folded operands, None likewise.
@@ -45,6 +46,7 @@ class Cost(Fact):
     op: str
     dtype: ElementType | None
     flops: int | None
+    elements: int | None
     read: int | None
     written: int | None
     weights: int | None
@@ -72,6 +74,7 @@ def _fact(node: Node, sizes: Sizes, constants: Constants) -> Cost:
         op=node.op,
         dtype=node.output.dtype,
         flops=flops,
+        elements=sizes.elements(node.output),
         read=read,
         written=written,
         weights=weights,

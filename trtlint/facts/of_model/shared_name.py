@@ -1,0 +1,46 @@
+"""Names that several nodes of one graph have."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node
+from trtlint.model.protos import text
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_SHOWN = 4
+"""Nodes of one name that a report shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedName(Fact):
+    """A name that several nodes of one graph have; ``node`` is the second of them.
+
+    Attributes:
+        name: the name, as the file has it.
+        count: how many nodes have it.
+    """
+
+    kind: ClassVar[str] = "shared_name"
+    roles: ClassVar[Mapping[str, str]] = {"node": "a node of that name"}
+
+    name: str
+    count: int
+
+
+def find(facts: Facts) -> Iterator[SharedName]:
+    """The names, in the order of their second nodes; names in different bodies are different ones."""
+    named: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for node in facts.model.graph.nodes:
+        if node.proto.name:
+            named[node.scope, text(node.proto.name)].append(node)
+    shared = [(name, nodes) for (_, name), nodes in named.items() if len(nodes) > 1]
+    for name, nodes in sorted(shared, key=lambda pair: pair[1][1].index):
+        steps = tuple(Step(node, "node", label=f"called {name}") for node in nodes[:_SHOWN])
+        yield SharedName(nodes[1], steps, name=name, count=len(nodes))

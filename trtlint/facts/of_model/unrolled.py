@@ -1,0 +1,77 @@
+"""Loops that an export has unrolled: one weight applied to slice after slice of one tensor."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node, Value
+from trtlint.model.operators import TRANSPARENT
+from trtlint.model.values import Constants
+from trtlint.model.walks import behind
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+_CUTS = frozenset({"Gather", "Slice", "Split"})
+_SHOWN = 6
+"""Products of one group that a report shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unrolled(Fact):
+    """Convolutions or matrix products that read one stored weight and pieces of one tensor.
+
+    ``node`` is the first of them.
+
+    Attributes:
+        op: the operator.
+        count: how many there are.
+        cut: the operator that cuts the tensor into pieces: ``Gather``, ``Slice`` or ``Split``.
+        weight: name of the stored weight.
+    """
+
+    kind: ClassVar[str] = "unrolled"
+    roles: ClassVar[Mapping[str, str]] = {"product": "one of the products"}
+
+    op: str
+    count: int
+    cut: str
+    weight: str
+
+
+def find(facts: Facts) -> Iterator[Unrolled]:
+    """The groups of at least two such operators, in graph order."""
+    constants = facts.model.constants
+    weights: dict[tuple[str, Value], list[Node]] = defaultdict(list)
+    for node in facts.model.graph.by_op(*_PRODUCTS):
+        value = None if node.domain else node.input(1)
+        if value is not None and (base := behind(value, TRANSPARENT)) and constants.stored(base) is not None:
+            weights[node.op, base].append(node)
+    groups: dict[tuple[str, Value, Value, str], list[Node]] = defaultdict(list)
+    for (op, base), nodes in weights.items():
+        if len(nodes) < 2:
+            continue
+        for node in nodes:
+            piece = _piece(node, constants)
+            if piece is not None:
+                source, cut = piece
+                groups[op, base, source, cut].append(node)
+    found = [(*key, nodes) for key, nodes in groups.items() if len(nodes) > 1]
+    for op, base, _, cut, nodes in sorted(found, key=lambda group: group[4][0].index):
+        shown = [Step(node, "product", label="the same weight") for node in nodes[:_SHOWN]]
+        yield Unrolled(nodes[0], tuple(shown), op=op, count=len(nodes), cut=cut, weight=base.name)
+
+
+def _piece(node: Node, constants: Constants) -> tuple[Value, str] | None:
+    """The tensor that the data of a product is cut from, and the operator that cuts; None for others."""
+    data = node.input(0)
+    cut = None if data is None else behind(data, TRANSPARENT).producer
+    if cut is None or cut.domain or cut.op not in _CUTS:
+        return None
+    source = cut.input(0)
+    return None if source is None or constants.foldable(source) else (source, cut.op)
