@@ -330,6 +330,21 @@ def suppress(**options: Any) -> int:
     return run_suppress(SuppressOptions(**options))
 
 
+@cli.command(context_settings=_HELP, short_help="Write a copy of a model without its weights.")
+@click.argument("model", metavar="MODEL")
+@click.option("--output", "-o", metavar="FILE", help="The copy; MODEL.skeleton.onnx beside it by default.")
+@click.option("--hide-names", is_flag=True, help="Replace the words in names; leave out texts and metadata.")
+def skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
+    """Write a copy of MODEL without its weights, to show a wrong or missed finding to others.
+
+    The graph, types and shapes stay, and small tensors: whole numbers of at most a kilobyte, up to 16
+    other numbers. Names of operators stay in any case.
+    """
+    from trtlint.commands.skeleton import run_skeleton
+
+    return run_skeleton(model, output, hide_names=hide_names)
+
+
 @cli.command(context_settings=_HELP, short_help="Run the examples of rule files.")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 def test(paths: tuple[str, ...]) -> int:

@@ -22,6 +22,9 @@ from trtlint.model.wire import LENGTH, LONGEST_VARINT, Buffer, fields
 LEFT = "\0"
 """Location of a tensor that was left in the model file; no file can have this name."""
 
+LEFT_OUT = "trtlint-left-out"
+"""Location of a tensor that :mod:`trtlint.model.outline` has left out."""
+
 _RAW_DATA, _FLOAT_DATA, _DOUBLE_DATA, _STRING_DATA = 9, 4, 10, 6
 _INT32_DATA, _INT64_DATA, _UINT64_DATA = 5, 7, 11
 PAYLOAD_FIELDS = frozenset(
@@ -190,6 +193,9 @@ class TensorStore:
         self, tensor: onnx.TensorProto, location: str, offset: int, length: int | None
     ) -> Path | None:
         """The file that holds a tensor's external data, when it lies in the folder and is long enough."""
+        if location == LEFT_OUT:
+            self.note("the model is a skeleton: values in its weights are unknown")
+            return None
         if location not in self._files:
             self._files[location] = self.file_of(location)
         found = self._files[location]

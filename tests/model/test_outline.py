@@ -1,0 +1,118 @@
+"""Models without weights: what is left tells the same, and nothing that was to be hidden."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnx import TensorProto, helper, numpy_helper
+
+from trtlint.engine.rulebook import load_builtin
+from trtlint.model.outline import outline
+from trtlint.runs.linting import lint_file
+from trtlint.target.target import Target
+
+EXAMPLES = sorted((Path(__file__).resolve().parent.parent.parent / "examples").rglob("*.onnx"))
+NAME = "/secret.3/MatMul_1"
+TARGETS = [Target(version="10.7", sm=89), Target(version="11.0", sm=89)]
+
+
+def findings(path: Path) -> list[list[tuple[str, int]]]:
+    """By target, the rules and at how many places."""
+    reports = lint_file(path, TARGETS, load_builtin())
+    return [sorted((found.rule, len(found.sites)) for found in report.findings) for report in reports]
+
+
+@pytest.mark.parametrize("hide_names", [False, True])
+@pytest.mark.parametrize("model", EXAMPLES, ids=lambda path: path.stem)
+def test_what_is_left_tells_the_same(model: Path, hide_names: bool, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.onnx"
+    copy.write_bytes(outline(model, hide_names=hide_names).SerializeToString())
+    assert findings(copy) == findings(model)
+
+
+def private(path: Path) -> None:
+    """A model with secrets at every place that can hold one."""
+    weight = numpy_helper.from_array(np.full((8, 8), 1234.5, np.float32), "secret_weight")
+    small = numpy_helper.from_array(np.array([2], np.int64), "secret_axes")
+    body = helper.make_graph(
+        [
+            helper.make_node(
+                "Relu", ["secret_hidden"], ["secret_inner"], name="/secret/body", doc_string="secret"
+            )
+        ],
+        "secret_body",
+        [],
+        [helper.make_tensor_value_info("secret_inner", TensorProto.FLOAT, None)],
+    )
+    stored = helper.make_node("Constant", [], ["secret_flag"], value=numpy_helper.from_array(np.array(True)))
+    nodes = [
+        helper.make_node(
+            "MatMul", ["secret_input", "secret_weight"], ["secret_hidden"], name="/secret.3/MatMul_1"
+        ),
+        stored,
+        helper.make_node("If", ["secret_flag"], ["secret_if"], then_branch=body, else_branch=body),
+        helper.make_node(
+            "Secretive", ["secret_if"], ["secret_plugin"], domain="own", text="secret", name="secret"
+        ),
+        helper.make_node("Block", ["secret_plugin"], ["secret_output"], domain="local", name="secret2"),
+    ]
+    nodes[0].metadata_props.add(key="pkg.torch.onnx.stack_trace", value="secret.py")
+    function = helper.make_function(
+        "local", "Block", ["secret_a"], ["secret_b"], [helper.make_node("Relu", ["secret_a"], ["secret_b"])],
+        [helper.make_opsetid("", 18)], doc_string="secret",
+    )  # fmt: skip
+    graph = helper.make_graph(
+        nodes,
+        "secret_graph",
+        [helper.make_tensor_value_info("secret_input", TensorProto.FLOAT, ["secret_batch", 8], "secret")],
+        [helper.make_tensor_value_info("secret_output", TensorProto.FLOAT, ["secret_batch", 8])],
+        [weight, small],
+        doc_string="secret",
+    )
+    imports = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1), helper.make_opsetid("local", 1)]
+    model = helper.make_model(graph, opset_imports=imports, functions=[function], doc_string="secret")
+    model.metadata_props.add(key="author", value="secret")
+    onnx.save(model, path)
+
+
+def test_nothing_that_was_to_be_hidden_is_left(tmp_path: Path) -> None:
+    private(tmp_path / "m.onnx")
+    plain = outline(tmp_path / "m.onnx").SerializeToString()
+    assert np.float32(1234.5).tobytes() not in plain
+    assert b"secret_axes" in plain
+    hidden = outline(tmp_path / "m.onnx", hide_names=True)
+    data = hidden.SerializeToString()
+    assert b"ecret_" not in data
+    assert re.findall(rb"(?i)secret\w*", data) == [b"Secretive"]
+    copy = tmp_path / "copy.onnx"
+    copy.write_bytes(data)
+    assert findings(copy) == findings(tmp_path / "m.onnx")
+    node = hidden.graph.node[0]
+    assert re.fullmatch(r"/w\w+\.3/MatMul_1", node.name)
+    assert node.input[1] == hidden.graph.initializer[0].name
+    (function,) = hidden.functions
+    assert hidden.graph.node[-1].op_type == function.name
+
+
+@given(names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True))
+def test_names_that_differ_go_on_differing(
+    names: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    values = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in names if name.isprintable()
+    ]
+    nodes = [
+        helper.make_node("Relu", [value.name], [f"{value.name}_out"], name=value.name) for value in values
+    ]
+    graph = helper.make_graph(nodes, "g", values, [])
+    path = tmp_path_factory.mktemp("m") / "m.onnx"
+    onnx.save(helper.make_model(graph), path)
+    hidden = outline(path, hide_names=True).graph
+    assert len({node.name for node in hidden.node}) == len(nodes)
+    assert [node.input[0] for node in hidden.node] == [value.name for value in hidden.input]
