@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs bench fuzz clean
+.PHONY: demo test check docs package oldest bench fuzz clean
 
 demo: $(VENV)/.demo
 	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 --output html:$(VENV)/report.html || test $$? -eq 1
@@ -39,6 +39,22 @@ docs: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
+# What a release publishes, built and checked.
+package: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+
+# The tests with the oldest versions that pyproject.toml allows, best with the oldest Python:
+# `make oldest PYTHON=python3.10`.
+oldest:
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet packaging tomli
+	$(VENV)-oldest/bin/python scripts/oldest.py > $(VENV)-oldest/constraints.txt
+	$(VENV)-oldest/bin/python -m pip install --quiet --constraint $(VENV)-oldest/constraints.txt \
+		--editable ".[dask,measure,verify,test]"
+	$(VENV)-oldest/bin/python -m pytest -n auto
+
 # Minutes; `make fuzz CASES=20000` for longer, `ARGS="--replay model:17"` for one case.
 CASES ?= 3000
 fuzz: $(VENV)/.dev
@@ -62,4 +78,4 @@ $(VENV)/.bench: $(VENV)/.dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
