@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from benchmarks.rule_checks.check import Check
 from benchmarks.rule_checks.rtx import Answer, ask
 
@@ -51,9 +53,62 @@ def _sizes_are_not() -> bool:
     return not _copied_to_the_host("s = Shape (x) n = Gather (s, zero) c = Equal (n, two)")
 
 
+def _small(body: str, inputs: str = "float[4] x", outputs: str = "float[4] y", stored: str = "") -> str:
+    constants = f"< {stored} >" if stored else ""
+    head = '< ir_version: 10, opset_import: ["" : 18] > g'
+    return f"{head} ({inputs}) => ({outputs}) {constants} {{ {body} }}"
+
+
+def _double_is_float() -> bool:
+    """The kernel for double is that for float."""
+    double = ask(_small("d = Cast <to = 11> (x) e = Exp (d) y = Cast <to = 1> (e)"))
+    assert double.built
+    return "Datatype: Double" not in double.log and "FP64" not in double.log
+
+
+def _seed_is_ignored() -> bool:
+    seeded, free = (ask(_small(f"y = RandomNormalLike {seed} (x)")) for seed in ("<seed = 1.0>", ""))
+    warned = seeded.says('ignores the "seed" field') and not free.says('ignores the "seed" field')
+    return warned and bool(seeded.tactics) and seeded.tactics == free.tactics
+
+
+def _sums_have_kernels_of_their_own() -> bool:
+    """TensorRT-RTX, of which the rule does not speak, does not confuse them."""
+    inputs, outputs = "float[4,4] x", "float[4,4] y, float[4,4] z"
+    body = "y = CumSum (x, zero) z = CumSum (x, one)"
+    answer = ask(_small(body, inputs, outputs, "int64 zero = {0}, int64 one = {1}"))
+    sums = [tactic for tactic in answer.tactics if "Cums" in tactic]
+    return len(sums) == 2 and len(set(sums)) == 2
+
+
+def _remainder_by_float(number: int, divisor: int) -> int:
+    quotient = np.floor(np.float32(number) / np.float32(divisor))
+    return number - int(quotient) * divisor
+
+
+def _remainders_are_those_of_the_report() -> bool:
+    told = {18542495: -1, 2147483647: -1, 1800000000: 0}
+    return all(_remainder_by_float(number, 32) == remainder for number, remainder in told.items())
+
+
+def _small_remainders_are_right() -> bool:
+    numbers = np.random.default_rng(1).integers(0, 2**24, 1000).tolist()
+    return all(_remainder_by_float(number, 32) == number % 32 for number in numbers)
+
+
 CHECKS = [
     Check("ACC109", "one group gives the axes and kernel of instance norm", "builder", _one_group_is_none),
     Check("ACC109", "two groups have not", "builder", _two_groups_are_not),
     Check("PERF120", "a condition from data is copied to the host", "builder", _data_are_copied),
     Check("PERF120", "one from sizes in the file is not", "builder", _sizes_are_not),
-]  # fmt: skip
+    Check("ACC111", "TensorRT-RTX has a kernel for each axis", "builder", _sums_have_kernels_of_their_own),
+    Check("ACC136", "float64 is computed in FP32", "builder", _double_is_float),
+    Check("ACC137", "the seed is ignored", "builder", _seed_is_ignored),
+    Check(
+        "ACC138",
+        "division in float32 gives the report's values",
+        "numbers",
+        _remainders_are_those_of_the_report,
+    ),
+    Check("ACC138", "below 2 to the 24th it is right", "numbers", _small_remainders_are_right),
+]

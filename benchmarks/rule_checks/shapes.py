@@ -25,6 +25,10 @@ MIXED = _text("y = Reshape (x, t)", "int64[3] t = {1, 4, -1}")
 SPLIT = _text("y = Reshape (x, t)", "int64[3] t = {-1, 2, 12}")
 
 
+SORT = """< ir_version: 10, opset_import: ["" : 18] >
+g (float[1,n] x) => (float[1,A] y, int64[1,B] i) { k = Shape <start = 1, end = 2> (x) y, i = TopK (x, k) }"""
+
+
 def _complains(model: str, size: Size) -> bool:
     answer = ask(model, size=size)
     assert answer.built
@@ -49,8 +53,15 @@ def _keeps_apart(model: str) -> bool:
 
 
 CHECKS = [
+    Check(
+        "BLD218",
+        "a profile up to 5,000 is built with a warning",
+        "builder",
+        lambda: _complains(SORT, (1, 9, 5000)),
+    ),
+    Check("BLD218", "one up to 3,840 without", "builder", lambda: not _complains(SORT, (1, 9, 3840))),
     Check("ACC110", "other sizes than the traced one contradict the profile", "builder", _fixed),
     Check("ACC110", "a -1, or a tiled tensor joined, is built without a word", "builder", _in_silence),
     Check("ACC110", "a -1 behind the traced batch mixes images", "numbers", lambda: not _keeps_apart(MIXED)),
     Check("ACC110", "a -1 in the place of the batch does not", "numbers", lambda: _keeps_apart(SPLIT)),
-]  # fmt: skip
+]

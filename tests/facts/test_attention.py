@@ -154,3 +154,30 @@ def test_families_whose_attention_is_cut_from_one_tensor(exported: Path) -> None
     assert kinds["attn_qkv_index"] == ("gather", -5, "tokens-first")
     assert kinds["guided_diffusion_chunk"] == ("chunk", -2, "channels-first")
     assert kinds["guided_diffusion_legacy"] == ("split", -2, "channels-first")
+
+
+@pytest.mark.parametrize(
+    ("before", "fed"),
+    [
+        ("a = Transpose <perm = [0, 2, 1, 3]> (q)", ("query",)),
+        ("t = Transpose <perm = [0, 2, 1, 3]> (q) a = Identity (t)", ("query",)),
+        ("t = Transpose <perm = [0, 2, 1, 3]> (q) a = Relu (t)", ()),
+        ("a = Transpose <perm = [0, 1, 2, 3]> (q)", ()),
+        ("a = Identity (q)", ()),
+    ],
+)
+def test_operands_that_are_transposed_inputs(before: str, fed: tuple[str, ...]) -> None:
+    text = f"""
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float16[1,8,8,64] q, float16[1,8,8,64] k, float16[1,8,8,64] v) => (float16[1,8,8,64] o)
+    {{
+      {before}
+      kt = Transpose <perm = [0, 1, 3, 2]> (k)
+      s = MatMul (a, kt)
+      p = Softmax <axis = -1> (s)
+      o = MatMul (p, v)
+    }}
+    """
+    (fact,) = facts_of(text).of("attention")
+    assert isinstance(fact, Attention)
+    assert fact.fed == fed

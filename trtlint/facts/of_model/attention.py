@@ -16,10 +16,12 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, QUANTIZE, TRANSPARENT
 from trtlint.model.protos import DTYPES, Dimension, ElementType
 from trtlint.model.values import Constants
+from trtlint.model.walks import upstream
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
 
+_MOVES = frozenset({"Transpose", "Identity"})
 Form = Literal["matmul", "einsum", "operator", "contrib"]
 Placement = Literal["none", "query", "key", "both", "scores", "attribute"]
 Sourcing = Literal["separate", "split", "slices", "chunk", "gather", "same"]
@@ -102,6 +104,8 @@ class Attention(Fact):
         result_quantized: whether the result of that product is quantized.
         requantized: whether the scores are quantized between their product and the softmax.
         steps_between: how many operators other than casts, views and quantizers lie there.
+        fed: which of ``query``, ``key`` and ``value`` are an input of the model whose axes a Transpose moves,
+            other than the last two among themselves, with nothing computed in between.
     """
 
     kind: ClassVar[str] = "attention"
@@ -139,6 +143,7 @@ class Attention(Fact):
     result_quantized: bool = False
     requantized: bool = False
     steps_between: int = 0
+    fed: tuple[str, ...] = ()
 
 
 def find(facts: Facts) -> Iterator[Attention]:
@@ -189,7 +194,23 @@ def _explicit(softmax: Node, facts: Facts) -> Attention | None:
         result_quantized=result_quantizer(weights.node.output, constants) is not None,
         requantized=any(node.op in QUANTIZE for node in path.nodes),
         steps_between=sum(node.op not in TRANSPARENT for node in path.nodes),
+        fed=_fed(query=product.query, key=product.key, value=weights.value),
     )
+
+
+def _fed(**operands: Value) -> tuple[str, ...]:
+    """The operands that are inputs of the model behind a Transpose and nothing else."""
+    return tuple(name for name, value in operands.items() if _is_moved_input(value))
+
+
+def _is_moved_input(value: Value) -> bool:
+    moved, before = False, value
+    for before in upstream(value, _MOVES):
+        node = before.producer
+        if node is not None and node.op == "Transpose":
+            perm = node.attribute("perm", ())
+            moved |= perm[:-2] != tuple(range(len(perm)))[:-2]
+    return moved and before.is_input
 
 
 def _both_quantized(product: Node) -> ElementType | None:

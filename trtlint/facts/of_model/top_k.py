@@ -1,0 +1,69 @@
+"""How many elements a TopK takes, as far as the file tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Node, Value
+from trtlint.model.values import Constants
+from trtlint.model.walks import upstream
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_VIEWS = frozenset({"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Concat", "Gather", "Slice"})
+
+
+@dataclass(frozen=True, slots=True)
+class TopK(Fact):
+    """A ``TopK``.
+
+    Attributes:
+        count: how many elements it takes, None where that is not in the file.
+        source: where that comes from: ``file`` (stored, or computed from sizes that are in the file),
+            ``shape`` (computed from sizes, of which some are dynamic) or ``data``.
+        at_most: the greatest number that it can be: ``count``, or a stored number that a ``Min`` compares
+            it with; None where nothing bounds it.
+    """
+
+    kind: ClassVar[str] = "top_k"
+    roles: ClassVar[Mapping[str, str]] = {"top": "takes the greatest elements"}
+
+    count: int | None
+    source: Literal["file", "shape", "data"]
+    at_most: int | None
+
+
+def find(facts: Facts) -> Iterator[TopK]:
+    """The TopK operators of a model, in graph order."""
+    constants = facts.model.constants
+    for node in facts.model.graph.by_op("TopK"):
+        if not node.domain:
+            yield _fact(node, constants)
+
+
+def _fact(node: Node, constants: Constants) -> TopK:
+    asked = node.input(1)
+    written = node.number("k", None)  # before opset 10
+    count = constants.scalar(asked) if written is None else written
+    known = count is not None or asked is None or constants.foldable(asked)
+    return TopK(
+        node=node,
+        chain=(Step(node, "top"),),
+        count=None if count is None else int(count),
+        source="file" if known else "shape" if constants.data_free(asked) else "data",
+        at_most=int(count) if count is not None else None if asked is None else _bound(asked, constants),
+    )
+
+
+def _bound(value: Value, constants: Constants) -> int | None:
+    """The least stored number that a Min behind a value holds."""
+    for before in upstream(value, _VIEWS):
+        node = before.producer
+        if node is not None and node.op == "Min" and not node.domain:
+            numbers = [number for v in node.inputs if (number := constants.scalar(v)) is not None]
+            return int(min(numbers)) if numbers else None
+    return None
