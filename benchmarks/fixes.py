@@ -14,10 +14,10 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.measure import PYTHON, TRTLINT, cost, report
+from benchmarks.measure import PYTHON, TRTLINT, costs, report
 from benchmarks.reading import LARGE, peak, write
 from trtlint.trials.comparison import compare
 from trtlint.trials.drybuild import dry_build
@@ -108,22 +108,18 @@ def gigabyte() -> bool:
         model, out = folder / "large.onnx", folder / "large.fixed.onnx"
         write(model, LARGE)
         fix = [*TRTLINT, "fix", str(model), "-o", str(out), "--trt", "10.7", "--isolated"]
-        others: dict[str, Callable[[], list[str]]] = {
-            "onnx.load and save": lambda: [*PYTHON, "-c", _LOAD_SAVE, str(model), str(out)],
+        tools = {
+            "copying the file": [*PYTHON, "-c", _COPY, str(model), str(folder / "copy.onnx")],
+            "trtlint fix": fix,
+            "onnx.load and save": [*PYTHON, "-c", _LOAD_SAVE, str(model), str(out)],
         }
         if importlib.util.find_spec("onnx_graphsurgeon") is not None:
-            others["graphsurgeon"] = lambda: [*PYTHON, "-c", _SURGEON, str(model), str(out)]
-        copied = cost([*PYTHON, "-c", _COPY, str(model), str(folder / "copy.onnx")], runs=2)
-        (folder / "copy.onnx").unlink()
-        fixed = cost(fix, runs=2)
-        for title, command in others.items():
-            try:
-                other = cost(command(), runs=1)
-            except subprocess.CalledProcessError:
-                print(f"  {title}: failed")
-                continue
-            print(f"  {title}: {other.seconds:.2f} s, {other.megabytes:.0f} MB")
-        print(f"  copying the file: {copied.seconds:.2f} s; trtlint fix: {fixed.seconds:.2f} s")
+            tools["graphsurgeon"] = [*PYTHON, "-c", _SURGEON, str(model), str(out)]
+        found = dict(zip(tools, costs(list(tools.values()), runs=3), strict=True))
+        for title, each in found.items():
+            seconds = f"{each.seconds:.2f} s, {each.processor:.2f} s of the processor"
+            print(f"  {title}: {seconds}, {each.megabytes:.0f} MB")
+        copied, fixed = found["copying the file"], found["trtlint fix"]
         met = report("trtlint fix of 1 GB, times the copy", fixed.seconds / copied.seconds, 2.0, "x")
         return report("memory of trtlint fix of 1 GB", peak(fix), 250, " MB") and met
 

@@ -19,10 +19,15 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYT
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one command costs: the best wall time in seconds, the peak of its memory in MB."""
+    """What one command costs: the best wall time in seconds, the peak of its memory in MB.
+
+    ``processor`` is the least time of the processor that a run took, its own and the kernel's for it, in
+    seconds: what else the machine does hardly shows in it.
+    """
 
     seconds: float
     megabytes: float
+    processor: float = float("inf")
 
 
 def cost(command: Sequence[str], runs: int = 5) -> Cost:
@@ -43,7 +48,11 @@ def costs(commands: Sequence[Sequence[str]], runs: int = 5) -> list[Cost]:
     for _ in range(runs):
         for position, command in enumerate(commands):
             once, so_far = _once(command), best[position]
-            best[position] = Cost(min(once.seconds, so_far.seconds), max(once.megabytes, so_far.megabytes))
+            best[position] = Cost(
+                min(once.seconds, so_far.seconds),
+                max(once.megabytes, so_far.megabytes),
+                min(once.processor, so_far.processor),
+            )
     return best
 
 
@@ -55,7 +64,7 @@ def _once(command: Sequence[str]) -> Cost:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
         raise subprocess.CalledProcessError(process.returncode, command)
-    return Cost(seconds, usage.ru_maxrss / 1024)
+    return Cost(seconds, usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime)
 
 
 def report(name: str, value: float, goal: float, unit: str = "") -> bool:

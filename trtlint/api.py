@@ -183,6 +183,7 @@ def fix(
     out: AnyPath | None = None,
     unsafe: bool = False,
     verify: bool = False,
+    ranges: AnyPath | None = None,
     rules: Iterable[Rule] | None = None,
 ) -> Fix:
     """Rewrite a model so that findings are gone.
@@ -193,10 +194,13 @@ def fix(
         out: for a path, the file to write; ``MODEL.fixed.onnx`` beside the model if left out.
         unsafe: whether rewrites that change results by choice are made.
         verify: whether what each rewrite changes is computed before and after; what differs is not done.
+        ranges: what ``trtlint measure`` wrote of this model: what must be is kept in FP32, as with
+            ``trtlint fix --ranges``.
         rules: the rules to apply; those that come with trtlint and are not in preview if left out.
 
     Raises:
         ModelError: the model cannot be read, or the checker refuses the fixed one.
+        MeasurementError: ``ranges`` is no measurement, one of another model, or names nothing to keep.
         OSError: a file cannot be read or written.
     """
     import tempfile
@@ -224,7 +228,8 @@ def fix(
                 graph = import_module("onnx_graphsurgeon")
             path, written = Path(folder, "model.onnx"), Path(folder, "fixed.onnx")
             onnx.save(model if graph is None else graph.export_onnx(model), path)
-        fixed = fix_file(path, judge, unsafe=unsafe, prove=prove)
+        keep = () if ranges is None else _measured_to_keep(Path(ranges), path)
+        fixed = fix_file(path, judge, unsafe=unsafe, prove=prove, keep=keep)
         if fixed.fault:
             raise ModelError(f"the fixed model is not valid: {fixed.fault}")
         result: Any = None
@@ -236,6 +241,21 @@ def fix(
                 result = result if graph is None else graph.import_onnx(result)
         outcome = fixed.outcome
         return Fix(result, tuple(outcome.applied), tuple(outcome.refused), outcome.after.reports)
+
+
+def _measured_to_keep(ranges: Path, model: Path) -> tuple[str, ...]:
+    """The operators of a model that a measurement of it wants in FP32."""
+    from trtlint.commands.ranges import to_keep
+    from trtlint.trials.identity import digest
+    from trtlint.trials.measurement import MeasurementError, read_measurement
+
+    found = read_measurement(ranges)
+    if found.digest != digest(model):
+        raise MeasurementError(f"{ranges}: measured on another model ({found.path}, or what it was then)")
+    try:
+        return to_keep(found)
+    except MeasurementError as error:
+        raise MeasurementError(f"{ranges}: {error}") from None
 
 
 @cache

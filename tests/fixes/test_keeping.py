@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 
+import trtlint
 from tests.fixes.fixing import computed, ops
 from tests.trials.test_measuring import NORM
 from trtlint.cli import run
@@ -18,6 +19,7 @@ from trtlint.fixes.edit import apply
 from trtlint.fixes.keeping import widen
 from trtlint.model.load import load
 from trtlint.report.fixes import schema
+from trtlint.trials.measurement import MeasurementError
 
 HALF = """
 < ir_version: 8, opset_import: ["" : 18] >
@@ -94,6 +96,29 @@ def test_what_was_measured_is_kept_and_the_numbers_get_better(
     assert after < 0.01
     assert run(["fix", "half.fixed.onnx", "--ranges", "ranges.json"]) == 2
     assert "measured on another model" in capsys.readouterr().err
+
+
+@measures
+def test_ranges_from_python(folder: Path) -> None:
+    measured("half.onnx", "ranges.json")
+    found = trtlint.fix("half.onnx", trtlint.Target(version="11.0"), ranges="ranges.json")
+    assert {applied.fix for applied in found.applied} == {"keep-fp32"}
+    assert {applied.place for applied in found.applied} == {"square", "mean", "shift", "root"}
+    again = trtlint.fix(onnx.load("half.onnx"), trtlint.Target(version="11.0"), ranges="ranges.json")
+    assert again.applied == found.applied
+    with pytest.raises(MeasurementError, match="measured on another model"):
+        trtlint.fix("half.fixed.onnx", ranges="ranges.json")
+
+
+def test_a_dequantizer_that_names_no_type_is_left_alone(folder: Path) -> None:
+    text = """
+    < ir_version: 11, opset_import: ["" : %d] > g (int8[4] x) => (float16[4] y)
+    < float16 s = {1}, int8 z = {0} > { [dq] y = DequantizeLinear %s (x, s, z) }
+    """
+    _, refused = widened(folder, text % (23, ""), "dq")
+    assert refused == {"dq": "the type of y does not follow from what DequantizeLinear reads"}
+    for kept in ((21, ""), (23, "<output_dtype = 10>")):
+        assert widened(folder, text % kept, "dq")[1] == {}
 
 
 @measures

@@ -20,7 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.conftest import REPOSITORY
 from tests.report import handmade
-from trtlint.engine.finding import Finding, Gone, ModelReport, Report, Suppression
+from trtlint.engine.finding import Finding, Gone, ModelReport, Report, Rewrite, Suppression
 from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
 from trtlint.model.source import Source
 from trtlint.report import github, gitlab, junit, markdown, rdjson, sarif
@@ -314,6 +314,15 @@ def test_gitlab_entries_have_what_the_widget_needs() -> None:
         assert entry["location"]["lines"]["begin"] >= 1
         assert entry["description"]
         assert entry["check_name"]
+
+
+def test_entries_name_the_command_that_settles_a_finding() -> None:
+    report = mixed().models[0]
+    first = replace(report.findings[0], fixes=(Rewrite("scale-on-query", "safe"),))
+    fixed = replace(report, findings=(first, *report.findings[1:]))
+    wanted = f"Help: trtlint fix --select {first.rule}"
+    descriptions = [entry["description"] for entry in gitlab.to_gitlab(seen(Report((fixed,))))]
+    assert [wanted in each.splitlines() for each in descriptions].count(True) == 1
 
 
 def test_rdjson_lines() -> None:

@@ -53,25 +53,30 @@ def kept(plan: Plan) -> tuple[str, ...]:
     Raises:
         click.UsageError: the measurement names none that Casts can keep there.
     """
+    if plan.measurement is None:
+        return ()
+    try:
+        return to_keep(plan.measurement)
+    except MeasurementError as error:
+        raise click.UsageError(f"{plan.file}: {error}") from None
+
+
+def to_keep(found: Measurement) -> tuple[str, ...]:
+    """The operators that were measured to need FP32.
+
+    Raises:
+        MeasurementError: it names none that Casts can keep there.
+    """
     from trtlint.report.measureadvice import autocast
 
-    found = plan.measurement
-    if found is None:
-        return ()
     if not found.rehearsed:
-        raise click.UsageError(
-            f"{plan.file}: measured with --no-rehearse, which finds nothing to keep in FP32"
-        )
+        raise MeasurementError("measured with --no-rehearse, which finds nothing to keep in FP32")
     nodes = () if found.kept is None else found.kept.nodes
     if not found.typed:
         how = f": {autocast(found, nodes)}" if nodes else ", and nothing need be kept"
-        raise click.UsageError(
-            f"{plan.file}: its floats are FP32 already; keep operators there on conversion{how}"
-        )
+        raise MeasurementError(f"its floats are FP32 already; keep operators there on conversion{how}")
     if found.kept is not None and not found.kept.verified:
-        raise click.UsageError(
-            f"{plan.file}: measured, and no operators were found that are enough to keep in FP32"
-        )
+        raise MeasurementError("measured, and no operators were found that are enough to keep in FP32")
     return nodes
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +20,12 @@ from trtlint.model.inline import inline
 from trtlint.model.load import Model, interpret
 from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.writer import write
+from trtlint.trials.identity import digest as sampled
 
 KEY = "trtlint.fixes"
 """The key of a model's ``metadata_props`` under which it says what was done to it."""
-_CHUNK = 1 << 20
+_HASHED_WHOLE = 64 << 20
+"""Bytes of a file up to which all of it is hashed."""
 
 Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
 """Lints a model: its facts, and its reports, one a target."""
@@ -35,7 +37,6 @@ class Fixed:
 
     Attributes:
         path: the source.
-        hashed: gives the digest, which is computed meanwhile.
         outcome: what was done.
         proto: the structure of the fixed model; that of the source where nothing was done.
         fault: what the checker finds wrong with it, empty where it is valid.
@@ -43,16 +44,15 @@ class Fixed:
     """
 
     path: Path
-    hashed: Future[str]
     outcome: Outcome
     proto: onnx.ModelProto
     fault: str
     functions: bool
 
     @property
-    def digest(self) -> str:
-        """SHA-256 of the source file, external data apart."""
-        return self.hashed.result()
+    def source(self) -> str:
+        """What tells the source from other files: see :func:`_digest`."""
+        return _digest(self.path)
 
     @property
     def changed(self) -> bool:
@@ -85,13 +85,10 @@ def fix_file(
     proto = decode(raw.data)
     if raw.has_functions:
         raw.notes.extend(inline(proto))
-    pool = ThreadPoolExecutor(max_workers=1)
-    hashed = pool.submit(_digest, path)  # hashing lets other threads run
-    pool.shutdown(wait=False)
     outcome = Session(_lint_with(judge, path, raw), unsafe=unsafe, prove=prove).run(proto, keep)
     fixed = outcome.after.proto
     wrong = fault(fixed) if outcome.applied else ""
-    return Fixed(path, hashed, outcome, fixed, wrong, raw.has_functions)
+    return Fixed(path, outcome, fixed, wrong, raw.has_functions)
 
 
 def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
@@ -117,7 +114,7 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
 
     def note() -> onnx.ModelProto:
         value = {
-            "source": f"sha256:{fixed.digest}",
+            "source": fixed.source,
             "fixes": [{"rule": rule, "fix": fix, "sites": places} for (rule, fix), places in sites.items()],
             "proofs": list(proofs),
         }
@@ -136,8 +133,12 @@ def _lint_with(judge: Judge, path: Path, raw: RawModel) -> Callable[[onnx.ModelP
 
 
 def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
+    """The hash of a file, after its kind.
+
+    ``sha256`` is that of the file, external data apart.  Of a large one only the structure and samples of
+    each tensor are read (``sampled-sha256``), as a measurement does: hashing it takes as long as writing it.
+    """
     with open_regular(path) as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:
+            return f"sampled-sha256:{sampled(path)}"
+        return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"

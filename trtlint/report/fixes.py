@@ -180,7 +180,7 @@ def _data(
     return {
         "path": str(fixed.path),
         "output": None if written is None else str(written),
-        "source": f"sha256:{fixed.digest}",
+        "source": fixed.source,
         "targets": [report.target for report in outcome.after.reports],
         "applied": [
             {

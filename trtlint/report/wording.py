@@ -48,6 +48,8 @@ def sentences(spot: Spot) -> Iterator[str]:
         yield f"Applies to {clean(finding.applies)}"
     for advice in finding.advice:
         yield f"Help: {clean(advice)}"
+    if finding.fixes:
+        yield f"Help: {fix_command(finding)}"
     yield f"Confidence: {finding.confidence}, {clean(finding.evidence_level)}"
     for page in filter(None, (rule_page(finding.rule), *finding.references)):
         yield f"See {clean(page)}"
