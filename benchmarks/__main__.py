@@ -10,7 +10,7 @@ import sys
 
 BENCHMARKS = (
     *("startup", "scaling", "versions", "reading", "logs", "field_logs", "fleet", "parser_verdicts"),
-    *("dry_build", "half_precision", "fixes", "rule_checks"),
+    *("dry_build", "half_precision", "fixes", "rule_checks", "noise"),
 )
 
 if __name__ == "__main__":

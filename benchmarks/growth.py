@@ -1,0 +1,60 @@
+"""What a lint costs beside another checkout of trtlint: a small model, and a graph of 10,000 nodes.
+
+    python -m benchmarks.growth --against DIR
+
+DIR is the other checkout, such as `git worktree add DIR v0.1.0`.  Both run with this Python, in turn, so that
+what else the machine does strikes both alike; the goal is what new rules may cost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import onnx
+
+from benchmarks.measure import ENVIRONMENT, report
+from benchmarks.scaling import transformer
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+ROUNDS = 9
+GOAL = 1.15
+NODES = {"a small model": 100, "10,000 nodes": 10_000}
+
+
+def seconds(checkout: Path, model: Path) -> float:
+    """The time of one lint by the trtlint of a checkout.
+
+    Raises:
+        subprocess.CalledProcessError: it failed; findings are no failure.
+    """
+    command = [sys.executable, "-m", "trtlint", "--no-cache", "--isolated", "--exit-zero", "--quiet"]
+    command += ["--trt", "10.8", "--gpu", "L4", str(model)]
+    start = time.perf_counter()
+    subprocess.run(command, cwd=checkout, env=ENVIRONMENT, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - start
+
+
+def main() -> bool:
+    """Print the times and their ratios; whether they meet the goal."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--against", type=Path, required=True, metavar="DIR", help="the other checkout")
+    other = parser.parse_args().against
+    met = True
+    with tempfile.TemporaryDirectory() as folder:
+        for name, nodes in NODES.items():
+            path = Path(folder) / f"{nodes}.onnx"
+            onnx.save(transformer(nodes), path)
+            pairs = [(seconds(REPOSITORY, path), seconds(other, path)) for _ in range(ROUNDS)]
+            own, others = (min(column) for column in zip(*pairs, strict=True))
+            print(f"{name}: {own:.2f} s here, {others:.2f} s in {other}")
+            met = report(f"seconds here / seconds there, {name}", own / others, GOAL) and met
+    return met
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main() else 1)
