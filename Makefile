@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check docs package oldest bench fuzz clean
+.PHONY: demo test check docs package oldest viewers bench fuzz clean
 
 demo: $(VENV)/.demo
 	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 --output html:$(VENV)/report.html || test $$? -eq 1
@@ -35,6 +35,10 @@ UNITS := tests/test_architecture.py $(addprefix tests/,buildcommand engine facts
 # The manual, in build/manual/site: warnings, dead links and dead anchors are errors.
 docs: $(VENV)/.dev
 	$(BIN)/python -m scripts.manual
+
+# Whether Netron and Model Explorer read what is written for them; Netron needs node besides.
+viewers: $(VENV)/.viewers
+	$(BIN)/pytest tests/report/test_viewers.py
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
@@ -71,6 +75,10 @@ $(VENV)/.demo: $(VENV)/.installed
 
 $(VENV)/.dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+$(VENV)/.viewers: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable ".[viewers]"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev

@@ -188,7 +188,7 @@ def test_the_readme_is_short() -> None:
 def test_the_table_of_formats_is_complete() -> None:
     page = PAGES["docs/how-to/ci.md"].read_text(encoding="utf-8")
     rows = "".join(re.findall(r"^\| (`.*`) \|", page, re.MULTILINE))
-    assert re.findall(r"`(\w+)`", rows) == [*FORMATS]
+    assert re.findall(r"`([\w-]+)`", rows) == [*FORMATS]
 
 
 def test_the_table_of_functions_is_complete() -> None:

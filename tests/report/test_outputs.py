@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.report import handmade
 from trtlint import __version__
 from trtlint.engine.finding import Finding, Report
-from trtlint.report.formats import FORMATS, FormatError, Style, writer_of
+from trtlint.report.formats import FORMATS, OVERLAYS, FormatError, Style, writer_of
 from trtlint.report.outputs import Output, OutputError, Outputs, parse
 
 
@@ -76,10 +76,10 @@ def write(outputs: list[Output], report: Report, *, quiet: bool = False, statist
 
 
 def test_every_format_from_one_run(tmp_path: Path) -> None:
-    outputs = [Output(name, tmp_path / name) for name in FORMATS]
+    outputs = [Output(name, tmp_path / f"{name}.json") for name in FORMATS]
     assert write(outputs, handmade.one_model()) == ""
     for name in FORMATS:
-        text = (tmp_path / name).read_text(encoding="utf-8")
+        text = (tmp_path / f"{name}.json").read_text(encoding="utf-8")
         assert "ACC102" in text, name
         assert text == text.rstrip("\n") + "\n", name
 
@@ -87,8 +87,17 @@ def test_every_format_from_one_run(tmp_path: Path) -> None:
 def test_a_file_says_the_same_as_standard_output(tmp_path: Path) -> None:
     for name in FORMATS:
         text = write([Output(name)], handmade.one_model())
-        write([Output(name, tmp_path / name)], handmade.one_model())
-        assert (tmp_path / name).read_text(encoding="utf-8") == text, name
+        write([Output(name, tmp_path / "out.json")], handmade.one_model())
+        assert (tmp_path / "out.json").read_text(encoding="utf-8") == text, name
+
+
+@pytest.mark.parametrize("name", sorted(OVERLAYS))
+def test_an_overlay_is_for_one_model_and_a_viewer(name: str, tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=f"^{name} to .*: its viewer opens files that end in .json$"):
+        write([Output(name, tmp_path / "findings.txt")], handmade.one_model())
+    style = Style(files=2, rules=(), root=None)
+    with pytest.raises(OutputError, match=f"^{name} is for one model, and 2 are given$"):
+        Outputs([Output(name)], style, io.StringIO())
 
 
 def test_files_are_written_at_the_end(tmp_path: Path) -> None:

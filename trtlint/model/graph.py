@@ -39,6 +39,7 @@ class Graph:
     """The typed view of a model's graph.
 
     Attributes:
+        name: the name that the file gives the main graph, empty for none.
         nodes: all nodes, bodies included, in topological order.
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.
@@ -53,6 +54,7 @@ class Graph:
     def __init__(
         self, proto: onnx.GraphProto, declared: Mapping[str, onnx.TypeProto] = MappingProxyType({})
     ) -> None:
+        self.name = text(proto.name)
         self.declared = declared
         self._edges: list[tuple[Node, Node, Value, int]] = []
         self._successors: dict[Node, dict[Node, None]] = defaultdict(dict)

@@ -41,8 +41,12 @@ DOCUMENTS: Mapping[str, str] = {
     "rdjson": "rdjson",
     "markdown": "markdown",
     "html": "html",
+    "netron": "netron",
+    "model-explorer": "modelexplorer",
 }
 """Formats that are written at the end, most of them for machines, with their modules."""
+OVERLAYS = frozenset({"netron", "model-explorer"})
+"""Formats that a viewer lays over one model; it opens files whose name ends in ``.json``."""
 FORMATS = (*STREAMED, *DOCUMENTS)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from trtlint.files.replace import replace_text, require_replaceable
-from trtlint.report.formats import COMMANDS, STREAMED, FormatError, Style, Writer, known, writer_of
+from trtlint.report.formats import COMMANDS, OVERLAYS, STREAMED, FormatError, Style, Writer, known, writer_of
 from trtlint.report.guard import harmless
 
 if TYPE_CHECKING:
@@ -77,6 +77,18 @@ def _identity(file: Path | None) -> str | None:
     return None if file is None else os.path.realpath(file)
 
 
+def _require_overlay(output: Output, files: int) -> None:
+    """Refuse an overlay that no viewer would open, or that is for several models.
+
+    Raises:
+        OutputError: why.
+    """
+    if files > 1:
+        raise OutputError(f"{output.format} is for one model, and {files} are given")
+    if output.file is not None and output.file.suffix.lower() != ".json":
+        raise OutputError(f"{output.format} to {output.file}: its viewer opens files that end in .json")
+
+
 class Outputs:
     """Writes the reports of a run to all its outputs.
 
@@ -95,6 +107,8 @@ class Outputs:
         self._statistics: Writer | None = None
         self._spared = list(style.spared)
         for output in outputs:
+            if output.format in OVERLAYS:
+                _require_overlay(output, style.files)
             file: TextIO = stdout
             if output.file is not None:
                 try:

@@ -1,0 +1,80 @@
+"""Findings as an attachment for Netron, which shows them where a node is looked at.
+
+Netron has no description of this form; its source reads it, and takes files whose name ends in ``.json``
+that are opened while the model is open:
+https://github.com/lutzroeder/netron/blob/main/source/view.js
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from textwrap import fill
+from typing import Any
+
+from trtlint.model.protos import text
+from trtlint.report.counts import by_severity
+from trtlint.report.formats import Run
+from trtlint.report.overlay import Overlay, Spotted, overlay
+
+SIGNATURE = "netron:attachment"
+"""What a file begins with that Netron takes for an attachment."""
+_WIDTH = 70
+"""Characters of a line, which Netron does not wrap."""
+_MOST_METRICS = 50_000
+"""Times and ranges told at most."""
+
+
+def document(run: Run) -> Iterable[str]:
+    """The lines of this format."""
+    found = overlay(run)
+    attachment = {
+        "signature": SIGNATURE,
+        "metadata": [*_graph(found), *(entry for spotted in found.spotted for entry in _entries(spotted))],
+        "metrics": list(_metrics(found))[:_MOST_METRICS],
+    }
+    return [json.dumps(attachment, indent=1)]
+
+
+def _graph(found: Overlay) -> Iterator[dict[str, Any]]:
+    name = "" if found.behind is None else found.behind.facts.model.graph.name
+    counts = by_severity(Counter(finding.severity for finding in found.findings))
+    yield _entry("graph", name, "trtlint", f"{counts} for {found.target}")
+
+
+def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:
+    kind, target = _target(spotted)
+    said: dict[str, list[str]] = {}
+    for remark in spotted.remarks:
+        finding = remark.finding
+        said.setdefault(f"{finding.severity} {finding.rule}", []).append(remark.text)
+    for name, texts in said.items():
+        lines = (line for words in dict.fromkeys(texts) for line in words.splitlines())
+        yield _entry(kind, target, name, "\n".join(fill(line, _WIDTH) for line in lines))
+
+
+def _target(spotted: Spotted) -> tuple[str, str]:
+    """What Netron knows a node by: its name, or for a nameless one what it computes."""
+    node = spotted.node
+    if node is None:
+        return "node", spotted.path
+    name = text(node.proto.name)
+    return ("node", name) if name else ("value", node.output.name)
+
+
+def _metrics(found: Overlay) -> Iterator[dict[str, Any]]:
+    """The times of nodes, and the ranges of what they compute, where they were measured."""
+    if found.behind is None:
+        return
+    for node, ms in found.behind.times.items():
+        if name := text(node.proto.name):
+            yield _entry("node", name, "ms", round(ms, 6))
+    measurement = found.behind.facts.measurement
+    for site in () if measurement is None else measurement.sites:
+        greatest = "not finite in FP32" if site.max_abs is None else site.max_abs
+        yield _entry("value", site.tensor, "greatest magnitude", greatest)
+
+
+def _entry(kind: str, target: str, name: str, value: str | float) -> dict[str, Any]:
+    return {"kind": kind, "target": target, "name": name, "value": value}
