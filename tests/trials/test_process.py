@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,35 @@ def test_the_peak_of_its_memory_is_known() -> None:
     ended = run("childwork", {"do": "nothing"}, QUICK, paths=HERE)
     assert ended.peak is not None
     assert 4 << 20 < ended.peak < 1 << 30
+
+
+PARENT = """
+import sys
+from trtlint.trials.process import Limits, run
+def listen(said):
+    print(said["pid"], flush=True)
+run("childwork", {"do": "sleep"}, Limits(), paths=(sys.argv[1],), listen=listen)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux ends children with their parent")
+def test_it_ends_with_its_parent() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, *HERE], stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    until = time.monotonic() + 10
+    while is_running(child):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def is_running(process: int) -> bool:
+    """Whether a process is there, and no zombie that nobody has asked after."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in ("Z", "X")

@@ -105,6 +105,7 @@ def run(
             "paths": paths,
             "own": str(_PACKAGES),
             "answers": str(answers),
+            "parent": os.getpid(),
             "memory": limits.memory,
             "seconds": limits.seconds,
         }
