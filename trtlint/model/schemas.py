@@ -23,6 +23,21 @@ def schema_at(op: str, opset: int, domain: str = "") -> defs.OpSchema:
     return defs.get_schema(op, max(0, min(opset, _LARGEST_OPSET)), domain)
 
 
+def is_defined(op: str, domain: str) -> bool:
+    """Whether ONNX defines an operator."""
+    return bool(defs.has(op, domain))
+
+
+@cache
+def has_function(op: str, domain: str) -> bool:
+    """Whether ONNX defines an operator by others, in its newest version."""
+    newest = next(_versions(op, domain), None)
+    # The stubs of onnx leave these properties out.
+    return newest is not None and any(
+        getattr(newest, name) for name in ("has_function", "has_context_dependent_function")
+    )
+
+
 @cache
 def required_inputs(op: str, domain: str) -> int:
     """How many inputs an operator has in every version; 0 for one that ONNX does not define."""

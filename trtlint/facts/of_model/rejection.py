@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from onnx import defs
-
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, Condition, conditions_for
 from trtlint.facts.blocks.reasons import Reason, Stage
@@ -27,6 +25,7 @@ from trtlint.knowledge.parsers import (
 from trtlint.knowledge.releases import PRODUCTS, Product, minors
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import owners_within
+from trtlint.model.schemas import has_function, is_defined
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -255,7 +254,7 @@ def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
         typing="",
         min_sm=None,
         accepted_from=_accepted_from(versions),
-        has_body=reason == "operator" and _has_body(node),
+        has_body=reason == "operator" and has_function(node.op, node.domain),
         source=_PARSER,
         versions=versions,
     )
@@ -265,7 +264,7 @@ def _reason(node: Node, listed: bool) -> Reason:
     fused = is_contrib(node.domain) or (not node.domain and node.op in _IN_DOMAIN_OF_ONNX)
     if node.op in _DYNAMIC_QUANTISATION or (not listed and fused):
         return "contrib"
-    own = node.domain in ONNX_DOMAINS and (defs.has(node.op, node.domain) or is_removed(node.op))
+    own = node.domain in ONNX_DOMAINS and (is_defined(node.op, node.domain) or is_removed(node.op))
     return "operator" if listed or own else "plugin"
 
 
@@ -286,14 +285,6 @@ def _contrib(nodes: Iterable[Node]) -> str:
     dynamic = any(op in _DYNAMIC_QUANTISATION for op in found)
     cause = "quantized dynamically by ONNX Runtime" if dynamic else "optimised for ONNX Runtime"
     return f"the model was {cause}, and the parser has no importer for {counted}"
-
-
-def _has_body(node: Node) -> bool:
-    if not defs.has(node.op, node.domain):
-        return False
-    schema = defs.get_schema(node.op, node.domain)
-    # The stubs of onnx leave these properties out.
-    return any(getattr(schema, name) for name in ("has_function", "has_context_dependent_function"))
 
 
 def _accepted_from(versions: Mapping[Product, str]) -> Mapping[str, str]:
