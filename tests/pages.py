@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -93,11 +93,13 @@ class Session:
 
     Attributes:
         folder: with the examples, and files of the names that pages use for those of a reader.
+        installed: the command to run in place of what is imported here.
         code: exit code of the last command.
     """
 
     folder: Path
-    code: int = field(default=0)
+    installed: Path | None = None
+    code: int = 0
 
     def prepare(self) -> None:
         """Write the files."""
@@ -134,12 +136,13 @@ class Session:
             self.folder = self.folder / words[1]
             os.chdir(self.folder)
             return ""
-        if words[0] == "trtlint" and not _SHELL & set(command):
+        if words[0] == "trtlint" and not self.installed and not _SHELL & set(command):
             out = io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
                 self.code = run(words[1:])
             return out.getvalue().rstrip()
-        own = f'trtlint() {{ {shlex.quote(sys.executable)} -m trtlint "$@"; }}\n'
+        called = [str(self.installed)] if self.installed else [sys.executable, "-m", "trtlint"]
+        own = f'trtlint() {{ {shlex.join(called)} "$@"; }}\n'
         done = subprocess.run(
             ["bash", "-c", own + command],
             cwd=self.folder,

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.pages import Session, blocks, commands
+from tests.test_documentation import check_command
 from trtlint import __version__
 from trtlint.engine.rulebook import rule_files
 
@@ -63,3 +65,17 @@ def test_it_lints_when_installed(trtlint: Path, tmp_path: Path) -> None:
     assert linted.returncode == 1
     assert "ACC102" in linted.stdout
     assert run(trtlint, "test", cwd=tmp_path).returncode == 0
+
+
+def test_the_tutorial_works_when_installed(
+    trtlint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = Session(tmp_path, installed=trtlint)
+    session.prepare()
+    for block in blocks((REPOSITORY / "docs" / "tutorial.md").read_text(encoding="utf-8")):
+        if block.title:
+            session.write(block.title, block.text)
+        for command in commands(block):
+            check_command(command.text, command, session)
+    assert session.folder != tmp_path  # into which the tutorial goes
