@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from typing import get_args
 
 from scripts.manual.markdown import plain, portable, table
 from trtlint.engine.finding import SEVERITIES
-from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Rule
+from trtlint.engine.rule import EVIDENCE, GROUPS, PATTERN, Advice, Rule, Status
 from trtlint.knowledge.ranges import covers_all, in_words, matching
+from trtlint.knowledge.redirects import Redirect, redirects
 from trtlint.knowledge.releases import PRODUCTS, Product, releases
 from trtlint.language.template import Template
 from trtlint.report.ruletext import applies, what
@@ -21,6 +22,11 @@ _SEVERITY = {
     "warning": "A likely loss of accuracy or speed.",
     "note": "Worth knowing.",
 }
+_STATUS = {
+    "preview": "Tried out: they run only where `--preview` or their own id asks for them.",
+    "stable": "They run.",
+    "deprecated": "They run, and will be removed.",
+}
 
 
 def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
@@ -31,6 +37,8 @@ def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
     pages["rules/by-severity.md"] = _severities(listed)
     pages["rules/by-evidence.md"] = _evidence(listed)
     pages["rules/by-version.md"] = _versions(listed)
+    pages["rules/by-status.md"] = _statuses(listed)
+    pages |= {f"rules/{old.id}.md": _gone(old) for old in redirects() if f"rules/{old.id}.md" not in pages}
     return pages
 
 
@@ -62,6 +70,8 @@ def _facts(rule: Rule) -> Iterator[tuple[str, str]]:
         f"[{rule.evidence}](by-evidence.md#{rule.evidence}): findings of {confidence} confidence",
     )
     facts = "a pattern of operators" if rule.find == PATTERN else ""
+    yield "status", f"[{rule.status}](by-status.md#{rule.status})"
+    yield "group", f"[{rule.group}](index.md#{rule.group})"
     yield "looks at", facts or f"[`{rule.find}`](../reference/facts.md#{rule.find})"
     yield "what has to change", _CONCERNS[rule.concerns]
     if any(advice.fix for advice in rule.advice):
@@ -99,20 +109,37 @@ def _what(rule: Rule) -> str:
 
 
 def _groups(rules: Sequence[Rule]) -> str:
-    def group(rule: Rule) -> tuple[str, str]:
-        return rule.path.parent.name, rule.id.rstrip("0123456789")
-
     parts = [
-        f"# Rules\n\nThere are {len(rules)} rules, here by what they are about. The indexes [by severity]"
-        "(by-severity.md), [by evidence](by-evidence.md) and [by version](by-version.md) list the same.",
+        f"# Rules\n\nThere are {len(rules)} rules, here by what hurts. The same are listed [by severity]"
+        "(by-severity.md), [by evidence](by-evidence.md), [by version](by-version.md) and [by status]"
+        "(by-status.md).",
     ]
-    for (folder, prefix), members in groupby(sorted(rules, key=lambda r: (group(r), r.id)), group):
-        parts += [f"## {folder.capitalize()}: {prefix}", _listing(members)]
+    for group, hurts in GROUPS.items():
+        if members := [rule for rule in rules if rule.group == group]:
+            parts += [f"## {group}", f"{hurts[0].upper()}{hurts[1:]}.", _listing(members)]
     return _page(parts)
 
 
 def _severities(rules: Sequence[Rule]) -> str:
     return _index("Rules by severity", rules, SEVERITIES, lambda rule: rule.severity, _SEVERITY)
+
+
+def _statuses(rules: Sequence[Rule]) -> str:
+    page = _index("Rules by status", rules, get_args(Status), lambda rule: rule.status, _STATUS)
+    rows = [(old.id, old.name, _now(old), old.since, plain(old.because)) for old in redirects()]
+    if not rows:
+        return page
+    return _page([page, "## renamed and removed", table(("id", "name", "now", "since", "because"), rows)])
+
+
+def _now(old: Redirect) -> str:
+    return f"[{old.to}]({old.to}.md)" if old.to else "removed"
+
+
+def _gone(old: Redirect) -> str:
+    """The page of a rule that is no longer there, to which links may lead."""
+    now = f"is now {_now(old)}" if old.to else "was removed"
+    return f"# {old.id} {old.name}\n\nThis rule {now}, since trtlint {old.since}: {plain(old.because)}.\n"
 
 
 def _evidence(rules: Sequence[Rule]) -> str:

@@ -30,6 +30,8 @@ _ELSEWHERE = {
     "rules/README.md": "reference/rule-files.md",
     "CONTRIBUTING.md": "development/contributing.md",
     "SECURITY.md": "explanation/security.md",
+    "CHANGELOG.md": "reference/changelog.md",
+    "CODE_OF_CONDUCT.md": "development/conduct.md",
 }
 """Pages by hand that lie outside of ``docs/``, and where they are on the site."""
 _SECTIONS = {
