@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 BENCHMARKS = (
-    *("startup", "scaling", "versions", "reading", "logs", "field_logs", "fleet", "parser_verdicts"),
-    *("dry_build", "half_precision", "fixes", "rule_checks", "noise"),
+    *("startup", "scaling", "versions", "reading", "weights", "logs", "field_logs"),
+    *("fleet", "parser_verdicts", "dry_build", "half_precision", "fixes", "rule_checks", "noise"),
 )
 
 if __name__ == "__main__":

@@ -145,6 +145,11 @@ class Graph:
         self._taken.add(path)
         return path
 
+    @property
+    def has_repeated_names(self) -> bool:
+        """Whether two nodes of one graph have one name."""
+        return bool(self._repeats)
+
     def add_owner(self, scope: str, node: Node) -> None:
         """Record the operator that owns a body."""
         self._owners[scope] = node

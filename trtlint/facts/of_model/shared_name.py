@@ -36,6 +36,8 @@ class SharedName(Fact):
 
 def find(facts: Facts) -> Iterator[SharedName]:
     """The names, in the order of their second nodes; names in different bodies are different ones."""
+    if not facts.model.graph.has_repeated_names:
+        return
     named: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for node in facts.model.graph.nodes:
         if node.proto.name:
