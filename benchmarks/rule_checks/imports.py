@@ -59,6 +59,13 @@ def _small(body: str, inputs: str = "float[4] x", outputs: str = "float[4] y", s
     return f"{head} ({inputs}) => ({outputs}) {constants} {{ {body} }}"
 
 
+def _grouped_convolution_is_built() -> bool:
+    """TensorRT-RTX, of which the rule does not speak, builds it."""
+    body = "c = Cast <to = 10> (x) z = Conv <group = 4> (c, w) y = Cast <to = 1> (z)"
+    shape = "float[1,8,9,9]"
+    return ask(_small(body, f"{shape} x", "float[1,8,7,7] y", "float16[8,2,3,3] w = {}")).built is True
+
+
 def _double_is_float() -> bool:
     """The kernel for double is that for float."""
     double = ask(_small("d = Cast <to = 11> (x) e = Exp (d) y = Cast <to = 1> (e)"))
@@ -102,6 +109,9 @@ CHECKS = [
     Check("PERF120", "a condition from data is copied to the host", "builder", _data_are_copied),
     Check("PERF120", "one from sizes in the file is not", "builder", _sizes_are_not),
     Check("ACC111", "TensorRT-RTX has a kernel for each axis", "builder", _sums_have_kernels_of_their_own),
+    Check(
+        "BLD221", "TensorRT-RTX builds grouped ones between casts", "builder", _grouped_convolution_is_built
+    ),
     Check("ACC136", "float64 is computed in FP32", "builder", _double_is_float),
     Check("ACC137", "the seed is ignored", "builder", _seed_is_ignored),
     Check(

@@ -1,0 +1,81 @@
+"""Operators whose results have as many elements as the data say, and how far that reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.model.graph import Graph, Node, Value
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_SOURCES = ("NonMaxSuppression", "NonZero", "Unique")
+_COMPUTING = frozenset(
+    {
+        *("Attention", "Conv", "ConvTranspose", "Einsum", "Gemm", "LayerNormalization", "MatMul", "Softmax"),
+        *("LSTM", "GRU", "RNN", "InstanceNormalization"),
+    }
+)
+"""What TensorRT compiles in islands rather than layer by layer, or runs on a fixed layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataSized(Fact):
+    """An operator whose result is as long as the data make it.
+
+    Attributes:
+        op: ``NonMaxSuppression``, ``NonZero`` or ``Unique``.
+        outputs: names of outputs of the model whose size depends on it.
+        computing: operator types that compute with tensors of such a size, such as ``MatMul``, each once, in
+            graph order.
+    """
+
+    kind: ClassVar[str] = "data_sized"
+    roles: ClassVar[Mapping[str, str]] = {
+        "source": "gives as many elements as the data say",
+        "computing": "computes with a tensor of that size",
+    }
+
+    op: str
+    outputs: tuple[str, ...]
+    computing: tuple[str, ...]
+
+
+def find(facts: Facts) -> Iterator[DataSized]:
+    """The operators in graph order; what several of them reach counts for the first of them."""
+    graph = facts.model.graph
+    sources = sorted(
+        (node for node in graph.by_op(*_SOURCES) if not node.domain), key=lambda node: node.index
+    )
+    if not sources:
+        return
+    sized, computing = _reached(graph, sources)
+    for node in sources:
+        users = computing.get(node, [])
+        yield DataSized(
+            node=node,
+            chain=(Step(node, "source"), *(Step(user, "computing") for user in users[:1])),
+            op=node.op,
+            outputs=tuple(value.name for value in graph.outputs if sized.get(value) is node),
+            computing=tuple(dict.fromkeys(user.op for user in users)),
+        )
+
+
+def _reached(graph: Graph, sources: list[Node]) -> tuple[Mapping[Value, Node], Mapping[Node, list[Node]]]:
+    """The values whose size depends on a source, with it, and the operators that compute with them."""
+    names = {dim for value in graph.inputs for dim in value.shape or () if isinstance(dim, str)}
+    sized: dict[Value, Node] = {}
+    computing: dict[Node, list[Node]] = {source: [] for source in sources}
+    for node in graph.nodes:
+        source = node if node in computing else next((sized[v] for v in node.inputs if v in sized), None)
+        if source is None:
+            continue
+        if node.op in _COMPUTING and not node.domain:
+            computing[source].append(node)
+        for value in node.outputs:
+            if any(not isinstance(dim, int) and dim not in names for dim in value.shape or (None,)):
+                sized[value] = source
+    return sized, computing
