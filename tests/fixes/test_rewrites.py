@@ -117,6 +117,26 @@ def test_a_norm_in_fp32_becomes_one_operator(opset: int, tmp_path: Path) -> None
     assert_same(before, after, {"x": tensor(2, 5, 16)})
 
 
+RMS = """g ({kind}[2,5,16] x) => ({kind}[2,5,16] y)
+< {kind} two = {{2}}, {kind} eps = {{0.001}}, {kind} one = {{1}} >
+{{
+  s = {square}  var = ReduceMean <axes = [-1]> (s)  e = Add (var, eps)  r = Sqrt (e)  {division}
+}}"""
+
+
+@pytest.mark.parametrize("square", ["Mul (x, x)", "Pow (x, two)"])
+@pytest.mark.parametrize(
+    "division", ["y = Div (x, r)", "i = Reciprocal (r)  y = Mul (x, i)", "i = Div (one, r)  y = Mul (i, x)"]
+)
+def test_an_rms_norm_in_fp32_becomes_one_operator(square: str, division: str, tmp_path: Path) -> None:
+    text = f"{head(17)} {RMS.format(kind='float', square=square, division=division)}"
+    before, after = fixed(tmp_path, text, "--trt", "10.15", "--fp16", "--verify")
+    assert ops(after) == ["RMSNormalization"]
+    assert after is not None
+    assert after.opset_import[0].version == 23
+    assert_same(before, after, {"x": tensor(2, 5, 16)})
+
+
 def test_weights_are_folded(tmp_path: Path) -> None:
     text = f"""{head(17)} g (float[1,3,8,8] x) => (float[1,4,6,6] y)
     {{ m = ReduceMean <axes = [1, 2, 3]> (w)  c = Sub (w, m)  y = Conv (x, c) }}"""

@@ -172,7 +172,8 @@ def _verdicts(fixed: Fixed, after: Path, options: FixOptions, plan: Plan) -> Ite
     before = fixed.path
     # What is kept in FP32 leaves the range in the source: there they are to differ.
     wide = any(applied.fix == KEEP_FP32 for applied in fixed.outcome.applied)
+    mended = any(patch.mends for _, patches in fixed.outcome.rounds for patch in patches)
     if options.verify:
-        yield outputs(before, after, options.inputs, wide=wide)
+        yield outputs(before, after, options.inputs, wide=wide, mended=mended)
     if options.verify_build:
         yield build(before, after, next((t.sm for t in plan.targets if t.sm is not None), None))

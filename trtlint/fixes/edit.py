@@ -47,7 +47,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
         if patch.set_opset:
             _set_opset(edited, patch.set_opset)
             continue
-        scopes = {node.scope for node in patch.touched}
+        scopes = {node.scope for node in patch.touched} or {""}
         if len(scopes) != 1:
             raise EditError("it spans the body of an If or a loop and what is around it")
         by_scope[scopes.pop()].append(patch)
@@ -100,7 +100,7 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
         raise EditError("an operator without outputs cannot be told from others")
     if sum(len(patch.remove) for patch in patches) != len(removed):
         raise EditError("two rewrites remove the same operator")
-    first = {_key(patch.touched[0].proto): patch for patch in patches}
+    first = {_key(patch.touched[0].proto): patch for patch in patches if patch.touched}
     order: dict[str, int] = {}
     for proto in container.node:
         key = _key(proto)
@@ -115,6 +115,8 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
     for patch in patches:
         container.node.extend(patch.insert)
     container.node.sort(key=lambda node: order[_key(node)])
+    stored = {text(tensor.name) for patch in patches for tensor in patch.initializers}
+    _delete(container.sparse_initializer, lambda sparse: text(sparse.values.name) in stored)
     for patch in patches:
         container.initializer.extend(patch.initializers)
         if ir_version < _HAS_FREE_INITIALIZERS:

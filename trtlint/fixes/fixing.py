@@ -17,7 +17,7 @@ from trtlint.files.regular import open_regular
 from trtlint.fixes.session import Linted, Outcome, Prove, Session
 from trtlint.model.check import fault
 from trtlint.model.inline import inline
-from trtlint.model.load import Model, interpret
+from trtlint.model.load import Model, interpret, undeclared
 from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.writer import write
 from trtlint.trials.identity import digest as sampled
@@ -86,8 +86,7 @@ def fix_file(
     if raw.has_functions:
         raw.notes.extend(inline(proto))
     outcome = Session(_lint_with(judge, path, raw), unsafe=unsafe, prove=prove).run(proto, keep)
-    fixed = outcome.after.proto
-    wrong = fault(fixed) if outcome.applied else ""
+    fixed, wrong = _checked(outcome.after.proto) if outcome.applied else (outcome.after.proto, "")
     return Fixed(path, outcome, fixed, wrong, raw.has_functions)
 
 
@@ -124,9 +123,24 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
     write(proto, fixed.path, out, note)
 
 
+def _checked(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
+    """A structure, and what the checker finds wrong with it.
+
+    Types that the file declares of values in between go where they alone are wrong: they were so before.
+    """
+    wrong = fault(proto)
+    if not wrong or not proto.graph.value_info:
+        return proto, wrong
+    bare = onnx.ModelProto()
+    bare.CopyFrom(proto)
+    del bare.graph.value_info[:]
+    return (proto, wrong) if fault(bare) else (bare, "")
+
+
 def _lint_with(judge: Judge, path: Path, raw: RawModel) -> Callable[[onnx.ModelProto], Linted]:
     def lint(proto: onnx.ModelProto) -> Linted:
-        model = interpret(path, proto.SerializeToString(), raw.tensors)
+        data, declared = undeclared(proto)
+        model = interpret(path, data, raw.tensors, declared)
         return Linted(proto, *judge(model))
 
     return lint

@@ -48,6 +48,7 @@ class Patch:
         folds: whether its tensors are made of the values of stored ones.
         keeps_a_key: whether the results are the same only where a mask leaves every row a key.
         altered: values between the changed nodes and those around that are others than before.
+        mends: whether it is there to change results, NaN among them, so that none are compared.
         around: nodes whose results are the same where those of the changed nodes alone are not.
     """
 
@@ -63,6 +64,7 @@ class Patch:
     folds: bool = False
     keeps_a_key: bool = False
     altered: tuple[str, ...] = ()
+    mends: bool = False
 
     @property
     def touched(self) -> tuple[Node, ...]:
@@ -127,6 +129,14 @@ class Draft:
         self._nodes.append(proto)
         return proto
 
+    def insert(self, proto: onnx.NodeProto) -> None:
+        """Insert a node as it is."""
+        self._nodes.append(proto)
+
+    def store(self, tensor: onnx.TensorProto) -> None:
+        """Add a stored tensor as it is."""
+        self._tensors.append(tensor)
+
     def constant(self, array: np.ndarray[Any, Any], what: str = "constant", *, out: str = "") -> str:
         """Add an initializer, under the name ``out`` where it is given; returns its name."""
         solid = np.asarray(array, order="C")
@@ -158,6 +168,7 @@ class Draft:
         folds: bool = False,
         keeps_a_key: bool = False,
         altered: Iterable[str] = (),
+        mends: bool = False,
     ) -> Patch:
         """The patch with all that was written so far."""
         return Patch(
@@ -172,6 +183,7 @@ class Draft:
             folds=folds,
             keeps_a_key=keeps_a_key,
             altered=tuple(altered),
+            mends=mends,
         )
 
     def name(self, what: str) -> str:

@@ -119,6 +119,8 @@ def _edits(patch: Patch) -> Iterator[str]:
         flat = _numbers(array.reshape(-1).tolist())
         yield f"constant({text(tensor.name)!r}, {flat}, {array.dtype.name!r}, {tuple(array.shape)!r})"
     for proto in patch.insert:
+        if any(attribute.HasField("g") for attribute in proto.attribute):
+            raise ScriptError(f"{patch.title}: it brings an operator with a body")
         yield _added(proto)
     for node, port, name in patch.rewire:
         yield f"read_instead({_key(node)!r}, {port}, {name!r})"

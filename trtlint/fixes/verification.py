@@ -34,9 +34,19 @@ class Verdict:
         return {"check": self.check, "good": self.good, "says": self.words, "figures": self.figures}
 
 
-def outputs(before: Path, after: Path, inputs: Inputs, *, wide: bool = False) -> Verdict:
-    """Compare what both compute; in FP32 where ``wide``, as the source may leave the range of its types."""
-    found = compare(before, after, inputs, wide=wide)
+def outputs(
+    before: Path, after: Path, inputs: Inputs, *, wide: bool = False, mended: bool = False
+) -> Verdict:
+    """Compare what both compute.
+
+    Args:
+        before: the source.
+        after: the fixed model.
+        inputs: what to run both on.
+        wide: whether to do so in FP32, as the source may leave the range of its types.
+        mended: whether what is NaN in the source may be a number.
+    """
+    found = compare(before, after, inputs, wide=wide, mended=mended)
     figures = {"sets": found.sets, "largest_difference": found.difference}
     return Verdict("outputs", found.equal, found.words, figures)
 

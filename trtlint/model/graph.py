@@ -44,7 +44,7 @@ class Graph:
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.
         values: every value by name, in the order met; names are unique per scope only.
-        sparse: the tensors that the file stores as sparse ones.
+        sparse: the tensors that the file stores as sparse ones, each as it is stored.
 
     Args:
         proto: the graph, with the types that inference gave.
@@ -63,7 +63,7 @@ class Graph:
         self._owners: dict[str, Node] = {}
         self._bodies: dict[str, Body] = {}
         self._taken: set[str] = set()
-        self.sparse: list[Value] = []
+        self.sparse: dict[Value, onnx.SparseTensorProto] = {}
         self._repeats: dict[str, int] = defaultdict(int)
         order: list[Node] = []
         scope = _Scope(self, proto, "", None, order)
@@ -201,7 +201,7 @@ class _Scope:
         for sparse in proto.sparse_initializer:
             value = self._declare(sparse.values.name, None)
             value.is_sparse = True
-            graph.sparse.append(value)
+            graph.sparse[value] = sparse
             value.set_type(onnx.helper.make_tensor_type_proto(sparse.values.data_type, sparse.dims))
         self.inputs: list[Value] = []
         self.outputs: list[Value] = []

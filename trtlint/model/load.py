@@ -156,6 +156,18 @@ def _inlined(raw: RawModel) -> tuple[bytes, TensorStore, Mapping[str, onnx.TypeP
     return data, raw.tensors, declared
 
 
+def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypeProto]]:
+    """A structure as :func:`load` interprets it, and the types that it declares in between."""
+    declared = {text(info.name): info.type for info in proto.graph.value_info}
+    if not declared:
+        return proto.SerializeToString(), declared
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    del copy.graph.value_info[:]
+    _declare_foreign(copy.graph, declared)
+    return copy.SerializeToString(), declared
+
+
 def _infer(data: bytes, tensors: TensorStore) -> tuple[bytes, Mapping[str, str]]:
     """The model with inferred types; where they contradict what the file declares, without the latter.
 

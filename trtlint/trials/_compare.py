@@ -37,7 +37,8 @@ def work(request: dict[str, Any], say: Say) -> None:
 
     Args:
         request: ``before`` and ``after``, paths; ``files``, ``lists`` and ``script`` with inputs;
-            ``folder``, where copies may be written; ``wide``, whether both are compared in FP32.
+            ``folder``, where copies may be written; ``wide``, whether both are compared in FP32;
+            ``mended``, whether what was NaN may be a number.
         say: takes ``{"error": ...}``, or the figures.
     """
     before, after, folder = Path(request["before"]), Path(request["after"]), Path(request["folder"])
@@ -46,7 +47,7 @@ def work(request: dict[str, Any], say: Say) -> None:
         if widened:  # types that ONNX Runtime does not mix: both are compared in FP32
             before = _wide_copy(before, folder / "before.onnx")
             after = _wide_copy(after, folder / "after.onnx")
-        figures = _compared(before, after, list(_batches(before, request)))
+        figures = _compared(before, after, list(_batches(before, request)), mended=bool(request["mended"]))
     except (FeedError, ValueError, RuntimeError) as error:
         say({"error": " ".join(str(error).split())[:500]})
         return
@@ -132,7 +133,7 @@ def _of_kind(kind: str, array: Array) -> Array:
     return np.asarray(array * array.dtype.type(scale))
 
 
-def _compared(before: Path, after: Path, choices: Sequence[list[Feeds]]) -> dict[str, Any]:
+def _compared(before: Path, after: Path, choices: Sequence[list[Feeds]], *, mended: bool) -> dict[str, Any]:
     """The figures for the first choice of shapes that the model takes."""
     comparator: Any = importlib.import_module("polygraphy.comparator")
     backend: Any = importlib.import_module("polygraphy.backend.onnxrt")
@@ -154,18 +155,21 @@ def _compared(before: Path, after: Path, choices: Sequence[list[Feeds]]) -> dict
             continue
         rewritten = comparator.Comparator.run([runner(after, "after")], data_loader=typed)
         truth.extend(rewritten)
-        _match_nan(truth[0][1], truth[1][1])
+        _match_nan(truth[0][1], truth[1][1], mended=mended)
         return _judged(comparator, truth, len(typed))
     raise ValueError(f"the model does not run: {failure}")
 
 
-def _match_nan(before: Any, after: Any) -> None:
-    """Put zeros where both gave NaN, as a softmax without any key does: no comparison takes NaN for equal."""
+def _match_nan(before: Any, after: Any, *, mended: bool) -> None:
+    """Put zeros where both gave NaN, as a softmax without any key does: no comparison takes NaN for equal.
+
+    Where NaN was to be mended, it is enough that the first one gave it.
+    """
     for one, other in zip(before, after, strict=True):
         for name in one.keys() & other.keys():
             pair = np.asarray(one[name]), np.asarray(other[name])
             if pair[0].dtype.kind == "f" and pair[0].shape == pair[1].shape:
-                both = np.isnan(pair[0]) & np.isnan(pair[1])
+                both = np.isnan(pair[0]) & (np.isnan(pair[1]) | mended)
                 if both.any():
                     one[name], other[name] = (np.where(both, array.dtype.type(0), array) for array in pair)
 

@@ -58,6 +58,7 @@ def compare(
     limits: Limits | None = None,
     *,
     wide: bool = False,
+    mended: bool = False,
 ) -> Comparison:
     """Run two models on the same inputs and compare all outputs.
 
@@ -67,6 +68,7 @@ def compare(
         inputs: what to run them on.
         limits: what the process may take.
         wide: whether both compute in FP32 what they compute in 16 bits.
+        mended: whether what was NaN may be a number.
     """
     if not available():
         return Comparison(None, MISSING)
@@ -80,6 +82,7 @@ def compare(
             "script": None if given.script is None else _absolute([given.script])[0],
             "folder": folder,
             "wide": wide,
+            "mended": mended,
         }
         allowed = limits or Limits(600.0, 16 << 30)
         ended = run("trtlint.trials._compare", request, allowed)

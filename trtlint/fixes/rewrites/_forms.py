@@ -82,6 +82,10 @@ class Forms:
         """A tensor in FP32 where it is in 16 bits."""
         return value if dtype in ("f32", "f64") else self.draft.op("Cast", value, to=onnx_type("f32"))
 
+    def narrowed(self, value: Tensor, dtype: str, out: str) -> str:
+        """A tensor in a type of 16 bits again."""
+        return self.draft.op("Cast", value, to=onnx_type(dtype), out=out)
+
     def _normed(
         self, value: Tensor, gain: Tensor | None, bias: Tensor | None, epsilon: float, dtype: str, out: str
     ) -> str:

@@ -1,7 +1,8 @@
-"""A layer norm over the last axis, written out, as one ``LayerNormalization``.
+"""A norm over the last axis, written out, as one ``LayerNormalization`` or ``RMSNormalization``.
 
 Its statistics are in FP32 whatever the tensor is:
-https://onnx.ai/onnx/operators/onnx__LayerNormalization.html
+https://onnx.ai/onnx/operators/onnx__LayerNormalization.html,
+https://onnx.ai/onnx/operators/onnx__RMSNormalization.html
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.values import Constants
 
-_SINCE = 17
-_TITLE = "makes the norm one LayerNormalization"
+_OPERATORS = {"layer": ("LayerNormalization", 17), "rms": ("RMSNormalization", 23)}
+"""By kind of norm, the operator and the opset from which there is one."""
 
 
 def propose(fact: Fact, model: Model) -> Patch | Refusal:
@@ -26,8 +27,9 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     norm = norm_of(fact)
     if isinstance(norm, Refusal):
         return norm
-    if not isinstance(fact, Normalization) or fact.family != "layer" or not fact.last_axis:
-        return Refusal("it is no layer norm over the last axis")
+    if not isinstance(fact, Normalization) or not fact.last_axis:
+        return Refusal("it is no norm over the last axis")
+    op, since = _OPERATORS[fact.family]
     epsilon = fact.epsilon
     tensor = norm.tensor
     width = tensor.shape[-1] if tensor.shape else None
@@ -35,16 +37,18 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         return Refusal("its epsilon or the size of its last axis is not known")
     if tensor.dtype not in FLOAT_DTYPES or norm.divide.output.dtype != tensor.dtype:
         return Refusal("its result is of another type than its tensor")
-    if not _plain(norm):
-        return Refusal("it is not quite what LayerNormalization computes")
+    if not (_plain(norm) if fact.family == "layer" else _plain_rms(norm, model.constants)):
+        return Refusal(f"it is not quite what {op} computes")
     draft = Draft(model, norm.divide)
     gain, bias, last = _parameters(norm.divide, width, model.constants)
     scale: str | Value = (
         draft.constant(np.ones(width, numpy_type(tensor.dtype)), "gain") if gain is None else gain
     )
+    if bias is not None and op == "RMSNormalization":
+        bias, last = None, last[:-1]
     inputs = [tensor, scale, *([bias] if bias is not None else [])]
-    draft.op("LayerNormalization", *inputs, axis=-1, epsilon=float(epsilon), out=last[-1].output.name)
-    return draft.patch(_TITLE, last, opset=_SINCE, around=norm.nodes)
+    draft.op(op, *inputs, axis=-1, epsilon=float(epsilon), out=last[-1].output.name)
+    return draft.patch(f"makes the norm one {op}", last, opset=since, around=norm.nodes)
 
 
 def _plain(norm: Norm) -> bool:
@@ -72,6 +76,37 @@ def _plain(norm: Norm) -> bool:
     inverse = next((v for v in (first, second) if v is not None and not _is_centre(v, centre)), None)
     before = inverse.producer if inverse is not None else None
     return before is not None and before.op == "Reciprocal" and before.input(0) is norm.root.output
+
+
+def _plain_rms(norm: Norm, constants: Constants) -> bool:
+    """Whether it is x / sqrt(mean(x²) + epsilon) with nothing in between."""
+    square, under = norm.square, norm.epsilon if norm.epsilon is not None else norm.variance
+    squares = square.op == "Mul" and square.inputs[0] is square.inputs[1] is norm.tensor
+    if square.op == "Pow":
+        squares = square.inputs[0] is norm.tensor and constants.scalar(square.input(1)) == 2
+    straight = (
+        squares
+        and norm.variance.op == "ReduceMean"
+        and norm.variance.input(0) is square.output
+        and int(norm.variance.number("keepdims", 1)) == 1
+        and (
+            norm.epsilon is None or (norm.epsilon.op == "Add" and norm.variance.output in norm.epsilon.inputs)
+        )
+        and norm.root.op == "Sqrt"
+        and norm.root.input(0) is under.output
+    )
+    first, second = norm.divide.inputs[:2]
+    if norm.divide.op == "Div":
+        return straight and first is norm.tensor and second is norm.root.output
+    inverse = second if first is norm.tensor else first if second is norm.tensor else None
+    before = None if inverse is None else inverse.producer
+    if before is None or norm.divide.op != "Mul" or not straight:
+        return False
+    if before.op == "Reciprocal":
+        return before.input(0) is norm.root.output
+    return (
+        before.op == "Div" and constants.scalar(before.input(0)) == 1 and before.input(1) is norm.root.output
+    )
 
 
 def _is_centre(value: Value | None, centre: Node) -> bool:

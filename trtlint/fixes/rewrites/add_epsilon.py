@@ -1,0 +1,32 @@
+"""An epsilon added to the divisor of a division by a root or a norm, which is zero for a zero tensor.
+
+How large it is is a choice: results change, if little.
+"""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.facts.of_model.division import Division
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.model.load import Model
+from trtlint.model.protos import FLOAT_DTYPES
+
+_EPSILON = {"f16": 1e-4, "bf16": 1e-6}
+"""By element type: that of FP16 is a normal number, which no kernel takes for zero."""
+_USUAL = 1e-6
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Add it before the division."""
+    node = fact.node
+    if not isinstance(fact, Division) or node is None:
+        return Refusal("there is no division here")
+    port = 1 if node.op == "Div" else 0
+    divisor = node.input(port)
+    if divisor is None or divisor.dtype not in FLOAT_DTYPES:
+        return Refusal("the type of the divisor is not known")
+    epsilon = _EPSILON.get(divisor.dtype or "", _USUAL)
+    draft = Draft(model, node)
+    shifted = draft.op("Add", divisor, draft.like(epsilon, divisor, "epsilon"))
+    title = f"adds {epsilon:g} to what it divides by"
+    return draft.patch(title, [], rewire=[(node, port, shifted)], mends=True)

@@ -1,0 +1,17 @@
+"""Declared types that contradict the operators, left out of the file."""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Patch, Refusal
+from trtlint.model.load import Model
+from trtlint.model.settle import contradictions
+
+
+def propose(_fact: Fact, model: Model) -> Patch | Refusal:
+    """Drop them all."""
+    names = tuple(value.name for value, _ in contradictions(model.graph))
+    if not names:
+        return Refusal("no declared type contradicts an operator")
+    count = f"{len(names)} declared types" if len(names) > 1 else "a declared type"
+    return Patch(f"drops {count}", (), (), retyped=names)

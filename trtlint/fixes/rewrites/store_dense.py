@@ -1,0 +1,55 @@
+"""A tensor that is stored as a sparse one, stored as the dense one that it is.
+
+https://onnx.ai/onnx/repo-docs/IR.html
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type
+from trtlint.model.graph import Value
+from trtlint.model.load import Model
+from trtlint.model.protos import DTYPES
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Store what the operator reads for which a fact was found."""
+    node = fact.node
+    read = () if node is None else tuple(value for value in node.inputs if value in model.graph.sparse)
+    if node is None or not read:
+        return Refusal("no sparse tensor is read here")
+    draft = Draft(model, node)
+    for value in read:
+        assert value is not None
+        refused = _store(draft, model, value)
+        if refused is not None:
+            return refused
+    return draft.patch("stores a sparse tensor as a dense one", ())
+
+
+def _store(draft: Draft, model: Model, value: Value) -> Refusal | None:
+    proto = model.graph.sparse[value]
+    shape = tuple(proto.dims)
+    dtype = DTYPES.get(proto.values.data_type)
+    values, indices = (model.tensors.array(tensor) for tensor in (proto.values, proto.indices))
+    if values is None or indices is None or dtype is None:
+        return Refusal("its values cannot be read")
+    if math.prod(shape) > MOST_ELEMENTS:
+        return Refusal("it would be too large")
+    flat = np.asarray(indices)
+    if flat.ndim == 2 and flat.shape[1] == len(shape) and flat.size:
+        places = flat.T
+        if bool((places < 0).any()) or any(bool((p >= n).any()) for p, n in zip(places, shape, strict=True)):
+            return Refusal("its indices leave it")
+        flat = np.ravel_multi_index(tuple(places), shape)
+    flat = flat.reshape(-1)
+    if flat.size != np.asarray(values).size or bool(((flat < 0) | (flat >= math.prod(shape))).any()):
+        return Refusal("its indices leave it")
+    dense = np.zeros(math.prod(shape), numpy_type(dtype))
+    dense[flat] = np.asarray(values).reshape(-1)
+    draft.constant(dense.reshape(shape), out=value.name)
+    return None

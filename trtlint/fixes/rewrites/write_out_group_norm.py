@@ -1,0 +1,46 @@
+"""``GroupNormalization`` written out: each group normed as one instance, then scaled and shifted.
+
+Definition: https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
+"""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._forms import Forms, Tensor
+from trtlint.model.load import Model
+from trtlint.model.protos import FLOAT_DTYPES
+
+_BY_CHANNEL = 21
+"""From this opset on gain and bias are of each channel, before of each group."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write out the operator at which a fact was found."""
+    node = fact.node
+    if node is None or node.op != "GroupNormalization" or node.domain:
+        return Refusal("there is no GroupNormalization here")
+    value, gain, bias = (node.input(port) for port in range(3))
+    groups = int(node.number("num_groups", 0))
+    if value is None or gain is None or bias is None or value.shape is None or groups < 1:
+        return Refusal("the shape of its tensor is not known")
+    dtype, count = value.dtype, gain.shape[0] if gain.shape else None
+    channels = value.shape[1] if len(value.shape) > 2 else None
+    if dtype not in FLOAT_DTYPES or dtype is None or not isinstance(count, int):
+        return Refusal("the types, or the number of its parameters, are not known")
+    if not isinstance(channels, int) or channels % groups:
+        return Refusal("the number of channels is not known")
+    if count not in (1, channels):
+        return Refusal("gain and bias are of each group, and there are several")
+    stashed = int(node.number("stash_type", 1)) == 1 and (model.opset or 0) >= _BY_CHANNEL
+    wide = "f32" if stashed and dtype != "f64" else dtype
+    forms = Forms(Draft(model, node))
+    image: Tensor = forms.widened(value, dtype) if wide != dtype else value
+    parameters = [forms.widened(each, dtype) if wide != dtype else each for each in (gain, bias)]
+    epsilon = float(node.number("epsilon", 1e-5))
+    name = node.output.name
+    out = name if wide == dtype else ""
+    written = forms.group_norm(image, groups, parameters, count, len(value.shape), epsilon, wide, out)
+    if wide != dtype:
+        forms.narrowed(written, dtype, name)
+    return forms.draft.patch("writes GroupNormalization out as an instance norm of each group", [node])
