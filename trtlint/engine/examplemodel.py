@@ -80,7 +80,8 @@ def _bit_patterns(tensor: re.Match[str]) -> str:
 def _fill(graph: onnx.GraphProto) -> None:
     """Give initializers that were written without elements zeros."""
     for tensor in graph.initializer:
-        if not any(getattr(tensor, field) for field in _DATA):
+        external = tensor.data_location == onnx.TensorProto.EXTERNAL
+        if not external and not any(getattr(tensor, field) for field in _DATA):
             shape = tuple(tensor.dims)
             zeros = np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
             tensor.CopyFrom(onnx.numpy_helper.from_array(zeros, tensor.name))

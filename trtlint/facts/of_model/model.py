@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
-from trtlint.model.graph import Graph
+from trtlint.model.graph import Graph, Value
 from trtlint.model.protos import FLOAT_DTYPES, text
+from trtlint.model.tensors import LEFT
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -60,6 +61,7 @@ class ModelFact(Fact):
         inputs: number of inputs that the caller feeds.
         outputs: number of outputs.
         dynamic: whether an input has a dimension whose size is not in the file.
+        external: whether weights lie in files beside the model.
     """
 
     kind: ClassVar[str] = "model"
@@ -76,6 +78,7 @@ class ModelFact(Fact):
     inputs: int
     outputs: int
     dynamic: bool
+    external: bool
 
 
 def find(facts: Facts) -> Iterator[ModelFact]:
@@ -96,6 +99,20 @@ def find(facts: Facts) -> Iterator[ModelFact]:
         inputs=len(graph.inputs),
         outputs=len(graph.outputs),
         dynamic=any(not isinstance(dim, int) for value in graph.inputs for dim in value.shape or (None,)),
+        external=any(map(_is_external, graph.values.values())),
+    )
+
+
+def _is_external(values: Sequence[Value]) -> bool:
+    """Whether a value of this name is stored in a file beside the model.
+
+    What the reader left in the model file itself has a location that is none.
+    """
+    return any(
+        entry.key == "location" and entry.value != LEFT
+        for value in values
+        if value.initializer is not None
+        for entry in value.initializer.external_data
     )
 
 
