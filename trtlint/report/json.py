@@ -11,6 +11,7 @@ from typing import Any
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
 from trtlint.files.problem import Problem
 from trtlint.report.formats import Run
+from trtlint.report.manual import rule_page
 from trtlint.report.wording import witnesses
 from trtlint.trials.result import Result
 
@@ -118,6 +119,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "evidence": list(witnesses(finding)),
         "advice": list(finding.advice),
         "references": list(finding.references),
+        **({"page": page} if (page := rule_page(finding.rule)) else {}),
         "fingerprint": finding.fingerprint,
         **({"fixes": [rewrite.name for rewrite in finding.fixes]} if finding.fixes else {}),
         **refusal,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from trtlint.engine.finding import Finding, Site
 from trtlint.report.counts import either, plural
 from trtlint.report.drawing import Marks, draw
+from trtlint.report.manual import rule_page
 from trtlint.report.names import collapse
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
@@ -187,6 +188,8 @@ def _evidence(entry: Entry, target: str) -> Markup:
         if len(seen) > _WITNESSES:
             shown.append(tag("li", f"and {plural(len(seen) - _WITNESSES, 'more place')}"))
         terms.append(("Seen in", tag("ul", shown)))
+    if page := rule_page(finding.rule):
+        terms.append(("Explained", link(page)))
     if finding.references:
         terms.append(("Sources", tag("ul", [tag("li", link(url)) for url in finding.references])))
     described = [[tag("dt", key), tag("dd", value)] for key, value in terms]
