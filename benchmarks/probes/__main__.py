@@ -1,6 +1,6 @@
 """What trtlint predicts of small random models, against NVIDIA's own parser and builder.
 
-    python -m benchmarks.probes --python RTX/bin/python [--seeds 0 800] [--models DIR]
+    python -m benchmarks.probes --python RTX/bin/python [--seeds 0 800 | --sweep 1] [--models DIR]
 
 Models are drawn from seeds, each valid by ONNX's checker and, where ONNX Runtime has the kernels, by a
 run.  ``--python`` names a Python with the wheels tensorrt-rtx-cu12-libs and tensorrt-rtx-cu12-bindings,
@@ -21,10 +21,12 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from benchmarks.parser_verdicts import GPU, REPOSITORY, Answer, answer, score
+from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
@@ -34,10 +36,14 @@ _SHOWN = 60
 _NAMES = re.compile(r"\(Unnamed Layer\* \d+\)|\b(?:n_\d+(?:_\w+)?|node_of_\w+|[twxsv]\d+(?:_\w+)?)\b")
 
 
+@cache
+def _rules() -> tuple[Rule, ...]:
+    return tuple(rule for rule in load_rules([builtin_rules()]) if rule.id.startswith("BLD"))
+
+
 def predict(path: str) -> tuple[Answer, Answer, list[str]]:
     """What trtlint says at parse and at build, and its sentences."""
-    rules = tuple(rule for rule in load_rules([builtin_rules()]) if rule.id.startswith("BLD"))
-    (report,) = lint_file(Path(path), [Target(product="tensorrt-rtx", version="1.7.1", sm=GPU)], rules)
+    (report,) = lint_file(Path(path), [Target(product="tensorrt-rtx", version="1.7.1", sm=GPU)], _rules())
     said = [finding.message for finding in report.findings if finding.refusal is not None]
     return answer(report, "parse"), answer(report, "build"), said
 
@@ -55,6 +61,12 @@ def main(arguments: Iterable[str] = ()) -> bool:
     )
     parser.add_argument("--python", default=os.environ.get("TRTLINT_RTX_PYTHON"))
     parser.add_argument("--seeds", type=int, nargs=2, default=(0, 800))
+    parser.add_argument(
+        "--sweep",
+        type=int,
+        metavar="N",
+        help="every operator with every type, N draws each, instead of seeds",
+    )
     parser.add_argument("--models", type=Path, help="keep the models here")
     options = parser.parse_args(list(arguments))
     print("random probes, TensorRT-RTX")
@@ -64,12 +76,13 @@ def main(arguments: Iterable[str] = ()) -> bool:
     with tempfile.TemporaryDirectory(prefix="trtlint-probes-") as folder:
         models = options.models or Path(folder)
         models.mkdir(parents=True, exist_ok=True)
-        return _run(options.python, options.seeds, models.resolve())
+        kind, bounds = ("sweep", (options.sweep, 0)) if options.sweep else ("draw", options.seeds)
+        return _run(options.python, kind, bounds, models.resolve())
 
 
-def _run(python: str, seeds: tuple[int, int], models: Path) -> bool:
+def _run(python: str, kind: str, bounds: tuple[int, int], models: Path) -> bool:
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    drawing = [python, "-m", "benchmarks.probes.draw", *map(str, seeds), str(models)]
+    drawing = [python, "-m", f"benchmarks.probes.{kind}", *map(str, bounds), str(models)]
     subprocess.run(drawing, check=True, env=environment, cwd=REPOSITORY)
     requests = (models / "requests.jsonl").read_text(encoding="utf-8")
     judging = [python, str(REPOSITORY / "benchmarks" / "probes" / "judge.py")]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import random
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,17 +56,18 @@ def draw(seed: int) -> Probe:
     for attempt in range(_TRIES):
         rng = random.Random(f"{seed}.{attempt}")
         try:
-            return _Drawing(rng).probe()
+            return Drawing(rng).probe()
         except UnluckyError:
             continue
     raise UnluckyError(f"seed {seed}")
 
 
-class _Drawing(Places):
-    def probe(self) -> Probe:
-        """Draw everything once."""
-        names = (*RECIPES, *OFTEN, *OFTEN, *OFTEN)
-        op = self.rng.choice(names)
+class Drawing(Places):
+    """A model that is being drawn, with the operator that is probed."""
+
+    def probe(self, op: str = "") -> Probe:
+        """Draw everything once; the operator, too, where none is named."""
+        op = op or self.rng.choice((*RECIPES, *OFTEN, *OFTEN, *OFTEN))
         call = RECIPES[op](self.rng, self.opset)
         if call is None:
             raise UnluckyError(op)
@@ -90,25 +93,26 @@ class _Drawing(Places):
         )
 
 
-def main() -> None:
-    """Write the probes of a range of seeds, and what is needed to judge them: ``FIRST END FOLDER``."""
-    first, end, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+def write(probes: Iterable[tuple[str, Probe]], folder: Path) -> None:
+    """Save named probes, and ``requests.jsonl`` with what is needed to judge them."""
     with (folder / "requests.jsonl").open("w", encoding="utf-8") as requests:
-        for seed in range(first, end):
-            try:
-                probe = draw(seed)
-            except UnluckyError:
-                continue
-            path = folder / f"s{seed:05d}.onnx"
+        for name, probe in probes:
+            path = folder / f"{name}.onnx"
             onnx.save(probe.model, path)
-            row: dict[str, Any] = {
-                "model": str(path),
-                "name": path.stem,
-                "op": probe.op,
-                "place": probe.place,
-            }
+            row: dict[str, Any] = {"model": str(path), "name": name, "op": probe.op, "place": probe.place}
             row |= {"tags": probe.tags, "shapes": probe.shapes, "values": probe.values, "ran": probe.ran}
             requests.write(json.dumps(row) + "\n")
+
+
+def _drawn(first: int, end: int) -> Iterator[tuple[str, Probe]]:
+    for seed in range(first, end):
+        with suppress(UnluckyError):
+            yield f"s{seed:05d}", draw(seed)
+
+
+def main() -> None:
+    """Write the probes of a range of seeds, and what is needed to judge them: ``FIRST END FOLDER``."""
+    write(_drawn(int(sys.argv[1]), int(sys.argv[2])), Path(sys.argv[3]))
 
 
 if __name__ == "__main__":

@@ -107,13 +107,13 @@ def _fed(_: object, value: Value) -> object:
     return tuple(found)
 
 
-def _broadcasts(constants: Constants | None, a: Value, b: Value) -> object:
-    if constants is None:
+def _broadcasts(constants: Constants | None, a: Value, b: Value, ignore: int = 0) -> object:
+    if constants is None or not isinstance(ignore, int) or ignore < 0:
         return None
     left, right = dimensions(a, constants), dimensions(b, constants)
     if left is None or right is None:
         return None
-    pairs = zip(reversed(left), reversed(right), strict=False)
+    pairs = list(zip(reversed(left), reversed(right), strict=False))[ignore:]
     sizes = ((m, n) for m, n in pairs if isinstance(m, int) and isinstance(n, int))
     return all(m == n or m == 1 or n == 1 for m, n in sizes)
 
@@ -272,11 +272,13 @@ FUNCTIONS: Mapping[str, Function] = {
         _elements,
     ),
     "broadcasts": Function(
-        "broadcasts(v, w)",
-        "whether the shapes of v and w can be broadcast, as far as their sizes are in the file",
+        "broadcasts(v, w, ignore=0)",
+        "whether the shapes of v and w can be broadcast, as far as their sizes are in the file; the last"
+        " dimensions may be ignored",
         (VALUE, VALUE),
         TRUTH,
         _broadcasts,
+        {"ignore": NUMBER},
     ),
     "dtypes": Function(
         "dtypes(vs)", "the element types of several values, such as inputs", (TUPLE,), _DTYPES, _dtypes

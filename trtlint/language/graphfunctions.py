@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trtlint.language.fieldtypes import ANYTHING, NUMBER, TRUTH, Kind, Kinds
-from trtlint.language.function import TUPLE, UNKNOWN, VALUE, Function
+from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
+from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
 from trtlint.model.graph import Value
 from trtlint.model.imported import imported_type, is_stored, settled
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS
@@ -44,6 +44,28 @@ def _is_weights(value: Value) -> bool:
 
 def _rest(_: object, values: tuple[Any, ...], start: int) -> object:
     return tuple(values[start:])
+
+
+def _first(_: object, values: tuple[Any, ...], end: int) -> object:
+    return tuple(values[:end])
+
+
+def _computed_by(_: object, values: tuple[Any, ...]) -> object:
+    left = [value.producer for value in _values(values) if value.producer is not None]
+    scope, seen = left[0].scope if left else "", set(left)
+    while left:
+        for before in left.pop().inputs:
+            node = None if before is None else before.producer
+            if node is not None and node.scope == scope and node not in seen:
+                if len(seen) > MOST_VISITED:
+                    return None
+                seen.add(node)
+                left.append(node)
+    return tuple(sorted({node.op for node in seen}))
+
+
+def _are_read(_: object, values: tuple[Any, ...]) -> object:
+    return any(value.uses for value in _values(values))
 
 
 def _same_ranks(constants: Constants | None, left: tuple[Any, ...], right: tuple[Any, ...]) -> object:
@@ -94,6 +116,27 @@ def _equal(left: object, right: object) -> Truth:
 def _pairs(left: Sequence[object], right: Sequence[object]) -> list[tuple[Value, Value]]:
     pairs = zip(left, right, strict=False)
     return [(a, b) for a, b in pairs if isinstance(a, Value) and isinstance(b, Value)]
+
+
+def _concatenates(constants: Constants | None, values: tuple[Any, ...], axis: int) -> object:
+    found = [None if constants is None else dimensions(value, constants) for value in _values(values)]
+    known = [dims for dims in found if dims is not None]
+    if len({len(dims) for dims in known}) > 1:
+        return False
+    others = zip(*known, strict=True)
+    rank = len(known[0]) if known else 0
+    fixed = [
+        {dim for dim in dims if isinstance(dim, int)} for i, dims in enumerate(others) if i != axis % rank
+    ]
+    return all(len(sizes) < 2 for sizes in fixed)
+
+
+def _expands(constants: Constants | None, value: Value, sizes: tuple[Any, ...]) -> object:
+    dims = None if constants is None else dimensions(value, constants)
+    if dims is None:
+        return None
+    pairs = zip(reversed(dims), reversed(sizes), strict=False)
+    return all(m in (1, n) or n == 1 for m, n in pairs if isinstance(m, int))
 
 
 def _zero_point(_: object, value: Value) -> object:
@@ -153,6 +196,23 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         _quantized,
     ),
     "rest": Function("rest(xs, n)", "a tuple without its first n elements", (TUPLE, NUMBER), ANYTHING, _rest),
+    "first": Function(
+        "first(xs, n)",
+        "the first n elements of a tuple; without the last n, where n is negative",
+        (TUPLE, NUMBER),
+        ANYTHING,
+        _first,
+    ),
+    "computed_by": Function(
+        "computed_by(vs)",
+        "the types of the operators that compute values, within the graph or body that these leave",
+        (TUPLE,),
+        (Kind("tuple", items=TEXT),),
+        _computed_by,
+    ),
+    "are_read": Function(
+        "are_read(vs)", "whether an operator reads one of several values", (TUPLE,), TRUTH, _are_read
+    ),
     "same_ranks": Function(
         "same_ranks(vs, ws)",
         "whether each of several values has as many dimensions as its counterpart",
@@ -173,6 +233,20 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         (TUPLE, TUPLE),
         TRUTH,
         _same_shapes,
+    ),
+    "concatenates": Function(
+        "concatenates(vs, axis)",
+        "whether values agree in all dimensions but one, as far as their sizes are in the file",
+        (TUPLE, NUMBER),
+        TRUTH,
+        _concatenates,
+    ),
+    "expands": Function(
+        "expands(v, sizes)",
+        "whether v broadcasts with a shape of these sizes, as far as its own are in the file",
+        (VALUE, TUPLE),
+        TRUTH,
+        _expands,
     ),
     "zero_point": Function(
         "zero_point(v)",
