@@ -87,6 +87,7 @@ def _run(python: str, kind: str, bounds: tuple[int, int], models: Path) -> bool:
     requests = (models / "requests.jsonl").read_text(encoding="utf-8")
     judging = [python, str(REPOSITORY / "benchmarks" / "probes" / "judge.py")]
     judged = subprocess.run(judging, input=requests, capture_output=True, text=True, check=True)
+    (models / "verdicts.jsonl").write_text(judged.stdout, encoding="utf-8")
     asked = [json.loads(line) for line in requests.splitlines()]
     verdicts = [json.loads(line) for line in judged.stdout.splitlines()]
     with ProcessPoolExecutor() as pool:
