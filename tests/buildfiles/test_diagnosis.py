@@ -15,6 +15,7 @@ UNKNOWN = "[E] [TRT] 2: [a.cpp::b::1] Error Code 2: Internal Error (Assertion !m
 ECHO = "[E] Engine could not be created from network"
 CAUSE = "[E] [TRT] Target GPU SM 60 is not supported by this TensorRT release."
 SKIPPED = "[E] [TRT] Error Code: 9: Skipping tactic 0xaa15e43058248292 due to exception canImplement1"
+GOES_ON = "[I] [TRT] Detected 1 inputs and 1 output network tensors."
 BUILT = "[I] Engine built in 2.1 sec."
 GETTER = (
     "[E] [TRT] IAttention::getScale: Error Code 3: API Usage Error (Parameter check failed, condition: x)"
@@ -22,6 +23,7 @@ GETTER = (
 REFUSED = "[E] Error[2]: [a.cpp::b::1] Error Code 2: OutOfMemory (no further information)"
 NO_GPU = "[TRT] [W] CUDA initialization failure with error: 35. Please check your CUDA installation"
 DISTURBED = "[TRT] [E] Could not register plugin creator:  FlattenConcat_TRT in namespace:"
+UFF = "ERROR: UffParser: Unsupported number of graph 0"
 WARNED = "[W] [TRT] Using an engine plan file across different models of devices is not recommended"
 
 
@@ -38,6 +40,15 @@ def of(*lines: str) -> Diagnosis:
         ((SKIPPED, ECHO), 1),
         ((BUILT, UNKNOWN), 2),
         ((REFUSED,), 1),
+        ((GOES_ON, SKIPPED), 2),
+        (
+            (
+                "program: a.cpp:78: void init(): Assertion `engine != nullptr' failed.",
+                "Aborted (core dumped)",
+            ),
+            1,
+        ),
+        (("terminate called after throwing an instance of 'E'", "  what():  CUDA error in f()"), 2),
         ((WARNED, UNKNOWN), 2),
         (("Begin building engine...", "Killed"), 2),
         (("[V] [TRT] Tactic: 0x1 Time: 0.01",), 1),
@@ -53,7 +64,10 @@ def test_failures_that_no_entry_explains(lines: tuple[str, ...], line: int) -> N
     assert found.line.line == line
 
 
-@pytest.mark.parametrize("lines", [(CAUSE, UNKNOWN), (CAUSE, ECHO), (NO_GPU,), (SKIPPED, CAUSE)])
+@pytest.mark.parametrize(
+    "lines",
+    [(CAUSE, UNKNOWN), (CAUSE, ECHO), (NO_GPU,), (SKIPPED, CAUSE), (UFF, "  what():  std::exception")],
+)
 def test_failures_that_an_entry_explains(lines: tuple[str, ...]) -> None:
     found = of(*lines)
     assert (found.failed, found.line) == (True, None)
@@ -66,9 +80,9 @@ def test_failures_that_an_entry_explains(lines: tuple[str, ...]) -> None:
         (),
         ("a program", "that prints"),
         (UNKNOWN, BUILT),
-        (SKIPPED,),
+        (SKIPPED, GOES_ON),
         (GETTER,),
-        (REFUSED, SKIPPED),
+        (REFUSED, SKIPPED, GOES_ON),
         (BUILT, NO_GPU),
         (DISTURBED,),
         ("[TRT] [E] 6: [e.cpp::a::1] Error Code 6: Internal Error (The timing cache will not be used)",),

@@ -37,10 +37,10 @@ def test_examples_that_do_not_hold_name_the_line_of_their_entry(monkeypatch: pyt
 
 
 def test_another_reason_is_not_the_reason_of_the_entry(monkeypatch: pytest.MonkeyPatch) -> None:
-    unsigned = BASE.format("uint8", "float")
-    results = run(monkeypatch, unsigned, unsigned)
+    unfit = "(float[2] x, float[3] y) => (float[2] z) { z = Pow (x, y) }"
+    results = run(monkeypatch, unfit, unfit)
     assert [(result.got, result.ok) for result in results] == [("accepted", False), ("refused", False)]
-    assert all("of uint8 is not supported" in result.detail for result in results)
+    assert all("whose shapes do not broadcast" in result.detail for result in results)
 
 
 @pytest.mark.parametrize(

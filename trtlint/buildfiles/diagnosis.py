@@ -72,6 +72,8 @@ def diagnose(log: Log) -> Diagnosis:
         best = next((each for each in _ORDER if each in outcomes), none)
         if best in outcomes:
             first.setdefault(best, outcomes[best])
+        if "died" in outcomes:
+            first.setdefault("died", outcomes["died"])
     if not (set(first) - {"skipped", "passed"} or hints or log.settings.status == "failed"):
         return Diagnosis()
     stated = [first[outcome] for outcome in _ORDER[:2] if outcome in first]
