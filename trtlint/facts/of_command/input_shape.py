@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Value
@@ -39,6 +39,8 @@ class InputShape(Fact):
         smallest: the smallest size that any shape has, None where there is none.
         spread: how many times the smallest size of a dimension behind the first its largest is, at most;
             None where the shapes do not say.
+        clash: a name of a dimension that has another size elsewhere in the profile, with both, ``N is 2 here
+            and 3 of z``; empty where there is none.
         complete: whether all shapes of the command are known.
     """
 
@@ -57,6 +59,7 @@ class InputShape(Fact):
     ordered: bool
     smallest: int | None
     spread: float | None
+    clash: str
     complete: bool
 
     @property
@@ -74,10 +77,12 @@ def find(facts: Facts) -> Iterator[InputShape]:
     shapes = shapes_of(facts.command)
     inputs = facts.model.graph.inputs
     names = tuple(value.name for value in inputs)
+    named: dict[tuple[int, str], list[_Named]] = {}
     for value in inputs:
         specs = [spec for spec in shapes.specs if spec.means(value.name)]
         for spec in specs:
-            yield _fact(value.name, value, spec, names, shapes.complete)
+            clash = _clash(value, spec, named)
+            yield _fact(value.name, value, spec, names, shapes.complete, clash)
         if not specs:
             yield _fact(value.name, value, None, names, shapes.complete)
     for spec in () if facts.command.served is not None else shapes.specs:
@@ -85,8 +90,54 @@ def find(facts: Facts) -> Iterator[InputShape]:
             yield _fact(spec.name, None, spec, names, shapes.complete)
 
 
+class _Named(NamedTuple):
+    """The sizes that a profile gives to one dimension that has a name, None where it gives none."""
+
+    input: str
+    smallest: int | None
+    best: int | None
+    largest: int | None
+
+
+def _clash(value: Value, spec: ShapeSpec, named: dict[tuple[int, str], list[_Named]]) -> str:
+    """A named dimension whose sizes no engine can have beside those that were given so far.
+
+    Dimensions of one name are equal at run time: the best sizes must be the same, and some size must lie
+    between all bounds
+    (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
+    """
+    found = ""
+    for index, name in enumerate(value.shape or ()):
+        if not isinstance(name, str):
+            continue
+        bounds = [
+            shape[index] if shape is not None and index < len(shape) else None
+            for shape in (spec.min, spec.opt, spec.max)
+        ]
+        own = _Named(value.name, *bounds)
+        before = named.setdefault((spec.profile, name), [])
+        for other in () if found else before:
+            where = "in another dimension" if other.input == own.input else f"of {other.input}"
+            if None not in (own.best, other.best) and own.best != other.best:
+                found = f"{name} is {own.best} here and {other.best} {where}"
+            elif _apart(own, other) or _apart(other, own):
+                ranges = f"{own.smallest} to {own.largest} here and {other.smallest} to {other.largest}"
+                found = f"{name} is {ranges} {where}"
+        before.append(own)
+    return found
+
+
+def _apart(low: _Named, high: _Named) -> bool:
+    return low.largest is not None and high.smallest is not None and low.largest < high.smallest
+
+
 def _fact(
-    name: str, value: Value | None, spec: ShapeSpec | None, names: tuple[str, ...], complete: bool
+    name: str,
+    value: Value | None,
+    spec: ShapeSpec | None,
+    names: tuple[str, ...],
+    complete: bool,
+    clash: str = "",
 ) -> InputShape:
     declared = value.shape if value is not None else None
     bounds = [] if spec is None else [shape for shape in (spec.min, spec.opt, spec.max) if shape is not None]
@@ -108,6 +159,7 @@ def _fact(
         ordered=all(_at_most(a, b) for a, b in pairwise(bounds)),
         smallest=min(sizes, default=None),
         spread=None if spec is None else _spread(spec.min, spec.max),
+        clash=clash,
         complete=complete,
     )
 
