@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 BENCHMARKS = (
-    *("startup", "scaling", "versions", "reading", "weights", "logs", "field_logs"),
+    *("startup", "scaling", "versions", "reading", "weights", "logs", "field_logs", "remote"),
     *("fleet", "parser_verdicts", "dry_build", "half_precision", "fixes", "rule_checks", "noise"),
 )
 

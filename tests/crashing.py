@@ -16,7 +16,7 @@ from trtlint.runs.pools import Pool
 _lint_file = linting.lint_file
 
 
-def lint_file(path: Path, *rest: object) -> object:
+def lint_file(path: Path, *rest: object, **more: object) -> object:
     """Lint a file; what happens instead is in its name."""
     if path.stem == "killed":
         time.sleep(0.2)  # let the others of the pool begin
@@ -27,7 +27,7 @@ def lint_file(path: Path, *rest: object) -> object:
         raise MemoryError
     if path.stem == "slow":
         time.sleep(0.5)
-    return _lint_file(path, *rest)  # type: ignore[arg-type]
+    return _lint_file(path, *rest, **more)  # type: ignore[arg-type]
 
 
 def begin() -> None:

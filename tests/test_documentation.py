@@ -37,7 +37,7 @@ PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
 CONFIGURATION = json.loads((REPOSITORY / "trtlint" / "policy" / "schema" / "configuration.json").read_text())
 
 PAGES = {page.relative_to(REPOSITORY).as_posix(): page for page in pages()}
-ELSEWHERE = re.compile(r"dask://|https?://|s3://")
+ELSEWHERE = re.compile(r"dask://|https?://|s3://|hf://")
 """What a command names that is not on this machine; such commands are only read."""
 BUILDER = re.compile(r"--dry-(?:build|parse)|--verify-build")
 """Options that need the wheels of TensorRT-RTX, of the version whose words the pages show."""

@@ -19,7 +19,11 @@ from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import Rulebook, RuleEntry, load_builtin, looking_at
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import Ground, grounds_for
+from trtlint.files.addresses import is_address, parse
 from trtlint.files.expand import expand
+from trtlint.files.far import require_packages
+from trtlint.model.far import FarModel
+from trtlint.model.load import Elsewhere
 from trtlint.model.memory import NAME, HeldModel
 from trtlint.model.sources import Sources
 from trtlint.policy.failing import fails
@@ -27,6 +31,7 @@ from trtlint.policy.options import FailOn
 from trtlint.policy.review import Policy, Ran, Review, names
 from trtlint.policy.selection import choose
 from trtlint.runs.linting import lint_file
+from trtlint.runs.worker import renamed
 from trtlint.target.completion import built_with
 from trtlint.target.target import Target
 
@@ -49,7 +54,8 @@ def lint(
     """Lint ONNX models.
 
     Args:
-        path: a file, a folder that is searched for ``*.onnx``, or several; or one model in memory: an
+        path: a file, a folder that is searched for ``*.onnx``, an address (``https://``, ``hf://``,
+            ``s3://``), or several; or one model in memory: an
             ``onnx.ModelProto``, or what ``torch.onnx.export(..., dynamo=True)`` gives.  Of a model in memory
             the structure is copied, and no weights.
         target: what the engine is built for, or several; what is not given is unknown.
@@ -69,6 +75,7 @@ def lint(
         RuleError: a rule file is wrong.
         CommandError: ``command`` holds no build command.
         TypeError: ``path`` is neither a path nor a model.
+        AddressError: an address that cannot be read from, or needs the extra ``remote``.
     """
     held: HeldModel | None = None
     if not isinstance(path, str | os.PathLike | Iterable):
@@ -86,25 +93,31 @@ def lint(
         policy = Policy(ran=Ran(entries, targets), known=names(book))
         return tuple(entry.read() for entry in entries), policy
 
-    def reports(file: Path, given: Gathered | None) -> Iterator[ModelReport]:
+    def reports(
+        file: Path, given: Gathered | None, elsewhere: Elsewhere | None = held
+    ) -> Iterator[ModelReport]:
         built = next(iter(commands_for(file, commands)), None)
         if command is None and (config := config_beside(file)) is not None:
             built = read_config(config)
         chosen, policy = rules_for(grounds_for(given, built))
-        found = lint_file(file, built_with(targets, built), chosen, built, given, elsewhere=held)
+        found = lint_file(file, built_with(targets, built), chosen, built, given, elsewhere=elsewhere)
         find = sources.finder()
         yield from (report.located(find) for report in review.apply(file, found, policy))
 
     if record is not None and not paths:
         place = Path(next(iter(record.files), ""))
         return Report(tuple(reports(place, Gathered(place, record, alone=True))))
-    return Report(
-        tuple(
-            report
-            for file in expand(os.fspath(entry) for entry in paths)
-            for report in reports(file, None if record is None else Gathered(file, record))
-        )
-    )
+    listed: list[str] = [os.fspath(entry) for entry in paths]
+    found = [
+        report
+        for file in expand(name for name in listed if not is_address(name))
+        for report in reports(file, None if record is None else Gathered(file, record))
+    ]
+    for address in (parse(name) for name in listed if is_address(name)):
+        require_packages(address)
+        far = reports(Path(address.name), None, FarModel(address))
+        found += (renamed(report, address.name) for report in far)
+    return Report(tuple(found))
 
 
 class CheckError(Exception):

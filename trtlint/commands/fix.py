@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from trtlint.commands.inputs import plans as planned
+from trtlint.commands.inputs import require_here
 from trtlint.commands.plan import Plan, Planner
 from trtlint.commands.ranges import kept
 from trtlint.engine.evaluate import Evaluation
@@ -51,6 +52,7 @@ class FixOptions:
 def run_fix(options: FixOptions) -> int:
     """Fix what was asked for, say what was done, return the exit code."""
     plans = planned(Planner(options.lint), options.lint)
+    require_here(plans)
     if any(plan.gathered is not None and plan.gathered.alone for plan in plans):
         raise click.UsageError("there is a build and no model to fix")
     if options.output is not None and len(plans) > 1:

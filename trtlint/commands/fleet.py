@@ -69,7 +69,7 @@ def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Itera
             rules[key] = describe_rules(folders, plan.entries)
         job = Job(
             path=plan.file,
-            name=str(plan.file),
+            name=plan.name,
             targets=plan.targets,
             rules=rules[key],
             command=plan.command,
@@ -79,6 +79,7 @@ def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Itera
             measurement=plan.measurement,
             weights=plan.weights,
             refused=plan.problem,
+            far=plan.far,
         )
         # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.
         apart = plan.gathered or plan.dry or plan.measurement or plan.problem

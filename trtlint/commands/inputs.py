@@ -14,6 +14,7 @@ from trtlint.buildfiles.recognise import is_build_file
 from trtlint.buildfiles.witnesses import BuildFiles, Role
 from trtlint.commands.drying import Drying
 from trtlint.commands.plan import Plan, Planner
+from trtlint.files.addresses import Address, AddressError, is_address, parse
 from trtlint.files.expand import expand
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Ran
@@ -31,14 +32,18 @@ def plans(planner: Planner, options: LintOptions) -> list[Plan]:
         click.UsageError: files of a build with several models, or as :meth:`Planner.plan` does.
     """
     models, files = sort(options.paths, options.left)
-    found = planner.plans(expand(models))
+    here, elsewhere = _apart(models)
+    found = planner.plans([*expand(here), *(Path(address.name) for address in elsewhere)])
+    found = [*found[: len(found) - len(elsewhere)], *_elsewhere(found, elsewhere)]
+    if options.dry.level in ("parse", "build") or options.ranges or options.explain_miss is not None:
+        require_here(found)
     if options.ranges:
         from trtlint.commands.ranges import with_ranges
 
         found = with_ranges(found, options.ranges)
     if not files:
         drying = Drying(options.dry)
-        return [drying.add(_with_own(plan)) for plan in found]
+        return [plan if plan.far is not None else drying.add(_with_own(plan)) for plan in found]
     if options.dry.level in ("parse", "build"):
         raise click.UsageError(
             f"{files[0][0]} is of a real build, which says more than a dry one: give one of the two"
@@ -59,13 +64,44 @@ def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple
     files: list[tuple[str, Role]] = list(_roles(given))
     models = []
     for path in paths:
-        if is_build_file(path):
+        if not is_address(path) and is_build_file(path):
             files.append((path, "any"))
         else:
             models.append(path)
     if sum(path == "-" for path, _ in files) > 1:
         raise click.UsageError("standard input can be one file only")
     return models, files
+
+
+def require_here(plans: Sequence[Plan]) -> None:
+    """Refuse what can only be done with models of this machine.
+
+    Raises:
+        click.UsageError: a model lies elsewhere.
+    """
+    for plan in plans:
+        if plan.far is not None:
+            raise click.UsageError(f"{plan.name}: this needs the model here: download it")
+
+
+def _apart(models: Sequence[str]) -> tuple[list[str], list[Address]]:
+    """The paths among the models, and the addresses."""
+    try:
+        addresses = {text: parse(text) for text in models if is_address(text)}
+        if addresses:
+            from trtlint.files.far import require_packages
+
+            for address in addresses.values():
+                require_packages(address)
+    except AddressError as error:
+        raise click.UsageError(str(error)) from None
+    return [text for text in models if text not in addresses], list(addresses.values())
+
+
+def _elsewhere(plans: Sequence[Plan], addresses: Sequence[Address]) -> Iterator[Plan]:
+    """The last of some plans, which are for models elsewhere."""
+    for plan, address in zip(plans[len(plans) - len(addresses) :], addresses, strict=True):
+        yield replace(plan, far=address)
 
 
 def gathered_of(model: Path, files: Sequence[tuple[str, Role]]) -> Gathered:

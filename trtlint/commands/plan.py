@@ -18,6 +18,7 @@ from trtlint.commands.setup import targets as expanded
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rulebook import Rulebook, RuleEntry, looking_at
 from trtlint.facts.kinds import grounds_for
+from trtlint.files.addresses import Address
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
@@ -52,6 +53,7 @@ class Plan:
         dry: what to ask of NVIDIA's parser and builder, None for nothing.
         measurement: what was measured of it, None where nothing was given.
         weights: whether all its weights are read.
+        far: where it lies, if that is elsewhere; ``file`` is then a path that it would have.
     """
 
     file: Path
@@ -69,6 +71,12 @@ class Plan:
     dry: DryJob | None = None
     measurement: Measurement | None = None
     weights: bool = False
+    far: Address | None = None
+
+    @property
+    def name(self) -> str:
+        """What the model is called in reports."""
+        return str(self.file) if self.far is None else self.far.name
 
     @property
     def entries(self) -> tuple[RuleEntry, ...]:

@@ -162,16 +162,7 @@ class TensorStore:
             self._changed = True
             self.note("the file changed while it was linted: values of its large tensors are unknown")
             return None
-        payload = _payload(data, 0, len(data))
-        if len(payload) == 1:
-            number, begin, end = payload[0]
-            direct = _direct(tensor, number)
-            if direct is not None:
-                return np.frombuffer(data[begin:end], direct)
-            if number == _INT64_DATA:
-                return _varints(data[begin:end]).view(np.int64)
-        # Rare: small types as 32-bit numbers, unpacked numbers, strings, bits that share bytes.
-        return numpy_helper.to_array(onnx.TensorProto.FromString(bytes(data)))
+        return read_message(tensor, data)
 
     def _external(
         self, tensor: onnx.TensorProto, location: str, offset: int, length: int | None
@@ -234,6 +225,25 @@ class TensorStore:
             self.note(f"external data {location!r} are not a file: values in them are unknown")
             return None
         return path, status.st_size
+
+
+def read_message(tensor: onnx.TensorProto, data: Buffer) -> Array:
+    """The values of a tensor.
+
+    Args:
+        tensor: its element type.
+        data: the whole TensorProto, serialized.
+    """
+    payload = _payload(data, 0, len(data))
+    if len(payload) == 1:
+        number, begin, end = payload[0]
+        direct = _direct(tensor, number)
+        if direct is not None:
+            return np.frombuffer(data[begin:end], direct)
+        if number == _INT64_DATA:
+            return _varints(memoryview(data[begin:end])).view(np.int64)
+    # Rare: small types as 32-bit numbers, unpacked numbers, strings, bits that share bytes.
+    return np.asarray(numpy_helper.to_array(onnx.TensorProto.FromString(bytes(data[:]))))
 
 
 def _payload(data: Buffer, start: int, stop: int) -> list[tuple[int, int, int]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Site
 from trtlint.engine.targets import merge
+from trtlint.files.addresses import is_address
 from trtlint.files.problem import Problem
 from trtlint.report.accepted import Accepted, gone_notes
 
@@ -163,6 +164,8 @@ def _fingerprint(finding: Finding, sites: Iterable[Site]) -> str:
 
 def relative(path: str, root: Path | None) -> str:
     """A path relative to the repository, with ``/``; as it is where it lies elsewhere."""
+    if is_address(path):
+        return path
     given = Path(path)
     if root is None:
         return given.as_posix()

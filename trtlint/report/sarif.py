@@ -15,6 +15,7 @@ from urllib.parse import quote
 from trtlint import __version__
 from trtlint.engine.finding import Finding, Site
 from trtlint.engine.rule import EVIDENCE, Rule
+from trtlint.files.addresses import is_address
 from trtlint.files.problem import Problem
 from trtlint.report import manual
 from trtlint.report.escape import clean
@@ -159,6 +160,8 @@ def _location(place: Place) -> dict[str, Any]:
 def _artifact(path: str) -> dict[str, str]:
     if Path(path).is_absolute():
         return {"uri": f"file://{quote(path, errors='surrogatepass')}"}
+    if is_address(path):
+        return {"uri": quote(path, safe=":/@[]", errors="surrogatepass")}
     uri = quote(path, errors="surrogatepass")
     return {"uri": uri} if path.startswith("../") else {"uri": uri, "uriBaseId": _ROOT}
 

@@ -95,9 +95,9 @@ class Cache:
     def place(self, job: Job) -> Store | None:
         """Where the result of a job belongs; None where the model cannot be known for sure."""
         try:
-            before = stamp(job.path)
+            before = stamp(job.path) if job.far is None else ()
             settings = [program(), job.rules.digest, _described(job.targets), _described(job.command)]
-            key = digest(json.dumps([*settings, known_by(job.path)]).encode())
+            key = digest(json.dumps([*settings, known_of(job)]).encode())
         except (OSError, ValueError, UncertainError):
             return None
         return Store(cachefolder.entry_in(self._folder, key), before)
@@ -141,7 +141,7 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
     try:
         names = dict.fromkeys(name for report in reports for name in report.data_files)
         companions = tuple(_companion_of(model, name) for name in names)
-        if stamp(model) != store.model:
+        if store.model and stamp(model) != store.model:
             return
         nameless = tuple(replace(report, path="") for report in reports)
         data = json.dumps(
@@ -216,6 +216,23 @@ def known_by(path: Path) -> str:
     if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < _UNSETTLED:
         raise UncertainError
     return digest(json.dumps([os.path.realpath(path), *stamp(path)]).encode())
+
+
+def known_of(job: Job) -> str:
+    """What the model of a job is known by: its content or status, or what its server says it has.
+
+    Raises:
+        OSError: it cannot be read.
+        UncertainError: that says too little.
+    """
+    if job.far is None:
+        return known_by(job.path)
+    from trtlint.files.far import version_of
+
+    version = version_of(job.far)
+    if not version:
+        raise UncertainError
+    return f"{job.far.url} {version}"
 
 
 def _companion_of(model: Path, name: str) -> _Companion:

@@ -8,6 +8,7 @@ from pathlib import Path
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.engine.finding import ModelReport
+from trtlint.files.addresses import Address
 from trtlint.runs.dryjob import DryJob
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
@@ -35,7 +36,8 @@ class Store:
 
     Attributes:
         entry: the file of the cache.
-        model: what the model was known by when the job was made, see :func:`trtlint.runs.cache.stamp`.
+        model: what the model was known by when the job was made, see :func:`trtlint.runs.cache.stamp`; empty
+            for one elsewhere.
     """
 
     entry: Path
@@ -59,6 +61,7 @@ class Job:
         weights: whether all its weights are read.
         store: where to keep the result, None for nowhere.
         refused: why it is not to be linted, such as a wrong configuration; empty where it is.
+        far: where the model lies, if that is elsewhere.
     """
 
     path: Path
@@ -73,6 +76,7 @@ class Job:
     weights: bool = False
     store: Store | None = None
     refused: str = ""
+    far: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)

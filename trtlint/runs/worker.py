@@ -43,7 +43,7 @@ def lint_job(job: Job) -> Outcome:
     if job.refused:
         return failed(job, job.refused, Exit.USAGE)
     try:
-        pointer = lfs.is_pointer(job.path)
+        pointer = job.far is None and lfs.is_pointer(job.path)
         with limited(job.path, *_build_files(job)):
             outcome = _skipped(job) if pointer else _lint(job)
     except LimitError as error:
@@ -67,7 +67,7 @@ def failed(job: Job, message: str, code: Exit) -> Outcome:
 
 def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
     """The outcome for reports that were made now or earlier, under the name that the user gave."""
-    named = tuple(_named(report, job.name) for report in reports)
+    named = tuple(renamed(report, job.name) for report in reports)
     if job.require_lfs:
         named = tuple(_requiring_data(report, job.path) for report in named)
     return Outcome(named, Exit.UNREADABLE if any(report.errors for report in named) else Exit.CLEAN)
@@ -82,6 +82,11 @@ def _lint(job: Job) -> Outcome:
     # Imported here: a run whose results are all known lints nothing, and needs neither onnx nor numpy.
     from trtlint.runs.linting import lint_file
 
+    elsewhere = None
+    if job.far is not None:
+        from trtlint.model.far import FarModel
+
+        elsewhere = FarModel(job.far)
     reports = lint_file(
         job.path,
         job.targets,
@@ -90,6 +95,7 @@ def _lint(job: Job) -> Outcome:
         job.gathered,
         _tried(job),
         weights=job.weights,
+        elsewhere=elsewhere,
     )
     if job.store is not None:
         cache.keep(job.store, job.path, reports)
@@ -134,7 +140,8 @@ def _rules(wanted: RuleSet) -> tuple[Rule, ...]:
     return tuple(entry.read() for entry in _CHECKED[wanted])
 
 
-def _named(report: ModelReport, name: str) -> ModelReport:
+def renamed(report: ModelReport, name: str) -> ModelReport:
+    """A report, and the errors in it, under another name."""
     if report.path == name:
         return report
     errors = tuple(replace(problem, path=name) for problem in report.errors)
