@@ -60,7 +60,7 @@ def _float_weight() -> bool:
     return bool(convolution) and not {*convolution, *product} & {*_NARROW}
 
 
-def _weight_only() -> bool:
+def _weight_conv() -> bool:
     answer = _conv(f"{_weight(0)} y = OP (x, wd)")
     plain = _conv("y = OP (x, w)")
     return _reads(answer, "node_of_y")[0] == "Half" and len(answer.kernels) > len(plain.kernels)
@@ -169,6 +169,29 @@ def _half_of_the_range() -> bool:
     return float(np.abs(unsigned - values).max()) < 0.0021 and 0.24 < error < 0.26
 
 
+def _weight_only(dtype: str, block: int, rows: int) -> int:
+    """Kernels of a product whose weight alone is quantized."""
+    shape = f"{64 // block},32" if block else "32"
+    count = 64 // block * 32 if block else 32
+    form = f"axis = 0, block_size = {block}" if block else "axis = 1"
+    answer = ask(f"""< ir_version: 10, opset_import: ["" : 21] >
+    g (float16[{rows},64] x) => (float16[{rows},32] y)
+    < {dtype}[64,32] w = {{}}, float16[{shape}] s = {{{_many("0.5", count)}}} >
+    {{ wd = DequantizeLinear <{form}> (w, s) y = MatMul (x, wd) }}""")
+    assert answer.built, "the model was not built"
+    return len(answer.kernels)
+
+
+def _weight_only_forms() -> bool:
+    read = [_weight_only(*form, rows=4) for form in (("int4", 16), ("int8", 0), ("float8e4m3fn", 0))]
+    apart = [_weight_only(*form, rows=4) for form in (("int4", 0), ("int8", 16), ("float8e4m3fn", 16))]
+    return read == [1, 1, 1] and apart == [2, 2, 2]
+
+
+def _one_row() -> bool:
+    return _weight_only("int4", 0, rows=1) == _weight_only("int8", 16, rows=1) == 1
+
+
 def _check(rule: str, claim: str, holds: Callable[[], bool]) -> Check:
     return Check(rule, claim, "builder", holds)
 
@@ -176,7 +199,7 @@ def _check(rule: str, claim: str, holds: Callable[[], bool]) -> Check:
 CHECKS = [
     _check("QNT102", "with both operands quantized, the kernels read INT8", _full),
     _check("QNT102", "with a float weight they do not", _float_weight),
-    _check("QNT103", "a convolution with an INT8 weight alone reads FP16, one kernel more", _weight_only),
+    _check("QNT103", "a convolution with an INT8 weight alone reads FP16, a kernel more", _weight_conv),
     _check("QNT104", "scales along the summed axis leave no kernel that reads INT8", _wrong_axis),
     _check("QNT105", "data with several scales leave none either", _channel_data),
     _check("QNT117", "a quantized ConvTranspose reads FP16, whatever the axis", _deconvolution),
@@ -188,4 +211,6 @@ CHECKS = [
     Check("QNT111", "values in the upper half are then off by a quarter", "numbers", _half_of_the_range),
     _check("QNT112", "FP8 ends at 32 taps", _taps),
     _check("QNT112", "INT8 does not", _taps_of_int8),
+    _check("QNT118", "products read INT4 in blocks and INT8 without them", _weight_only_forms),
+    _check("QNT118", "one row reads all of them", _one_row),
 ]  # fmt: skip

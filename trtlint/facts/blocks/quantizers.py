@@ -52,6 +52,12 @@ class Quantizer:
     symmetric: bool | None
     stored: bool
 
+    def __str__(self) -> str:
+        """The type, and how many scales there are, in a few words."""
+        scale = "" if self.scale is None else f" × {self.scale:.4g}"
+        axis = "" if self.axis is None else f" {self.axis}"
+        return f"{self.dtype or '?'} by {self.granularity or '?'}{axis}{scale}"
+
 
 @dataclass(frozen=True, slots=True)
 class QuantizedOperand:
@@ -71,6 +77,11 @@ class QuantizedOperand:
     op: str
     fed_quantized: bool
     nodes: tuple[Node, ...] = ()
+
+    def __str__(self) -> str:
+        """Where it comes from and how it is quantized, in a few words."""
+        source = self.op or ("a stored tensor" if self.constant else "an input")
+        return f"{source}: {self.quantizer or 'not quantized'}"
 
 
 def operand(value: Value, constants: Constants) -> QuantizedOperand:
