@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import json
 import re
 import shutil
 import subprocess
@@ -29,6 +30,9 @@ from trtlint.facts.facts import Facts
 from trtlint.model.load import Model, load
 from trtlint.report.formats import Run, Style
 from trtlint.report.html import document
+from trtlint.trials.measurement import Measurement
+from trtlint.trials.measurement import Site as Measured
+from trtlint.trials.trials import Trials
 
 ATTENTION = """
     <ir_version: 8, opset_import: ["" : 17]>
@@ -186,6 +190,40 @@ def test_from_the_command_line(work: Workspace) -> None:
     assert parsed.elements["article"] == 2
     assert parsed.elements["svg"] == 3  # two blocks and the strip
     assert "The block at " in parsed.texts
+
+
+def test_measured_times_are_shown(work: Workspace) -> None:
+    layers = [
+        {"Name": name, "LayerType": "kgen", "Inputs": [], "Outputs": [], "Metadata": f"[ONNX Layer: {name}]"}
+        for name in ("/blocks.0/Relu", "/blocks.1/Relu", "/head/Sin")
+    ]
+    times = [
+        {"name": layer["Name"], "timeMs": ms, "averageMs": ms, "medianMs": ms, "percentage": 10 * ms}
+        for layer, ms in zip(layers, (6.0, 3.0, 1.0), strict=True)
+    ]
+    (work.path / "layers.json").write_text(json.dumps({"Layers": layers, "Bindings": []}))
+    (work.path / "profile.json").write_text(json.dumps([{"count": 1}, *times]))
+    build = ("--layers", "layers.json", "--profile", "profile.json")
+    assert run(["models/a.onnx", *build, "--output", "html:report.html", "-q"]) == 1
+    parsed = Parsed((work.path / "report.html").read_text(encoding="utf-8"))
+    assert "3 layers take 10 ms" in parsed.texts
+    assert "6 ms" in parsed.texts  # in the box of the node
+    assert any("bars are milliseconds" in text for text in parsed.texts)
+
+
+def test_measured_ranges_are_shown(tmp_path: Path) -> None:
+    report, facts = attention(tmp_path)
+    sites = tuple(
+        Measured(f"/attn/{name}", op, value, most, -most, most, fits, origin=fits != "ok")
+        for name, op, value, most, fits in (
+            ("mul_q", "Mul", "a", 97344.0, "overflow"),
+            ("softmax", "Softmax", "weights", 1.0, "ok"),
+        )
+    )
+    found = Measurement("m.onnx", "", (), "", 1, "fp16", False, False, 0.1, sites, (), (), None, ())
+    parsed = Parsed(page(report, Facts(facts.model, trials=Trials(measurement=found))))
+    assert "1 of 2 tensors leave FP16, measured on 1 batch, made up" in parsed.texts
+    assert {"up to 97,344", "up to 1", "begins here"} <= set(parsed.texts)
 
 
 # Names of strangers.

@@ -111,6 +111,7 @@ class _Block:
             return
         self._positions[node] = len(self.boxes)
         measured = self.behind.measured(node)
+        measured = "" if measured == row.detail else measured
         self.boxes.append(Box("row", row.op, row.node, row.type, row.detail, row.label, measured))
 
     def connect(self) -> None:

@@ -205,7 +205,7 @@ def _places(sites: Sequence[Site]) -> Markup | None:
     sources = list(dict.fromkeys(str(site.source) for site in looked if site.source is not None))
     return tag(
         "details",
-        tag("summary", f"All {len(sites):,} places"),
+        tag("summary", f"{len(sites):,} places"),
         tag("ul", _listed(patterns, _PLACES), class_="places"),
         [tag("p", "Exported from"), tag("ul", _listed(sources, _SOURCES), class_="places")]
         if sources
