@@ -193,7 +193,7 @@ def test_from_the_command_line(work: Workspace) -> None:
 
 
 def test_measured_times_are_shown(work: Workspace) -> None:
-    layers = [
+    layers: list[dict[str, object]] = [
         {"Name": name, "LayerType": "kgen", "Inputs": [], "Outputs": [], "Metadata": f"[ONNX Layer: {name}]"}
         for name in ("/blocks.0/Relu", "/blocks.1/Relu", "/head/Sin")
     ]
@@ -213,12 +213,9 @@ def test_measured_times_are_shown(work: Workspace) -> None:
 
 def test_measured_ranges_are_shown(tmp_path: Path) -> None:
     report, facts = attention(tmp_path)
-    sites = tuple(
-        Measured(f"/attn/{name}", op, value, most, -most, most, fits, origin=fits != "ok")
-        for name, op, value, most, fits in (
-            ("mul_q", "Mul", "a", 97344.0, "overflow"),
-            ("softmax", "Softmax", "weights", 1.0, "ok"),
-        )
+    sites = (
+        Measured("/attn/mul_q", "Mul", "a", 97344.0, -3.0, 97344.0, "overflow", origin=True),
+        Measured("/attn/softmax", "Softmax", "weights", 1.0, 0.0, 1.0, "ok", origin=False),
     )
     found = Measurement("m.onnx", "", (), "", 1, "fp16", False, False, 0.1, sites, (), (), None, ())
     parsed = Parsed(page(report, Facts(facts.model, trials=Trials(measurement=found))))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +19,7 @@ from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.problem import Problem
-from trtlint.files.replace import replace_text
+from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.fixes.fixing import Fixed, Judge, fix_file, write_fixed
 from trtlint.fixes.keeping import NAME as KEEP_FP32
 from trtlint.fixes.session import Prove
@@ -31,6 +32,9 @@ from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
 from trtlint.trials.comparison import Inputs
+
+if TYPE_CHECKING:
+    from trtlint.report.fixpage import FixPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,7 @@ class FixOptions:
     verify: bool = False
     verify_build: bool = False
     script: str | None = None
+    html: str | None = None
     inputs: Inputs = field(default_factory=Inputs)
     as_json: bool = False
 
@@ -61,7 +66,9 @@ def run_fix(options: FixOptions) -> int:
         raise click.UsageError(f"--script names one file, and {len(plans)} models are given")
     outs = [_out(plan.file, options.output) for plan in plans]
     prove = _prover() if options.verify else None
-    report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff)
+    spared = [*(plan.file for plan in plans), *outs]
+    page = None if options.html is None else _page(Path(options.html), spared)
+    report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
     found, failure = False, Exit.CLEAN
     for plan, out, keep in zip(plans, outs, [kept(plan) for plan in plans], strict=True):
         try:
@@ -89,9 +96,26 @@ def run_fix(options: FixOptions) -> int:
         report.add(fixed, written, verdicts)
         found = found or fails(fixed.outcome.after.reports, plan.fail_on)
     report.close()
+    if page is not None:
+        replace_text(Path(str(options.html)), page.text(), spared)
     if failure:
         return failure
     return Exit.FINDINGS if found and not options.lint.exit_zero else Exit.CLEAN
+
+
+def _page(file: Path, spared: Sequence[Path]) -> FixPage:
+    """What makes the page.
+
+    Raises:
+        click.UsageError: it cannot be written.
+    """
+    from trtlint.report.fixpage import FixPage
+
+    try:
+        require_replaceable(file, spared)
+    except OSError as error:
+        raise click.UsageError(f"--html: cannot write {file}: {error.strerror or error}") from None
+    return FixPage()
 
 
 def _write_script(fixed: Fixed, path: Path) -> None:

@@ -15,6 +15,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--script", metavar="FILE.py", help="Also write the edits as a script with onnx-graphsurgeon."
     ),
+    click.option("--html", metavar="FILE", help="Also write a page with each block before and after."),
     click.option("--verify", is_flag=True, help="Compute what changes, and both models, and compare."),
     click.option("--verify-build", is_flag=True, help="Build both with TensorRT-RTX, which needs no GPU."),
     click.option(
@@ -34,7 +35,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--unsafe", is_flag=True, help="Also rewrites that change results by choice."),
 )
-_OWN = ("output", "script", "diff", "dry_run", "unsafe", "verify", "verify_build")
+_OWN = ("output", "script", "html", "diff", "dry_run", "unsafe", "verify", "verify_build")
 
 
 def fix_options(command: _Command) -> _Command:

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import onnx
 import onnx.numpy_helper
@@ -27,13 +27,16 @@ from trtlint.report.json import finding_data, problem_data
 from trtlint.report.json import schema as report_schema
 from trtlint.report.names import collapse
 
+if TYPE_CHECKING:
+    from trtlint.report.fixpage import FixPage
+
 SCHEMA = "trtlint.fix/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
 _PLACES = 3
 """Patterns of places listed at most in one line."""
 _SHOWN = 8
 """Elements of a tensor up to which a difference shows them."""
-_GOOD = {True: "as before or better", False: "worse", None: "not told"}
+GOOD = {True: "as before or better", False: "worse", None: "not told"}
 _CONTEXT = 2
 """Unchanged lines around a change in a difference."""
 
@@ -54,9 +57,13 @@ class FixReport:
         file: where to write.
         as_json: one JSON document at the end instead of text.
         diff: whether the difference is shown.
+        page: what is told of everything as well, None for nothing.
     """
 
-    def __init__(self, file: TextIO, *, as_json: bool = False, diff: bool = False) -> None:
+    def __init__(
+        self, file: TextIO, *, as_json: bool = False, diff: bool = False, page: FixPage | None = None
+    ) -> None:
+        self._page = page
         self._file = file
         self._as_json = as_json
         self._diff = diff
@@ -66,11 +73,15 @@ class FixReport:
     def problem(self, problem: Problem) -> None:
         """Say that a file could not be read or written."""
         self._problems.append(problem)
+        if self._page is not None:
+            self._page.problem(problem)
         if not self._as_json:
             self._print(f"error: {problem}")
 
     def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict] = ()) -> None:
         """Say what was done to a model, and where it was written; None for nowhere."""
+        if self._page is not None:
+            self._page.add(fixed, written, verdicts)
         lines = list(difference(fixed)) if self._diff else []
         if self._as_json:
             self._models.append(_data(fixed, written, verdicts, lines if self._diff else None))
@@ -108,7 +119,7 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
     for (rule, severity, tried, reason), refused_places in refusals.items():
         name = f"{_finding(severity, rule)}{tried or ''}".rstrip()
         yield f"  refused  {name}: {reason}{_at(each.place for each in refused_places)}"
-    before, after = _findings(outcome.before.reports), _findings(outcome.after.reports)
+    before, after = all_findings(outcome.before.reports), all_findings(outcome.after.reports)
     told = {refused.rule for refused in outcome.refused}
     for finding in after:
         if finding.rule not in told:
@@ -117,7 +128,7 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
     counts = (by_severity(Counter(finding.severity for finding in found)) for found in (before, after))
     first, last = counts
     for verdict in verdicts:
-        yield f"  {verdict.check + ':':<8} {_GOOD[verdict.good]}: {verdict.words}"
+        yield f"  {verdict.check + ':':<8} {GOOD[verdict.good]}: {verdict.words}"
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
 
@@ -127,7 +138,7 @@ def _finding(severity: str, rule: str) -> str:
     return f"{severity}[{rule}] " if rule else ""
 
 
-def _findings(reports: Iterable[Any]) -> list[Finding]:
+def all_findings(reports: Iterable[Any]) -> list[Finding]:
     """The findings of all targets, each once."""
     return list({finding.fingerprint: finding for report in reports for finding in report.findings}.values())
 
@@ -206,7 +217,7 @@ def _data(
             }
             for each in outcome.refused
         ],
-        "left": [finding_data(finding) for finding in _findings(outcome.after.reports)],
+        "left": [finding_data(finding) for finding in all_findings(outcome.after.reports)],
         "verified": [verdict.document for verdict in verdicts],
         "diff": None if diff is None else list(diff),
     }

@@ -7,8 +7,9 @@ counts, it overrides them, for dark themes and paper.  Widths of texts are estim
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from trtlint.engine.finding import Severity
 from trtlint.report.escape import clean
@@ -20,9 +21,21 @@ from trtlint.report.page.markup import Content, Markup, tag
 _MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 _SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 INK, MUTED, LINE, SURFACE, GROUND = "#1b2130", "#566074", "#c3cad6", "#ffffff", "#f4f6f9"
-COLOURS = {"error": "#b3261e", "warning": "#8a5200", "note": "#1f5fa8"}
-"""The colour of a severity on a light ground."""
-TINTS = {"error": "#fdeceb", "warning": "#fff3dc", "note": "#e8f1fc"}
+Colour = Severity | Literal["good"]
+"""What a colour stands for."""
+COLOURS: Mapping[Colour, str] = {
+    "error": "#b3261e",
+    "warning": "#8a5200",
+    "note": "#1f5fa8",
+    "good": "#1c6b3c",
+}
+"""The colours on a light ground."""
+TINTS: Mapping[Colour, str] = {
+    "error": "#fdeceb",
+    "warning": "#fff3dc",
+    "note": "#e8f1fc",
+    "good": "#e4f4ea",
+}
 _NARROWEST, _WIDEST = 132.0, 248.0
 """Width of a box, in pixels."""
 _WIDE = 900.0
@@ -73,12 +86,12 @@ class _Drawn:
     height: float
 
 
-def picture(block: Block, severity: Severity, title: str, number: str) -> Markup:
+def picture(block: Block, colour: Colour, title: str, number: str) -> Markup:
     """The SVG of a block.
 
     Args:
         block: what to draw.
-        severity: the colour of the marked boxes.
+        colour: of the marked boxes.
         title: what it is a picture of.
         number: what tells its ids from those of the other pictures of the page.
     """
@@ -105,7 +118,7 @@ def picture(block: Block, severity: Severity, title: str, number: str) -> Markup
                 class_="e",
             ),
             tag("path", d=" ".join(head for _, head in ends if head), fill="#6b7588", class_="h"),
-            [_box(box, laid.boxes[index], severity) for index, box in enumerate(boxes)],
+            [_box(box, laid.boxes[index], colour) for index, box in enumerate(boxes)],
             transform=f"translate({_n(_MARGIN)} {_n(_MARGIN)})",
         ),
         role="img",
@@ -159,7 +172,7 @@ def _cut(text: str, font: _Font, room: float) -> str:
     return text if font.width(text) <= room else f"{text[: most - 1]}…"
 
 
-def _box(box: _Drawn, at: tuple[float, float], severity: Severity) -> Markup:
+def _box(box: _Drawn, at: tuple[float, float], colour: Colour) -> Markup:
     """A box with its texts; its upper edge's middle is at ``at``."""
     x, y = at[0] - box.width / 2, at[1]
     place = f"translate({_n(x)} {_n(y)})"
@@ -182,8 +195,7 @@ def _box(box: _Drawn, at: tuple[float, float], severity: Severity) -> Markup:
             transform=place,
         )
     marked = box.kind == "mark"
-    colour = COLOURS[severity]
-    fill, stroke = (TINTS[severity], colour) if marked else (SURFACE, LINE)
+    fill, stroke = (TINTS[colour], COLOURS[colour]) if marked else (SURFACE, LINE)
     frame = tag(
         "rect",
         width=_n(box.width),
@@ -195,16 +207,16 @@ def _box(box: _Drawn, at: tuple[float, float], severity: Severity) -> Markup:
         stroke_dasharray="4 3" if box.kind == "outside" else None,
         class_={"mark": "k", "outside": "s"}.get(box.kind, "b"),
     )
-    return tag("g", tag("title", box.title), frame, _texts(box, colour), transform=place)
+    return tag("g", tag("title", box.title), frame, _texts(box, COLOURS[colour]), transform=place)
 
 
-def _texts(box: _Drawn, colour: str) -> Iterator[Content]:
+def _texts(box: _Drawn, label: str) -> Iterator[Content]:
     y = 6.0
     for font, text in box.texts:
         y += font.height
         ink, class_ = (MUTED, "q") if font in (_NAME, _DETAIL) or box.kind == "outside" else (INK, "i")
         if font is _LABEL:
-            ink, class_ = colour, "c"
+            ink, class_ = label, "c"
         yield tag(
             "text",
             text,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from trtlint.engine.finding import SEVERITIES, Finding
+from trtlint.engine.finding import SEVERITIES, Finding, Severity
 from trtlint.facts.of_trial.tensor_range import number as figure
 from trtlint.model.origin import origin
 from trtlint.report.counts import plural
@@ -32,7 +32,7 @@ _MOSTLY = 0.7
 """The share of a strip from which on a band is divided."""
 _CHARACTER = 0.6
 """Per cent of the strip that a character of a label takes on a page of usual width."""
-_MARKS = {**COLOURS, "warning": "#c47a00"}
+_MARKS: Mapping[Severity, str] = {"error": COLOURS["error"], "warning": "#c47a00", "note": COLOURS["note"]}
 """The colours of cells, which hold no text."""
 _BARS = 34
 _TRACK = 16

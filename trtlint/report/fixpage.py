@@ -1,0 +1,230 @@
+"""What ``trtlint fix`` did, as one HTML page: each rewrite with its block before and after."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from trtlint.engine.finding import SEVERITIES, Row, Severity
+from trtlint.files.problem import Problem
+from trtlint.fixes.fixing import Fixed
+from trtlint.fixes.patch import Patch
+from trtlint.fixes.session import Applied, Linted, Outcome, Refused
+from trtlint.fixes.verification import Verdict
+from trtlint.model.graph import Node
+from trtlint.report.counts import by_severity, plural
+from trtlint.report.fixes import GOOD, all_findings
+from trtlint.report.names import collapse
+from trtlint.report.page.behind import Behind
+from trtlint.report.page.block import block
+from trtlint.report.page.card import badge, clipped, ticked
+from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.picture import Colour, picture
+from trtlint.report.page.shell import shell
+
+_REWRITES = 60
+"""Kinds of rewrites that are shown of one model, at most."""
+_LISTED = 60
+"""Places that were refused, and findings that are left, listed at most."""
+_PLACES = 12
+"""Patterns of places listed at most."""
+_MOST_GONE = 200
+"""Nodes that go with those of a patch."""
+_ROOM = 800_000
+"""Characters that pictures may take."""
+_LARGEST = 60_000
+"""Characters of one picture."""
+
+
+class FixPage:
+    """Takes what was done to model after model, and gives the page."""
+
+    def __init__(self) -> None:
+        self._sections: list[Markup] = []
+        self._problems: list[Problem] = []
+        self._rewritten = 0
+        self._before: Counter[str] = Counter()
+        self._after: Counter[str] = Counter()
+        self._paths: list[str] = []
+        self._room = _ROOM
+
+    def problem(self, problem: Problem) -> None:
+        """Take that a file could not be read or written."""
+        self._problems.append(problem)
+
+    def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict] = ()) -> None:
+        """Take what was done to a model, and where it was written; None for nowhere."""
+        outcome = fixed.outcome
+        before, after = (all_findings(state.reports) for state in (outcome.before, outcome.after))
+        self._before.update(finding.severity for finding in before)
+        self._after.update(finding.severity for finding in after)
+        self._rewritten += len(outcome.applied)
+        self._paths.append(str(fixed.path))
+        number = len(self._paths)
+        where = "not written" if written is None else ["written to ", tag("code", clipped(str(written), 300))]
+        counts = [by_severity(Counter(finding.severity for finding in found)) for found in (before, after)]
+        told = {refused.rule for refused in outcome.refused}
+        left = [finding for finding in after if finding.rule not in told]
+        proofs = [f"{verdict.check}: {GOOD[verdict.good]}: {verdict.words}" for verdict in verdicts]
+        body: list[Content] = [
+            tag("h2", tag("code", clipped(str(fixed.path), 300)), id=f"model-{number}-h"),
+            tag("p", where, f"; {counts[0]} before, {counts[1]} after"),
+            [tag("p", ticked(words), class_="notes") for words in proofs],
+            list(self._rewrites(outcome, number)),
+            _refused(outcome.refused),
+            _list(
+                "Left as it is",
+                [[badge(f.severity), " ", tag("code", f.rule), " ", ticked(f.message)] for f in left],
+            ),
+        ]
+        self._sections.append(
+            tag("section", body, id=f"model-{number}", class_="model", aria_labelledby=f"model-{number}-h")
+        )
+
+    def text(self) -> str:
+        """The page."""
+        what = clipped(self._paths[0], 300) if len(self._paths) == 1 else plural(len(self._paths), "model")
+        tallies = [
+            tag("li", tag("strong", f"{self._before[each]} → {self._after[each]}"), f"{each}s", class_=each)
+            for each in SEVERITIES
+        ]
+        header = [
+            tag("p", "trtlint fix", class_="brand"),
+            tag("h1", f"{plural(self._rewritten, 'place')} rewritten in ", what),
+            tag("ul", tallies, class_="tally", aria_label="Findings before and after"),
+        ]
+        problems = [tag("p", clipped(str(problem)), class_="problem") for problem in self._problems]
+        lines = shell(f"trtlint fix: {what}", header, [problems, self._sections])
+        return "".join(f"{line}\n" for line in lines)
+
+    def _rewrites(self, outcome: Outcome, number: int) -> Iterator[Markup]:
+        groups: dict[tuple[str, str], list[Applied]] = defaultdict(list)
+        for applied in outcome.applied:
+            groups[applied.fix, applied.title].append(applied)
+        steps = {}
+        for before, patch, after in reversed(list(_steps(outcome))):
+            steps[patch.title] = before, patch, after
+        for place, ((fix, title), members) in enumerate(list(groups.items())[:_REWRITES]):
+            first = members[0]
+            ids = f"p{number}-{place}"
+            pair = self._pair(*steps[title], first.severity, ids) if title in steps else None
+            proofs = list(dict.fromkeys(each.proof.words for each in members if each.proof is not None))
+            places = collapse(dict.fromkeys(each.place for each in members if each.place))
+            name = tag("span", fix, class_="name")
+            heading = tag("h3", _rule(first.severity, first.rule), name, id=f"{ids}-h")
+            yield tag(
+                "article",
+                tag("header", heading),
+                tag("p", ticked(title), class_="message"),
+                tag("p", _at(places, len(members)), class_="where"),
+                pair,
+                [tag("p", f"Proof: {clipped(words)}", class_="notes") for words in proofs[:3]],
+                class_=f"finding {first.severity}",
+                aria_labelledby=f"{ids}-h",
+            )
+        if len(groups) > _REWRITES:
+            yield tag("p", f"{len(groups) - _REWRITES:,} more rewrites are not shown.", class_="notes")
+
+    def _pair(
+        self, before: Linted, patch: Patch, after: Linted, severity: Severity, number: str
+    ) -> Markup | None:
+        """The block that a patch changes, before and after it."""
+        known = {node.path: node for node in after.model.graph.nodes}
+        new = [known[node.name] for node in patch.insert if node.name in known]
+        rewired = [node for node, _, _ in patch.rewire if node not in patch.remove]
+        kept = [known[node.path] for node in rewired if node.path in known]
+        gone = _gone(before, patch.remove, known)
+        drawn = [
+            self._picture(before, _rows(gone, "goes", rewired), severity, "Before", f"{number}b"),
+            self._picture(after, _rows(new, "new", kept), "good", "After", f"{number}a"),
+        ]
+        return tag("div", drawn, class_="pair") if any(drawn) else None
+
+    def _picture(
+        self, state: Linted, rows: Sequence[Row], colour: Colour, title: str, number: str
+    ) -> Markup | None:
+        behind = Behind(state.facts)
+        shown = [row for row in rows if not _constant(row, behind)]
+        found = block(shown, behind) if shown else None
+        drawn = None if found is None else picture(found, colour, title, number)
+        if found is None or drawn is None or len(drawn) > min(self._room, _LARGEST):
+            return None
+        self._room -= len(drawn)
+        more = f"; {plural(found.left, 'more node')} not drawn" if found.left else ""
+        scrolls = tag("div", drawn, class_="scroll", tabindex=0, role="group", aria_label=title)
+        return tag("figure", tag("h4", title, more), scrolls, class_=colour)
+
+
+def _steps(outcome: Outcome) -> Iterator[tuple[Linted, Patch, Linted]]:
+    """Each patch that was made, with the model that it was made for and the one that came of it."""
+    states = [state for state, _ in outcome.rounds] + [outcome.after]
+    for (before, patches), after in zip(outcome.rounds, states[1:], strict=True):
+        yield from ((before, patch, after) for patch in patches)
+
+
+def _gone(before: Linted, removed: Sequence[Node], known: Collection[str]) -> list[Node]:
+    """The nodes that go with those of a patch, as nothing reads what they compute any longer."""
+    graph = before.model.graph
+    found = dict.fromkeys(removed)
+    waiting = list(removed)
+    while waiting and len(found) < _MOST_GONE:
+        for node in graph.predecessors(waiting.pop()):
+            if node not in found and node.path not in known:
+                found[node] = None
+                waiting.append(node)
+    return list(found)
+
+
+def _constant(row: Row, behind: Behind) -> bool:
+    """Whether a node computes the same whatever goes into the model."""
+    node = behind.node(row)
+    return node is not None and all(map(behind.computes_sizes, node.outputs))
+
+
+def _rows(changed: Sequence[Node], label: str, rewired: Sequence[Node]) -> list[Row]:
+    """The nodes of a picture, in the order of the graph."""
+    labels = {**dict.fromkeys(rewired, ""), **dict.fromkeys(changed, label)}
+    return [
+        Row(node.path, node.op, node.output.type_text, "", labels[node], "", node.index)
+        for node in sorted(labels, key=lambda node: node.index)
+    ]
+
+
+def _refused(refused: Sequence[Refused]) -> Markup | None:
+    groups: dict[tuple[str, str, str | None, str], list[str]] = defaultdict(list)
+    for each in refused:
+        groups[each.rule, each.severity, each.fix, each.reason].append(each.place)
+    entries: list[Content] = [
+        [
+            _rule(severity, rule),
+            f"{fix}: " if fix else None,
+            ticked(reason),
+            " ",
+            _at(collapse(dict.fromkeys(filter(None, places))), len(places)),
+        ]
+        for (rule, severity, fix, reason), places in groups.items()
+    ]
+    return _list("Refused", entries)
+
+
+def _rule(severity: str, rule: str) -> Content:
+    """What a rewrite is for; nothing where it is a measurement that asks for it."""
+    return [badge(severity), " ", tag("code", rule), " "] if rule else None
+
+
+def _at(patterns: Sequence[str], count: int) -> Content:
+    names = (tag("code", clipped(name, 200)) for name in patterns[:_PLACES])
+    named: list[Content] = [[", " if index else "at ", name] for index, name in enumerate(names)]
+    if len(patterns) > _PLACES:
+        named.append(", …")
+    return [*named, f" ({count:,} places)" if count > 1 else None]
+
+
+def _list(title: str, entries: Sequence[Content]) -> Markup | None:
+    if not entries:
+        return None
+    shown = [tag("li", entry) for entry in entries[:_LISTED]]
+    if len(entries) > _LISTED:
+        shown.append(tag("li", f"and {len(entries) - _LISTED:,} more"))
+    return tag("section", tag("h4", title), tag("ul", shown), class_="list")
