@@ -330,6 +330,28 @@ def suppress(**options: Any) -> int:
     return run_suppress(SuppressOptions(**options))
 
 
+@cli.command(context_settings=_HELP, short_help="Compare two scans of many models.")
+@click.argument("earlier", metavar="EARLIER")
+@click.argument("later", metavar="LATER")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "note", "never"]),
+    default="error",
+    help="Mildest new finding that gives exit code 1 (default: error).",
+)
+def trend(earlier: str, later: str, format_: Any, fail_on: Any) -> int:
+    """Tell which findings are new and which are gone between two scans.
+
+    EARLIER and LATER are what lint wrote with --output jsonl:FILE or --output parquet:FILE.
+
+    Exit code: 0 nothing new, 1 new findings at or above --fail-on, 3 a file that cannot be read.
+    """
+    from trtlint.commands.trend import run_trend
+
+    return run_trend(earlier, later, format=format_, fail_on=fail_on)
+
+
 @cli.command(context_settings=_HELP, short_help="Write a copy of a model without its weights.")
 @click.argument("model", metavar="MODEL")
 @click.option("--output", "-o", metavar="FILE", help="The copy; MODEL.skeleton.onnx beside it by default.")

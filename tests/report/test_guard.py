@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 from tests.conftest import REPOSITORY
-from trtlint.report.formats import FORMATS, OVERLAYS
+from trtlint.report.formats import OVERLAYS, TEXTS
 
 COMMAND = re.compile(r"^\s*::|##\[|##vso\[|##teamcity\[", re.MULTILINE)
 NAMES = (
@@ -69,7 +69,7 @@ def lint(folder: Path, *arguments: str) -> str:
 FILES = ("::error::x.onnx", "##[stop-commands]y.onnx", "::warning::broken.onnx")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", TEXTS)
 def test_no_format_prints_a_command_of_a_model(hostile: Path, format: str) -> None:
     arguments = ("--rules", "house", "--select", "XYZ901", "--isolated", "--format", format)
     files = FILES[1:2] if format in OVERLAYS else FILES

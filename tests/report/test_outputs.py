@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.report import handmade
 from trtlint import __version__
 from trtlint.engine.finding import Finding, Report
-from trtlint.report.formats import FORMATS, OVERLAYS, FormatError, Style, writer_of
+from trtlint.report.formats import OVERLAYS, TEXTS, FormatError, Style, writer_of
 from trtlint.report.outputs import Output, OutputError, Outputs, parse
 
 
@@ -76,16 +76,16 @@ def write(outputs: list[Output], report: Report, *, quiet: bool = False, statist
 
 
 def test_every_format_from_one_run(tmp_path: Path) -> None:
-    outputs = [Output(name, tmp_path / f"{name}.json") for name in FORMATS]
+    outputs = [Output(name, tmp_path / f"{name}.json") for name in TEXTS]
     assert write(outputs, handmade.one_model()) == ""
-    for name in FORMATS:
+    for name in TEXTS:
         text = (tmp_path / f"{name}.json").read_text(encoding="utf-8")
         assert "ACC102" in text, name
         assert text == text.rstrip("\n") + "\n", name
 
 
 def test_a_file_says_the_same_as_standard_output(tmp_path: Path) -> None:
-    for name in FORMATS:
+    for name in TEXTS:
         text = write([Output(name)], handmade.one_model())
         write([Output(name, tmp_path / "out.json")], handmade.one_model())
         assert (tmp_path / "out.json").read_text(encoding="utf-8") == text, name
@@ -137,7 +137,7 @@ def test_statistics_do_not_spoil_a_document(capsys: pytest.CaptureFixture[str]) 
     assert "sdpa-scale-on-both-operands" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", TEXTS)
 def test_what_every_format_looks_like(name: str, snapshot: SnapshotAssertion) -> None:
     text = write([Output(name)], handmade.one_model()).replace(__version__, "VERSION")
     # The style of the page, and the digest by which the page allows it, are not what this is about.

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,6 +24,7 @@ from trtlint.engine.rulebook import load_rules
 from trtlint.runs import pools, progress
 from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome
+from trtlint.runs.pools import Pool
 from trtlint.runs.run import Runner
 from trtlint.runs.worker import describe_rules
 from trtlint.target.target import Target
@@ -143,6 +146,54 @@ def test_a_dask_cluster_finds_what_one_finds(cluster: str, work: Workspace, cach
         assert work.capsys.readouterr().out == here
     assert len(list(cache_folder.glob("*/*.json"))) == 2
     assert [finding["rule"] for finding in json.loads(here)["models"][0]["findings"]] == ["XYZ901", "XYZ902"]
+
+
+@pytest.mark.parametrize("batch", [1, 3, 4, 100])
+def test_jobs_are_sent_in_batches(work: Workspace, batch: int) -> None:
+    names = [f"m{number}" for number in range(10)]
+    sizes: list[int] = []
+
+    class Executor(ThreadPoolExecutor):
+        def submit(self, function: Any, /, *arguments: Any, **named: Any) -> Any:
+            sizes.append(len(arguments[0]))
+            return super().submit(function, *arguments, **named)
+
+    @contextmanager
+    def threads(_: int) -> Iterator[Pool]:
+        with Executor(2) as executor:
+            yield Pool(executor, 2)
+
+    found = list(Runner(threads, batch=batch).outcomes(jobs(work, *names)))
+    assert [outcome.reports[0].path for outcome in found] == [f"{name}.onnx" for name in names]
+    assert sum(sizes) == 10
+    assert max(sizes) == min(batch, 10)
+    assert len(sizes) == -(-10 // batch)
+
+
+def test_a_killed_worker_of_a_cluster_costs_its_batch_alone(
+    work: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    names = [*(f"a{number}" for number in range(4)), "b0", "killed", "b2", "b3", *(f"c{n}" for n in range(4))]
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as started,
+    ):
+        with distributed.Client(started) as client:
+            client.run(crashing.begin)
+        address = started.scheduler_address.replace("tcp://", pools.SCHEME)
+        runner = Runner(pools.dask(address), remote=True, batch=4)
+        found = dict(zip(names, runner.outcomes(jobs(work, *names)), strict=True))
+    lost = {name for name, outcome in found.items() if outcome.exit}
+    assert lost == {"b0", "killed", "b2", "b3"}
+    assert "KilledWorker" in message(found["b0"])
+    assert "one of 4 that were sent together" in message(found["b0"])
+    assert all(len(found[name].reports[1].findings) == 2 for name in names if name not in lost)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,20 @@ from pathlib import Path
 import click
 
 from trtlint.commands.plan import Plan
+from trtlint.facts.kinds import Ground
 from trtlint.policy.config import shown
 from trtlint.policy.options import LintOptions
+from trtlint.report.formats import ROWS
 from trtlint.runs import pools
 from trtlint.runs.cache import Cache, folder
 from trtlint.runs.job import Job, Outcome, RuleSet
 from trtlint.runs.run import Runner
 from trtlint.runs.worker import describe_rules
+
+_MOST_TOGETHER = 50
+"""Jobs that are sent to a cluster together at most; what ends a worker costs so many."""
+_BATCHES = 40
+"""Batches that jobs are made into where that is more, so that every worker gets some."""
 
 
 def outcomes(plans: Sequence[Plan], options: LintOptions) -> Iterator[Outcome]:
@@ -38,11 +45,16 @@ def _runner(options: LintOptions, plans: Sequence[Plan]) -> Runner:
     if options.executor is not None:
         if not options.executor.startswith(pools.SCHEME):
             raise click.UsageError(f"--executor {options.executor!r}: write it as {pools.SCHEME}HOST:PORT")
-        return Runner(pools.dask(options.executor), remote=True)
+        return Runner(pools.dask(options.executor), remote=True, batch=_batch(len(plans)))
     workers = min(options.jobs or pools.cores(), len(plans))
     if workers > 1:
         workers = min(workers, _fitting(plans))
     return Runner(pools.processes, workers) if workers > 1 else Runner()
+
+
+def _batch(count: int) -> int:
+    """How many of some jobs are sent together: enough for sending to cost little, few enough to lose."""
+    return max(1, min(_MOST_TOGETHER, count // _BATCHES))
 
 
 def _fitting(plans: Sequence[Plan]) -> int:
@@ -61,10 +73,12 @@ def _fitting(plans: Sequence[Plan]) -> int:
 
 
 def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Iterator[tuple[Job, Cache | None]]:
-    rules: dict[tuple[tuple[str, ...], tuple[str, ...]], RuleSet] = {}
+    rules: dict[tuple[tuple[str, ...], int, frozenset[Ground]], RuleSet] = {}
+    revised = any(word.partition(":")[0] in ROWS for word in (*options.outputs, options.format or ""))
     for plan in plans:
         folders = (*map(str, plan.configuration.rules), *options.rules)
-        key = folders, tuple(entry.id for entry in plan.entries)
+        # Equal choices are one object; comparing their rules would cost more than all else here.
+        key = folders, id(plan.chosen), plan.there
         if key not in rules:
             rules[key] = describe_rules(folders, plan.entries)
         job = Job(
@@ -80,6 +94,7 @@ def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Itera
             weights=plan.weights,
             refused=plan.problem,
             far=plan.far,
+            revised=revised,
         )
         # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.
         apart = plan.gathered or plan.dry or plan.measurement or plan.problem

@@ -17,13 +17,13 @@ from trtlint.commands.setup import build_command, build_commands, rulebook, tell
 from trtlint.commands.setup import targets as expanded
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rulebook import Rulebook, RuleEntry, looking_at
-from trtlint.facts.kinds import grounds_for
+from trtlint.facts.kinds import Ground, grounds_for
 from trtlint.files.addresses import Address
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, Ran, names
-from trtlint.policy.selection import Layer, SelectionError, choose_by_layers, require, split
+from trtlint.policy.selection import Layer, RuleName, SelectionError, choose_by_layers, require, split
 from trtlint.runs.dryjob import DryJob
 from trtlint.target.completion import built_with
 from trtlint.target.target import Target
@@ -79,11 +79,15 @@ class Plan:
         return str(self.file) if self.far is None else self.far.name
 
     @property
+    def there(self) -> frozenset[Ground]:
+        """What there is to find facts in."""
+        dry, measured = self.dry is not None, self.measurement is not None
+        return grounds_for(self.gathered, self.command, dry=dry, measured=measured, weights=self.weights)
+
+    @property
     def entries(self) -> tuple[RuleEntry, ...]:
         """The rules to run: the chosen ones that look at what is there."""
-        dry, measured = self.dry is not None, self.measurement is not None
-        there = grounds_for(self.gathered, self.command, dry=dry, measured=measured, weights=self.weights)
-        return tuple(looking_at(there, self.chosen))
+        return tuple(looking_at(self.there, self.chosen))
 
 
 class Planner:
@@ -101,6 +105,7 @@ class Planner:
         self._configurations = Configurations()
         self._checked: set[Path | None] = set()
         self._books: dict[tuple[str, ...], Rulebook] = {}
+        self._known: dict[tuple[str, ...], tuple[RuleName, ...]] = {}
         self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...], bool], tuple[RuleEntry, ...]] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
         self._ran: dict[tuple[int, bool, tuple[Target, ...]], Ran] = {}
@@ -171,7 +176,7 @@ class Planner:
                 min_confidence=options.min_confidence or _last(c.min_confidence for c in told) or _LEAST_SURE,
                 suppress=configuration.suppressions(file),
                 baseline=self._baseline(configuration, book),
-                known=names(book.entries),
+                known=self._names(configuration, book),
             ),
             fail_on=options.fail_on or _last(c.fail_on for c in told) or "error",
             left={
@@ -210,10 +215,19 @@ class Planner:
             raise click.UsageError(f"{where}target: {error.message}") from None
 
     def _book(self, configuration: Configuration) -> Rulebook:
-        folders = (*map(str, configuration.rules), *self._options.rules)
+        folders = self._folders(configuration)
         if folders not in self._books:
             self._books[folders] = rulebook(folders)
         return self._books[folders]
+
+    def _names(self, configuration: Configuration, book: Rulebook) -> tuple[RuleName, ...]:
+        key = self._folders(configuration)
+        if key not in self._known:
+            self._known[key] = names(book.entries)
+        return self._known[key]
+
+    def _folders(self, configuration: Configuration) -> tuple[str, ...]:
+        return (*map(str, configuration.rules), *self._options.rules)
 
     def _choose(
         self, configuration: Configuration, book: Rulebook, layers: tuple[Layer, ...], *, preview: bool

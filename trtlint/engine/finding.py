@@ -178,6 +178,8 @@ class ModelReport:
     """What wrote the model, as the fact about the model says it; empty without a model."""
     skipped: bool = False
     """Whether the file was not linted without that being an error (a Git LFS pointer); a note says why."""
+    revision: str = ""
+    """What the content of the model was known by, where rows are written; empty where nothing is for sure."""
     dry_build: DryBuildResult | None = None
     """What came of the dry build for this target, None where there was none."""
 

@@ -2,15 +2,17 @@
 
 A format is one module of this package and one line below.  A module in :data:`STREAMED` has a function
 ``writer(file, style)`` that gives a :class:`Writer`; one in :data:`DOCUMENTS` has a function
-``document(run)`` that gives the lines of the whole, of a :class:`Run`.
+``document(run)`` that gives the lines of the whole, of a :class:`Run`; one in :data:`BINARY` a function
+``content(run)`` that gives its bytes.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
 
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.report.guard import unguarded
@@ -43,11 +45,17 @@ DOCUMENTS: Mapping[str, str] = {
     "html": "html",
     "netron": "netron",
     "model-explorer": "modelexplorer",
+    "jsonl": "rows",
 }
 """Formats that are written at the end, most of them for machines, with their modules."""
 OVERLAYS = frozenset({"netron", "model-explorer"})
 """Formats that a viewer lays over one model; it opens files whose name ends in ``.json``."""
-FORMATS = (*STREAMED, *DOCUMENTS)
+BINARY: Mapping[str, str] = {"parquet": "parquet"}
+"""Formats that are no text, with their modules, which have ``content(run)`` and ``require()``."""
+ROWS = frozenset({"jsonl", "parquet"})
+"""Formats that tell revisions of models apart."""
+TEXTS = (*STREAMED, *DOCUMENTS)
+FORMATS = (*TEXTS, *BINARY)
 
 
 class FormatError(ValueError):
@@ -154,9 +162,34 @@ class _AtTheEnd:
         self._models += models
         self._fails.update((model.path, fails) for model in models)
 
-    def close(self, notes: Sequence[str]) -> None:
+    def _run(self, notes: Sequence[str]) -> Run:
         from trtlint.engine.finding import Report
 
-        run = Run(Report(tuple(self._models), tuple(notes)), self._style, self._fails)
-        for line in self._document(run):
+        return Run(Report(tuple(self._models), tuple(notes)), self._style, self._fails)
+
+    def close(self, notes: Sequence[str]) -> None:
+        for line in self._document(self._run(notes)):
             print(line, file=self._file)
+
+
+class _Bytes(_AtTheEnd):
+    """Writes a format that is no text."""
+
+    def __init__(self, content: Callable[[Run], bytes], file: BinaryIO, style: Style) -> None:
+        super().__init__(lambda _: (), io.StringIO(), style)
+        self._content = content
+        self._bytes = file
+
+    def close(self, notes: Sequence[str]) -> None:
+        self._bytes.write(self._content(self._run(notes)))
+
+
+def bytes_writer_of(name: str, file: BinaryIO, style: Style) -> Writer:
+    """What writes a format that is no text to a file.
+
+    Raises:
+        FormatError: what it needs is not installed.
+    """
+    module = import_module(f"trtlint.report.{BINARY[name]}")
+    module.require()
+    return _Bytes(module.content, file, style)

@@ -10,8 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from trtlint.files.replace import replace_text, require_replaceable
-from trtlint.report.formats import COMMANDS, OVERLAYS, STREAMED, FormatError, Style, Writer, known, writer_of
+from trtlint.files.replace import replace_text, replacing, require_replaceable
+from trtlint.report.formats import (
+    BINARY,
+    COMMANDS,
+    OVERLAYS,
+    STREAMED,
+    FormatError,
+    Style,
+    Writer,
+    bytes_writer_of,
+    known,
+    writer_of,
+)
 from trtlint.report.guard import harmless
 
 if TYPE_CHECKING:
@@ -103,7 +114,7 @@ class Outputs:
     def __init__(self, outputs: Iterable[Output], style: Style, stdout: TextIO) -> None:
         self._stdout = stdout
         self._writers: list[Writer] = []
-        self._buffers: list[tuple[Output, io.StringIO]] = []
+        self._buffers: list[tuple[Output, io.StringIO | io.BytesIO]] = []
         self._statistics: Writer | None = None
         self._spared = list(style.spared)
         for output in outputs:
@@ -116,9 +127,14 @@ class Outputs:
                 except OSError as error:
                     what = f"{output.format} to {output.file}"
                     raise OutputError(f"cannot write {what}: {error.strerror or error}") from None
+                if output.format in BINARY:
+                    self._add_bytes(output, style)
+                    continue
                 buffer = io.StringIO()
                 self._buffers.append((output, buffer))
                 file = buffer
+            elif output.format in BINARY:
+                raise OutputError(f"{output.format} is no text: give it a file, {output.format}:FILE")
             elif style.statistics and output.format != "summary":
                 # The counts must not spoil a document that a program reads from standard output.
                 from trtlint.report.summary import SummaryWriter
@@ -128,6 +144,14 @@ class Outputs:
             self._writers.append(writer_of(output.format, file, style))
         if self._statistics is not None:
             self._writers.append(self._statistics)
+
+    def _add_bytes(self, output: Output, style: Style) -> None:
+        buffer = io.BytesIO()
+        self._buffers.append((output, buffer))
+        try:
+            self._writers.append(bytes_writer_of(output.format, buffer, style))
+        except FormatError as error:
+            raise OutputError(str(error)) from None
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:
         """Take the reports of one file, one for each target.
@@ -149,7 +173,12 @@ class Outputs:
         for writer in self._writers:
             writer.close(notes)
         for output, buffer in self._buffers:
+            if output.file is None:
+                continue
+            if isinstance(buffer, io.BytesIO):
+                with replacing(output.file, self._spared) as file:
+                    file.write(buffer.getvalue())
+                continue
             text = buffer.getvalue()
-            if output.file is not None:
-                whole = text if output.format in COMMANDS else harmless(text)
-                replace_text(output.file, whole, self._spared)
+            whole = text if output.format in COMMANDS else harmless(text)
+            replace_text(output.file, whole, self._spared)

@@ -235,6 +235,17 @@ def known_of(job: Job) -> str:
     return f"{job.far.url} {version}"
 
 
+def revision(job: Job) -> str:
+    """What tells the revisions of a job's model apart; empty where nothing does for sure."""
+    try:
+        if job.far is not None:
+            return known_of(job).partition(" ")[2]
+        status = job.path.stat()
+        return known_by(job.path) if status.st_size <= LARGE else f"{status.st_size}-{status.st_mtime_ns}"
+    except (OSError, ValueError, UncertainError):
+        return ""
+
+
 def _companion_of(model: Path, name: str) -> _Companion:
     """A file that a model names, relative to its folder, with what it is known by."""
     return _Companion(name, companion(model, name))

@@ -62,6 +62,7 @@ class Job:
         store: where to keep the result, None for nowhere.
         refused: why it is not to be linted, such as a wrong configuration; empty where it is.
         far: where the model lies, if that is elsewhere.
+        revised: whether the reports are to say which revision of the model they are about.
     """
 
     path: Path
@@ -77,6 +78,7 @@ class Job:
     store: Store | None = None
     refused: str = ""
     far: Address | None = None
+    revised: bool = False
 
 
 @dataclass(frozen=True, slots=True)

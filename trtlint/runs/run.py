@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from trtlint.runs import cache
 from trtlint.runs.cache import Cache
 from trtlint.runs.exits import Exit
-from trtlint.runs.job import Job, Outcome
+from trtlint.runs.job import Job, Outcome, RuleSet
 from trtlint.runs.pools import Pool, Pools
-from trtlint.runs.worker import failed, finish, lint_job
+from trtlint.runs.worker import failed, finish, lint_job, lint_jobs
 
 _WAITING = 4
-"""Jobs given to the executor for each that it can do at once, so that it never runs out of them."""
+"""Batches given to the executor for each that it can do at once, so that it never runs out of them."""
 _AHEAD = 10_000
 """Outcomes that may wait for an earlier one."""
 _LOOK_EVERY = 2.0
@@ -26,6 +27,7 @@ _PATIENCE = 20.0
 """Seconds without workers after which none is waited for; a cluster may replace those that died."""
 _GONE = "the executor has no workers any more"
 _DIED = "the process that linted this file died: not enough memory, or a crash in a library"
+_TOGETHER = " (the file is one of {} that were sent together, and any of them may be the cause)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,13 @@ class Runner:
         pools: opens the executor, None to do all in this process.
         workers: how many of its workers to use at most.
         remote: whether its workers have another current folder, and do not reach the cache.
+        batch: how many jobs are given to a worker together; what ends a worker costs so many.
     """
 
     pools: Pools | None = None
     workers: int = 1
     remote: bool = False
+    batch: int = 1
 
     def outcomes(self, jobs: Iterable[tuple[Job, Cache | None]]) -> Iterator[Outcome]:
         """Do jobs and give their outcomes, in the same order.
@@ -61,7 +65,8 @@ class Runner:
     ) -> Iterator[Outcome]:
         ready: dict[int, Outcome] = {}
         following, more = 0, True
-        with _Queue(pools, self.workers, self._sent) as queue:
+        sent = _Sent(Path.cwd()) if self.remote else _as_it_is
+        with _Queue(pools, self.workers, self.batch, sent) as queue:
             while more or queue.busy:
                 if more and not queue.full and len(ready) < _AHEAD:
                     entry = next(jobs, None)
@@ -78,19 +83,35 @@ class Runner:
                     yield ready.pop(following)
                     following += 1
 
-    def _sent(self, job: Job) -> Job:
-        """The job as a worker can do it."""
-        if not self.remote:
-            return job
-        folders = tuple(str(Path(folder).absolute()) for folder in job.rules.folders)
-        rules = replace(job.rules, folders=folders)
-        dry = None if job.dry is None else replace(job.dry, kept=None, logs=None)
-        return replace(job, path=job.path.absolute(), rules=rules, dry=dry, store=None)
-
     def _received(self, job: Job, outcome: Outcome) -> Outcome:
         if self.remote and job.store is not None:
             cache.keep(job.store, job.path, outcome.reports)
         return outcome
+
+
+def _as_it_is(job: Job) -> Job:
+    return job
+
+
+class _Sent:
+    """Makes jobs what a worker with another current folder can do, which does not reach the cache.
+
+    Args:
+        here: the current folder.
+    """
+
+    def __init__(self, here: Path) -> None:
+        self._here = here
+        self._rules: dict[int, tuple[RuleSet, RuleSet]] = {}
+
+    def __call__(self, job: Job) -> Job:
+        """The job as it is sent; rules that are one object stay one, and are sent once in a batch."""
+        if id(job.rules) not in self._rules:
+            folders = tuple(str(self._here / folder) for folder in job.rules.folders)
+            self._rules[id(job.rules)] = job.rules, replace(job.rules, folders=folders)
+        _, rules = self._rules[id(job.rules)]
+        dry = None if job.dry is None else replace(job.dry, kept=None, logs=None)
+        return replace(job, path=self._here / job.path, rules=rules, dry=dry, store=None)
 
 
 def _looked_up(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
@@ -107,16 +128,21 @@ class _GoneError(Exception):
     """Nobody is left to do a job."""
 
 
+_Batch = list[tuple[int, Job]]
+
+
 class _Queue:
     """Jobs that are under way in an executor, which is opened with the first."""
 
-    def __init__(self, pools: Pools, most: int, sent: Callable[[Job], Job]) -> None:
+    def __init__(self, pools: Pools, most: int, batch: int, sent: Callable[[Job], Job]) -> None:
         self._pools = pools
         self._most = most
+        self._size = batch
         self._sent = sent
         self._pool: Pool | None = None
         self._open = ExitStack()
-        self._waiting: dict[Future[Outcome], tuple[int, Job]] = {}
+        self._batch: _Batch = []
+        self._waiting: dict[Future[list[Outcome]], _Batch] = {}
         self._gone = False
 
     def __enter__(self) -> _Queue:
@@ -128,7 +154,7 @@ class _Queue:
     @property
     def busy(self) -> bool:
         """Whether a job is under way."""
-        return bool(self._waiting)
+        return bool(self._waiting or self._batch)
 
     @property
     def full(self) -> bool:
@@ -136,36 +162,44 @@ class _Queue:
         return self._pool is not None and len(self._waiting) >= max(1, self._pool.width) * _WAITING
 
     def submit(self, index: int, job: Job) -> None:
-        """Give a job to the executor."""
+        """Take a job; a batch that is full is given to the executor."""
+        self._batch.append((index, job))
+        if len(self._batch) >= self._size:
+            self._send()
+
+    def _send(self) -> None:
+        batch, self._batch = self._batch, []
         if self._pool is None:
             self._pool = self._open.enter_context(self._pools(self._most))
+        future: Future[list[Outcome]]
         try:
             if self._gone:
                 raise _GoneError
-            future = self._pool.executor.submit(lint_job, self._sent(job))
+            future = self._pool.executor.submit(lint_jobs, [self._sent(job) for _, job in batch])
         except (BrokenExecutor, _GoneError) as error:
             future = Future()
             future.set_exception(error)
-        self._waiting[future] = index, job
+        self._waiting[future] = batch
 
     def collect(self) -> Iterator[tuple[int, Job, Outcome]]:
         """Wait until jobs are done."""
+        if self._batch:
+            self._send()
         done = self._done()
         if not done:
             self._gone = True
             lost, self._waiting = self._waiting, {}
-            for index, job in sorted(lost.values(), key=lambda entry: entry[0]):
+            for index, job in sorted(chain.from_iterable(lost.values()), key=lambda entry: entry[0]):
                 yield index, job, failed(job, _GONE, Exit.UNREADABLE)
             return
         if any(isinstance(_error(future), BrokenExecutor) for future in done):
             yield from self._recover()
             return
         for future in done:
-            index, job = self._waiting.pop(future)
-            yield index, job, _outcome(future, job)
+            yield from _outcomes(future, self._waiting.pop(future))
 
-    def _done(self) -> set[Future[Outcome]]:
-        """The jobs that are done, once there are some; none where nobody is left to do any."""
+    def _done(self) -> set[Future[list[Outcome]]]:
+        """The batches that are done, once there are some; none where nobody is left to do any."""
         manned = time.monotonic()
         while True:
             done, _ = wait(self._waiting, _LOOK_EVERY, FIRST_COMPLETED)
@@ -182,28 +216,36 @@ class _Queue:
         self._open.close()
         self._pool = None
         lost, self._waiting = self._waiting, {}
-        for future, (index, job) in sorted(lost.items(), key=lambda item: item[1][0]):
-            if isinstance(_error(future), BrokenExecutor):
+        for future, batch in sorted(lost.items(), key=lambda item: item[1][0][0]):
+            if not isinstance(_error(future), BrokenExecutor):
+                yield from _outcomes(future, batch)
+                continue
+            for index, job in batch:
                 with self._pools(1) as pool:
-                    alone = pool.executor.submit(lint_job, self._sent(job))
+                    alone = pool.executor.submit(lint_jobs, [self._sent(job)])
                     wait([alone])
-                    yield index, job, _outcome(alone, job)
-            else:
-                yield index, job, _outcome(future, job)
+                    yield from _outcomes(alone, [(index, job)])
 
 
-def _error(future: Future[Outcome]) -> BaseException | None:
+def _error(future: Future[list[Outcome]]) -> BaseException | None:
     return None if future.cancelled() else future.exception()
 
 
-def _outcome(future: Future[Outcome], job: Job) -> Outcome:
+def _outcomes(future: Future[list[Outcome]], batch: _Batch) -> Iterator[tuple[int, Job, Outcome]]:
     """What a finished future holds; a job itself never fails, so an exception is the executor's."""
     try:
-        return future.result()
+        found = future.result()
     except _GoneError:
-        return failed(job, _GONE, Exit.UNREADABLE)
+        reason = _GONE
     except BrokenExecutor:
-        return failed(job, _DIED, Exit.UNREADABLE)
+        reason = _DIED
     except Exception as error:  # noqa: BLE001 - each executor has its own
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        return failed(job, f"the executor could not lint this file: {text}", Exit.UNREADABLE)
+        reason = f"the executor could not lint this file: {text}"
+        if len(batch) > 1:
+            reason += _TOGETHER.format(len(batch))
+    else:
+        yield from ((index, job, outcome) for (index, job), outcome in zip(batch, found, strict=True))
+        return
+    for index, job in batch:
+        yield index, job, failed(job, reason, Exit.UNREADABLE)

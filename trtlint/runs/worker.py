@@ -38,6 +38,11 @@ def describe_rules(folders: tuple[str, ...], entries: Iterable[RuleEntry]) -> Ru
     return ruleset
 
 
+def lint_jobs(jobs: Iterable[Job]) -> list[Outcome]:
+    """Lint files one after the other."""
+    return [lint_job(job) for job in jobs]
+
+
 def lint_job(job: Job) -> Outcome:
     """Lint one file; whatever happens is in the outcome."""
     if job.refused:
@@ -68,6 +73,9 @@ def failed(job: Job, message: str, code: Exit) -> Outcome:
 def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
     """The outcome for reports that were made now or earlier, under the name that the user gave."""
     named = tuple(renamed(report, job.name) for report in reports)
+    if job.revised:
+        revision = cache.revision(job)
+        named = tuple(replace(report, revision=revision) for report in named)
     if job.require_lfs:
         named = tuple(_requiring_data(report, job.path) for report in named)
     return Outcome(named, Exit.UNREADABLE if any(report.errors for report in named) else Exit.CLEAN)

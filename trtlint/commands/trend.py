@@ -1,0 +1,39 @@
+"""``trtlint trend``: two scans in, what is new and what is gone out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from trtlint.engine.finding import SEVERITIES
+from trtlint.report.escape import clean
+from trtlint.runs.exits import Exit
+
+if TYPE_CHECKING:
+    from trtlint.policy.options import FailOn
+
+
+def run_trend(earlier: str, later: str, *, format: Literal["text", "json"], fail_on: FailOn) -> int:
+    """Write what is different in the later scan to standard output and return the exit code."""
+    from trtlint.report.trend import RowsError, as_json, as_text, compare, read_rows
+
+    name = earlier
+    try:
+        before = read_rows(Path(name))
+        name = later
+        trend = compare(before, read_rows(Path(name)))
+    except RowsError as error:
+        line = "" if error.line is None else f":{error.line}"
+        print(clean(f"error: {name}{line}: {error.message}"), file=sys.stderr)
+        return Exit.UNREADABLE
+    if format == "json":
+        print(as_json(trend))
+    else:
+        for line in as_text(trend):
+            print(line)
+    if fail_on == "never":
+        return Exit.CLEAN
+    grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    worse = any(row.severity in grave and row.confidence != "low" for row in (*trend.new, *trend.added))
+    return Exit.FINDINGS if worse else Exit.CLEAN

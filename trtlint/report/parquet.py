@@ -1,0 +1,36 @@
+"""Rows as Parquet, which tables of millions of them are kept in: https://parquet.apache.org."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from trtlint.report.formats import FormatError, Run
+from trtlint.report.rows import NAMES, as_dict, rows
+
+
+def require() -> None:
+    """Refuse the format where the package that writes it is not installed.
+
+    Raises:
+        FormatError: it is not.
+    """
+    from importlib.util import find_spec
+
+    if find_spec("pyarrow") is None:
+        raise FormatError("parquet needs the package pyarrow: pip install 'trtlint[parquet]'")
+
+
+def content(run: Run) -> bytes:
+    """The whole file."""
+    import pyarrow  # an extra
+    from pyarrow import parquet
+
+    listed = [as_dict(row) for row in rows(run)]
+    schema: Any = pyarrow.schema(
+        [(name, pyarrow.int64() if name == "places" else pyarrow.string()) for name in NAMES]
+    )
+    columns = {name: [row[name] for row in listed] for name in NAMES}
+    buffer = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
+    return buffer.getvalue()
