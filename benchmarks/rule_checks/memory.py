@@ -45,6 +45,16 @@ def _expanded() -> bool:
     return _bytes(expanded, "Weights") >= 16384 and _bytes(plain, "Weights") < 1024
 
 
+def _table(dtype: str, cast: str) -> int:
+    answer = ask(f"""{_HEAD} g (int64[4] i) => (float16[4,64] y) < {dtype}[1000,64] w = {{}} >
+    {{ e = Gather (w, i) y = {cast} (e) }}""")
+    return _bytes(answer, "Weights")
+
+
+def _wide_table() -> bool:
+    return _table("float", "Cast <to = 10>") == 2 * _table("float16", "Identity") == 256_000
+
+
 def _unused_input() -> bool:
     answer = ask(f"{_HEAD} g (float[4] x, float[4] mask) => (float[4] y) {{ y = Relu (x) }}")
     return answer.built is True and answer.says("Unused Input: mask")
@@ -87,6 +97,7 @@ def _subnormal() -> bool:
 CHECKS = [
     Check("MEM101", "unfused attention holds its scores twice, fused none", "builder", _scores),
     Check("MEM102", "an expanded constant is stored at its full size", "builder", _expanded),
+    Check("MEM105", "a table that is cast behind its Gather stays in FP32", "builder", _wide_table),
     Check("BLD241", "an unused input is warned of and kept", "builder", _unused_input),
     Check("BLD242", "the second node of a name is warned of", "builder", _shared_name),
     Check("ACC120", "nothing is said of NaN among the weights", "builder", _nothing_is_said_of_nan),
