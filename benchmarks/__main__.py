@@ -10,7 +10,17 @@ import sys
 
 BENCHMARKS = (
     *("startup", "scaling", "versions", "reading", "weights", "logs", "field_logs", "remote"),
-    *("fleet", "cluster", "parser_verdicts", "dry_build", "half_precision", "fixes", "rule_checks", "noise"),
+    *(
+        "fleet",
+        "cluster",
+        "parser_verdicts",
+        "dry_build",
+        "half_precision",
+        "fixes",
+        "repairs",
+        "rule_checks",
+        "noise",
+    ),
 )
 
 if __name__ == "__main__":

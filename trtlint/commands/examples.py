@@ -16,6 +16,7 @@ from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts.blocks.conditions import entries
 from trtlint.facts.blocks.knownbad import entries as bad_releases
 from trtlint.fixes import names
+from trtlint.fixes.examples import run_fixed_examples
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
@@ -31,7 +32,7 @@ def run_examples(paths: Sequence[str]) -> int:
         rules = load_rules(map(Path, paths) if paths else [builtin_rules()])
         ran = failed = 0
         tables = () if paths else chain(run_condition_examples(), run_known_bad_examples(tuple(rules)))
-        for result in chain(run_all(rules, names()), tables):
+        for result in chain(run_all(rules, names()), run_fixed_examples(rules), tables):
             ran += result.got != "missing"
             if not result.ok:
                 failed += 1

@@ -46,11 +46,21 @@ from trtlint.trials.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.trials.trials import Trials
 
 Outcome = Literal[
-    "fires", "elsewhere", "conditional", "silent", "unreadable", "missing", "refused", "accepted"
+    "fires",
+    "elsewhere",
+    "conditional",
+    "silent",
+    "unreadable",
+    "missing",
+    "refused",
+    "accepted",
+    "fixed",
+    "left",
+    "different",
 ]
 """What an example of a rule gives: a finding, one at other places than it says, one that depends on the
 target, none; or it is no model, or what a rule must have is missing.  One of a condition of the parser is
-refused or accepted."""
+refused or accepted; one of a rewrite fixed, left as it is, or made something different."""
 
 _SHOWN = 5
 """Places that are named where an example fires elsewhere."""
@@ -209,13 +219,16 @@ def examples(rule: Rule) -> list[Example]:
     Raises:
         RuleError: see :func:`run_examples`.
     """
-    return [_example(rule, blocks) for blocks in examples_in(rule)]
+    # What stands below "## Fixed" is for who knows the rewrites.
+    return [_example(rule, blocks) for blocks in examples_in(rule) if blocks[0].section != "fixed"]
 
 
 def _example(rule: Rule, blocks: tuple[Block, ...]) -> Example:
     first = blocks[0]
     if first.section not in _SECTIONS:
-        raise RuleError(rule.path, first.line, "an example must stand below '## Fires' or '## Stays silent'")
+        raise RuleError(
+            rule.path, first.line, "an example must stand below '## Fires', '## Stays silent' or '## Fixed'"
+        )
     try:
         words = shlex.split(first.options)
         checked = "unchecked" not in words

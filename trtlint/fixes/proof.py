@@ -67,12 +67,12 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     for feeds in _feeds(model, patch, region):
         wide_feeds = {name: _wide(array) for name, array in feeds.items()}
         try:
-            before = _run(wide[0], wide_feeds)
+            before = run_reference(wide[0], wide_feeds)
         except Exception as error:  # noqa: BLE001 - sizes that do not fit each other, or no implementation
             failure = f"{type(error).__name__}: {error}".splitlines()[0][:120]
             continue
         try:
-            after = _run(wide[1], wide_feeds)
+            after = run_reference(wide[1], wide_feeds)
         except Exception as error:  # noqa: BLE001 - what ran before must run after
             if guessed:  # sizes that do not belong together, which the reference did not notice before
                 failure = "the shapes of what it reads are not known"
@@ -99,7 +99,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     return Proof(True, words, figures)
 
 
-def _run(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
+def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
     """The results, by ONNX's reference; in a newer opset where it lacks an operator in the model's."""
     from onnx.reference import ReferenceEvaluator
 
@@ -144,7 +144,7 @@ def _difference(before: list[Array], after: list[Array]) -> float:
 def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[Array]) -> float:
     """How far a region in its own types is from FP64; 1 where it overflows."""
     try:
-        results = _run(proto, feeds)
+        results = run_reference(proto, feeds)
     except Exception:  # noqa: BLE001 - types that the reference does not mix
         return 0.0
     error = _difference(truth, [result.astype(np.float64) for result in results])

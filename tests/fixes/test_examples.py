@@ -1,0 +1,62 @@
+"""Examples of rule files that show a model before and after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trtlint.engine.rule import Rule, RuleError
+from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.fixes.examples import fixed_examples, run_fixed_examples
+
+BEFORE = """< ir_version: 8, opset_import: ["" : 17] >
+g (float[1,8,19,64] q, float[1,8,64,19] kt, float[1,8,19,64] v) => (float[1,8,19,64] o)
+< float s = {8} >
+{ a = MatMul (q, kt)  b = Div (a, s)  p = Softmax <axis = -1> (b)  o = MatMul (p, v) }"""
+AFTER = """< ir_version: 8, opset_import: ["" : 17] >
+g (float[1,8,19,64] q, float[1,8,64,19] kt, float[1,8,19,64] v) => (float[1,8,19,64] o)
+< float factor = {0.125} >
+{ scaled = Mul (q, factor)  a = MatMul (scaled, kt)  p = Softmax <axis = -1> (a)  o = MatMul (p, v) }"""
+
+
+def rule_with(folder: Path, before: str, after: str, words: str = "--trt 10.7 --gpu L4 --fp16") -> Rule:
+    """The rule about scales behind the scores, with an example of its own."""
+    (source,) = builtin_rules().rglob("PERF103-*.md")
+    text = source.read_text(encoding="utf-8").partition("\n## Fixed")[0]
+    path = folder / source.name
+    second = f"\n```onnx\n{after}\n```\n" if after else ""
+    path.write_text(f"{text}\n## Fixed\n\n```onnx {words}\n{before}\n```\n{second}", encoding="utf-8")
+    (rule,) = load_rules([path])
+    return rule
+
+
+def test_every_fix_that_an_example_shows_is_what_is_made() -> None:
+    rules = tuple(load_rules([builtin_rules()]))
+    assert sum(len(fixed_examples(rule)) for rule in rules) >= 15
+    (rule,) = (rule for rule in rules if rule.id == "PERF103")
+    assert [result.got for result in run_fixed_examples([rule])] == ["fixed"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words", "got"),
+    [
+        (BEFORE, AFTER, "--trt 10.7 --gpu L4 --fp16", "fixed"),
+        (BEFORE, AFTER.replace("scaled", "other"), "--trt 10.7 --gpu L4 --fp16", "fixed"),
+        (BEFORE, AFTER.replace("0.125", "0.0875"), "--trt 10.7 --gpu L4 --fp16", "different"),
+        (BEFORE, BEFORE, "--trt 10.7 --gpu L4 --fp16", "different"),
+        (AFTER, AFTER, "--trt 10.7 --gpu L4 --fp16", "silent"),
+        (BEFORE.replace("=> (", "=> (float[1,8,19,19] b, "), AFTER, "--trt 10.7 --gpu L4 --fp16", "left"),
+        (BEFORE, "no model", "--trt 10.7", "unreadable"),
+    ],
+)
+def test_what_is_shown_is_tried(before: str, after: str, words: str, got: str, tmp_path: Path) -> None:
+    (result,) = run_fixed_examples([rule_with(tmp_path, before, after, words)])
+    assert (result.got, result.ok) == (got, got == "fixed")
+
+
+def test_an_example_has_two_models(tmp_path: Path) -> None:
+    with pytest.raises(RuleError, match="each model stands before the fixed one"):
+        list(run_fixed_examples([rule_with(tmp_path, BEFORE, "")]))
+    with pytest.raises(RuleError, match="unknown option '--nonsense'"):
+        list(run_fixed_examples([rule_with(tmp_path, BEFORE, AFTER, "--nonsense")]))

@@ -1,0 +1,188 @@
+"""Examples below ``## Fixed`` in rule files: a model, and what ``trtlint fix`` makes of it.
+
+The first of two blocks ``onnx`` is the model before, the words behind it as of other examples, with
+``unsafe`` where the rewrite wants that; the second is the model after.  The rule must fire at the first and
+be silent at the second, both must compute the same, and the second must be what the rewrite gives, names
+apart.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from trtlint.engine.evaluate import Evaluation
+from trtlint.engine.exampleblocks import Block, examples_in
+from trtlint.engine.examplemodel import ModelTextError, model_of_text
+from trtlint.engine.examples import Outcome, Result, newest, target_of
+from trtlint.engine.finding import ModelReport
+from trtlint.engine.rule import Rule, RuleError
+from trtlint.facts.facts import Facts
+from trtlint.fixes.fixing import Fixed, fix_file
+from trtlint.fixes.proof import run_reference
+from trtlint.model.graph import Value
+from trtlint.model.load import Model, load
+from trtlint.target.target import Target
+
+FIXED = "fixed"
+"""The heading, in lower case."""
+_TOLERANCE = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
+_SIZE = 3
+"""Size of dimensions that vary."""
+_DIGITS = 5
+"""Digits of stored numbers that are compared."""
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedExample:
+    """A model before and after.
+
+    Attributes:
+        before, after: the blocks.
+        target: what it is built for.
+        unsafe: whether rewrites that change results by choice are made.
+        checked: whether the ONNX checker takes the model before.
+    """
+
+    before: Block
+    after: Block
+    target: Target
+    unsafe: bool
+    checked: bool
+
+
+def fixed_examples(rule: Rule) -> list[FixedExample]:
+    """The examples of a rule, in its order.
+
+    Raises:
+        RuleError: one is half, or names a target that does not exist.
+    """
+    blocks = [block for group in examples_in(rule) for block in group if block.section == FIXED]
+    if len(blocks) % 2 or any(block.kind != "onnx" for block in blocks):
+        line = blocks[-1].line if blocks else 1
+        raise RuleError(rule.path, line, "below '## Fixed' each model stands before the fixed one")
+    found = []
+    for before, after in zip(blocks[::2], blocks[1::2], strict=True):
+        words = shlex.split(before.options)
+        rest = [word for word in words if word not in ("unsafe", "unchecked")]
+        try:
+            target, _ = target_of(rule.applies, rest)
+            if target.version is None:
+                target = replace(target, version=newest(rule.applies, target.product))
+        except ValueError as error:
+            raise RuleError(rule.path, before.line, f"example: {error}") from None
+        found.append(FixedExample(before, after, target, "unsafe" in words, "unchecked" not in words))
+    return found
+
+
+def run_fixed_examples(rules: Iterable[Rule]) -> Iterator[Result]:
+    """Fix every example of some rules and look at what came of it.
+
+    Raises:
+        RuleError: see :func:`fixed_examples`.
+    """
+    with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
+        for rule in rules:
+            for example in fixed_examples(rule):
+                got, detail = _outcome(rule, example, Path(folder))
+                yield Result(rule.id, rule.path, example.before.line, "fixed", got, detail)
+
+
+def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, str]:
+    before, after = folder / "before.onnx", folder / "after.onnx"
+    try:
+        model_of_text(example.before.text, before, checked=example.checked)
+        model_of_text(example.after.text, after, checked=True)
+    except ModelTextError as error:
+        return "unreadable", str(error)
+    fixed = fixed_by(rule, example, before)
+    if not fixed.outcome.before.reports[0].findings:
+        return "silent", "the rule does not fire at the model before"
+    if fixed.fault or not fixed.changed:
+        reasons = [refused.reason for refused in fixed.outcome.refused]
+        return "left", fixed.fault or "; ".join(reasons)
+    if fixed.outcome.after.reports[0].findings:
+        return "left", "the rule fires at the fixed model"
+    wanted = onnx.load(after)
+    if _shape_of(fixed.proto) != _shape_of(wanted):
+        return "different", f"the rewrite gives another model: {onnx.printer.to_text(fixed.proto.graph)}"
+    return _compared(load(before), onnx.load(before), wanted)
+
+
+def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
+    """The model before, fixed as far as a rule goes."""
+
+    def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
+        evaluation = Evaluation(Facts(model))
+        return evaluation.facts, (evaluation.report((rule,), example.target),)
+
+    return fix_file(path, judge, unsafe=example.unsafe)
+
+
+def _shape_of(proto: onnx.ModelProto) -> list[str]:
+    """A graph without the names in it: what each output is computed by, from the inputs on."""
+    known: dict[str, str] = {info.name: f"input {info.name}" for info in proto.graph.input}
+    for tensor in proto.graph.initializer:
+        array = numpy_helper.to_array(tensor)
+        numbers = [f"{number:.{_DIGITS}g}" for number in array.reshape(-1).astype(np.float64).tolist()]
+        known[tensor.name] = f"{array.dtype}{array.shape}{numbers}"
+    for node in proto.graph.node:
+        settings = sorted(f"{a.name}={_setting(a)}" for a in node.attribute)
+        reads = [known.get(name, name) for name in node.input]
+        for port, name in enumerate(node.output):
+            known[name] = f"({node.domain} {node.op_type} {settings} {reads} {port})"
+    opsets = [f"{entry.domain} {entry.version}" for entry in proto.opset_import if not entry.domain]
+    return [*opsets, *(known.get(info.name, info.name) for info in proto.graph.output)]
+
+
+def _setting(attribute: onnx.AttributeProto) -> str:
+    value = helper.get_attribute_value(attribute)
+    if isinstance(value, float):
+        return f"{value:.{_DIGITS}g}"
+    if isinstance(value, onnx.TensorProto):
+        return str(numpy_helper.to_array(value).tolist())
+    return str(value)
+
+
+def _compared(model: Model, before: onnx.ModelProto, after: onnx.ModelProto) -> tuple[Outcome, str]:
+    """Whether both compute the same, by ONNX's reference; what it cannot compute tests compare."""
+    rng = np.random.default_rng(0)
+    feeds = {value.name: _random(value, rng) for value in model.graph.inputs}
+    try:
+        results = [run_reference(proto, feeds) for proto in (before, after)]
+    except Exception as error:  # noqa: BLE001 - operators of other domains, or that it lacks
+        return "fixed", f"not computed: {type(error).__name__}"
+    kinds = {value.dtype for value in (*model.graph.inputs, *model.graph.outputs)}
+    allowed = max(_TOLERANCE.get(kind or "", 0.0) for kind in kinds)
+    return ("fixed", "") if _same(results, allowed) else ("different", "it computes something else")
+
+
+def _same(results: list[Any], allowed: float) -> bool:
+    for one, other in zip(*results, strict=True):
+        a, b = np.asarray(one), np.asarray(other)
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        wide = a.astype(np.float64), b.astype(np.float64)
+        largest = float(np.abs(wide[0][np.isfinite(wide[0])]).max(initial=1e-6))
+        if not np.allclose(*wide, rtol=0, atol=allowed * largest, equal_nan=True):
+            return False
+    return True
+
+
+def _random(value: Value, rng: np.random.Generator) -> Array:
+    shape = [dim if isinstance(dim, int) else _SIZE for dim in value.shape or ()]
+    numbers: Mapping[str | None, type] = {"f32": np.float32, "f16": np.float16, "f64": np.float64}
+    if value.dtype in numbers:
+        return rng.normal(size=shape).astype(numbers[value.dtype])
+    kind = {"bool": np.bool_, "i32": np.int32, "i8": np.int8, "u8": np.uint8}.get(value.dtype or "", np.int64)
+    return np.asarray(rng.integers(0, 2, size=shape)).astype(kind)
