@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import trtlint
 from scripts.manual.commandpage import command_page
 from scripts.manual.links import LinkError, relinked
 from scripts.manual.markdown import plain, portable, table
@@ -99,6 +100,11 @@ def test_every_command_and_option_is_in_the_reference() -> None:
                 assert parameter.opts[0] in section, (name, parameter.opts)
     assert "\b" not in page
     assert "\\b" not in page
+
+
+def test_everything_public_is_in_the_reference_of_python(pages: Mapping[str, str]) -> None:
+    named = re.findall(r"^###? (\w+)$", pages["reference/python.md"], re.MULTILINE)
+    assert {name for name in trtlint.__all__ if not name.startswith("_")} <= set(named)
 
 
 def test_facts_and_exit_codes_are_complete(pages: Mapping[str, str]) -> None:

@@ -72,6 +72,9 @@ def _python() -> str:
     ]
     for class_ in _reachable((*classes, *functions)):
         parts += _class(class_, "###")
+    for class_ in classes:
+        if "dataclass" not in class_.labels:
+            parts += _class(class_, "##")
     return "\n\n".join(parts) + "\n"
 
 
