@@ -101,6 +101,7 @@ def check_install(where: str, words: list[str]) -> None:
 
 def check_options(where: str, words: list[str]) -> None:
     """A command, perhaps a part of one, has no other options than the command line."""
+    assert not words[1].isidentifier() or words[1] in cli.commands, f"{where}: no command {words[1]}"
     named = words[1] if words[1] in cli.commands else "lint"
     known = {"--help", "-h", "--version"}
     for parameter in cli.commands[named].params:
