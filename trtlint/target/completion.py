@@ -86,7 +86,7 @@ class _Completion:
         known = None if version is None else _known_version(version, product)
         if version is not None and known is None:
             place = self.record.places.get("version", "the build")
-            unknown = "which is unknown here; its version is taken as not given"
+            unknown = "a release that is not covered here: its version is taken as not given"
             self.notes.append(f"{place} says {words}, {unknown}")
         self.target = replace(self.target, product=product, version=known)
 

@@ -26,6 +26,7 @@ class BuildFact(Fact):
         has_profile: whether layer times are known.
         product: what built it.
         version: the release, such as ``10.16.1``.
+        release: the first two numbers of it, to compare with ``target.release``.
         plan_product: the product in the engine file's header.
         plan_version: the release in the engine file's header.
         plan_release: the first two numbers of it, to compare with ``target.release``.
@@ -66,6 +67,7 @@ class BuildFact(Fact):
     has_profile: bool
     product: Literal["tensorrt", "tensorrt-rtx"] | None
     version: str | None
+    release: tuple[int, int] | None
     plan_product: Literal["tensorrt", "tensorrt-rtx"] | None
     plan_version: str | None
     plan_release: tuple[int, int] | None
@@ -120,6 +122,7 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         has_profile=record.profile is not None,
         product=_product(settings.product),
         version=settings.version,
+        release=_release(settings.version),
         plan_product=None if record.plan is None else record.plan.product,
         plan_version=None if record.plan is None else record.plan.version,
         plan_release=_release(None if record.plan is None else record.plan.version),
