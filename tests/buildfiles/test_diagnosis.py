@@ -1,5 +1,7 @@
 """How a log ends, and the line that says why."""
 
+# ruff: noqa: E501 (lines of logs are quoted whole)
+
 from __future__ import annotations
 
 import io
@@ -158,3 +160,51 @@ def test_how_entries_settle_and_name_is_known() -> None:
         assert not entry.announced or entry.announced in names
         groups = set(entry.compiled.groupindex)
         assert {*entry.names, *entry.lists} <= groups, entry.name
+
+
+def test_the_node_that_an_error_itself_names() -> None:
+    # https://github.com/NVIDIA/TensorRT/issues/3728
+    found = of(
+        "[03/21/2024-12:12:47] [TRT] [E] ModelImporter.cpp:777: ERROR: ModelImporter.cpp:195 In function parseGraph:",
+        "[6] Invalid Node - /Where",
+        "[graphShapeAnalyzer.cpp::checkCalculationStatusSanity::1503] Error Code 2: Internal Error (Assertion x failed. )",
+    )
+    assert found.cause is not None
+    assert found.cause.groups["node"] == "/Where"
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern", "groups"),
+    [
+        # https://github.com/ultralytics/ultralytics/issues/9510
+        (
+            "TensorRT: export failure 3.7s: 'tensorrt_bindings.tensorrt.IBuilderConfig' object has no attribute 'max_workspace_size'",
+            "api_gone",
+            {"attribute": "max_workspace_size"},
+        ),
+        # https://github.com/indra4837/yolov4_trt_ros/issues/13
+        (
+            "python3: yolo_layer.cu:71: nvinfer1::YoloLayerPlugin::YoloLayerPlugin(const void*, size_t): Assertion d == a + length' failed.",
+            "assertion",
+            {"condition": "d == a + length"},
+        ),
+        # https://github.com/enazoe/yolo-tensorrt/issues/72
+        (
+            "ERROR: coreReadArchive.cpp (55) - Serialization Error in verifyHeader: 0 (Length in header does not match remaining archive length)",
+            "engine_damaged",
+            {},
+        ),
+        # https://github.com/triton-inference-server/server/issues/281
+        (
+            "Description of the error: Assertion failed: dims.nbDims == 3",
+            "parser_bare",
+            {"old": "Assertion failed: dims.nbDims == 3"},
+        ),
+    ],
+)
+def test_lines_of_public_threads(line: str, pattern: str, groups: dict[str, str]) -> None:
+    found = of("Building the engine...", line)
+    record = found.cause or found.line
+    assert record is not None
+    assert record.pattern == pattern
+    assert groups.items() <= record.groups.items()

@@ -53,7 +53,8 @@ def test_releases_that_are_unknown_are_no_version() -> None:
     settled = complete(Target(), build(BANNER.replace("101303", "8252")))
     assert settled.target.version is None
     assert settled.notes == (
-        "build.log:1 says TensorRT 8.2.52, a release that is not covered here: its version is taken as not given",
+        "build.log:1 says TensorRT 8.2.52, a release that is not covered here:"
+        " its version is taken as not given",
     )
 
 
