@@ -102,7 +102,7 @@ def test_sizes_of_the_build_command() -> None:
         "trtexec --onnx=m.onnx --minShapes=x:1x4x6 --optShapes=x:2x4x6 --maxShapes=x:8x4x6"
     )
     (fact,) = baked(Facts(model, command=command))
-    assert fact.built == (1, 8)
+    assert fact.built == (1, 2, 8)
     (fact,) = baked(Facts(model))
     assert fact.built == ()
 

@@ -1,0 +1,63 @@
+"""How many of the issues of TensorRT that were collected have a rule that tells of them.
+
+    python -m benchmarks.known_issues [--open]
+
+The map is tests/data/known_issues.yaml: documents and sources of the vendor, and threads of users.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+
+from benchmarks.measure import report
+
+MAP = Path(__file__).resolve().parent.parent / "tests" / "data" / "known_issues.yaml"
+GOAL = 190
+"""Issues that are covered, at least."""
+
+Verdict = Literal["covered", "partly", "open", "undecidable"]
+
+
+def verdict(row: dict[str, Any]) -> Verdict:
+    """What an entry of the map says of its issue."""
+    if "rules" in row:
+        return "partly" if "left" in row else "covered"
+    return "open" if "open" in row else "undecidable"
+
+
+def counts(rows: Iterable[dict[str, Any]]) -> Counter[Verdict]:
+    """How many issues have each verdict."""
+    return Counter(map(verdict, rows))
+
+
+def main() -> bool:
+    """Print the counts by source, on demand what is open; whether the goal is met."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--open", action="store_true", help="name what no rule, or no rule fully, tells of")
+    named = parser.parse_args().open
+    sources: dict[str, list[dict[str, Any]]] = yaml.safe_load(MAP.read_text(encoding="utf-8"))
+    total: Counter[Verdict] = Counter()
+    for source, rows in sources.items():
+        found = counts(rows)
+        total += found
+        print(f"{source:<6}" + "".join(f"{found[word]:5} {word}" for word in get_args(Verdict)))
+        for row in rows if named else ():
+            if why := row.get("left") or row.get("open"):
+                print(f"    {verdict(row):<7} {row['id']}: {why}")
+    print("in all" + "".join(f"{total[word]:5} {word}" for word in get_args(Verdict)))
+    return report(
+        "issues without a rule that tells of them fully",
+        total.total() - total["covered"],
+        total.total() - GOAL,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main() else 1)
