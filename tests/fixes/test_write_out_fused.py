@@ -337,6 +337,16 @@ def test_what_has_no_exact_form_is_refused(
     assert says in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("MultiHeadAttention, ")])
+def test_what_tensorrt_rtx_does_not_take_of_attention_is_written_out(case: str, tmp_path: Path) -> None:
+    inputs, call, outputs, feeds = CASES[case]
+    text = f"{HEAD % 17} g ({inputs}) => ({outputs}) {{ {call} }}"
+    before, after = fixed(tmp_path, text, "--rtx", "1.7", "--gpu", "L4")
+    assert after is not None
+    for one, other in zip(computed(before, feeds), computed(after, feeds), strict=True):
+        np.testing.assert_allclose(other, one, rtol=2e-5, atol=2e-5 * float(np.abs(one).max()))
+
+
 def test_norms_in_fp16_keep_their_statistics_in_fp32(tmp_path: Path) -> None:
     text = f"""{HEAD % 17} g (float16[2,5,12] x, float16[2,5,12] s, float16[12] g) => (float16[2,5,12] y)
     {{ y = com.microsoft.SkipSimplifiedLayerNormalization (x, s, g) }}"""
