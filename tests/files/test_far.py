@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -227,6 +228,36 @@ def test_other_file_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FarError, match="there is no such file"):
         far_file(Address("memory://bucket/n", "memory://bucket/n", "s3"))
     memory.rm("/bucket", recursive=True)
+
+
+def test_systems_that_read_ahead_read_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec
+    from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
+
+    fetched: list[tuple[int, int]] = []
+
+    class File(AbstractBufferedFile):  # type: ignore[misc]
+        def _fetch_range(self, start: int, end: int) -> bytes:
+            fetched.append((start, end))
+            return CONTENT[start:end]
+
+    class System(AbstractFileSystem):  # type: ignore[misc]
+        infos = 0
+
+        def info(self, path: str, **_: object) -> dict[str, object]:
+            System.infos += 1
+            return {"name": path, "size": SIZE, "type": "file", "blob_id": "1" if System.infos < 3 else "2"}
+
+        def _open(self, path: str, mode: str = "rb", **more: Any) -> File:
+            return File(self, path, mode, size=SIZE, **more)
+
+    monkeypatch.setattr(fsspec, "filesystem", lambda *_, **__: System(skip_instance_cache=True))
+    file = far_file(Address("hf://o/r/m.onnx", "hf://o/r/m.onnx", "hf"))
+    assert file.parts([(0, 10), (5000, 5010)]) == [CONTENT[:10], CONTENT[5000:5010]]
+    assert sorted(fetched) == [(0, 10), (5000, 5010)]
+    file.require_unchanged()
+    with pytest.raises(FarError, match="changed"):
+        file.require_unchanged()
 
 
 def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:

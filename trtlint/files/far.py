@@ -24,7 +24,7 @@ _SECONDS = 600.0
 """Seconds in which a file must be read."""
 _AT_ONCE = 16
 """Requests that are under way at a time."""
-_VERSIONS = ("ETag", "etag", "VersionId", "sha256", "blob_id")
+_VERSIONS = ("ETag", "etag", "VersionId", "blob_id")
 """What file systems call the version of a file, by its content."""
 
 Span = tuple[int, int]
@@ -115,6 +115,7 @@ class FarFile:
         if self._etag:
             return  # every request has named it
         self.requests += 1
+        self._system.invalidate_cache()
         if _info(self._system, self._path, self.address)[:2] != (self.size, self.version):
             raise FarError("the file changed while it was read")
 
@@ -143,7 +144,12 @@ class FarFile:
                 )
             )
         with ThreadPoolExecutor(min(_AT_ONCE, len(spans))) as pool:
-            return list(pool.map(lambda span: self._system.cat_file(self._path, *span), spans))
+            return list(pool.map(self._part, spans))
+
+    def _part(self, span: Span) -> bytes:
+        # Without a cache: what reads ahead would read megabytes for each of many small parts.
+        data: bytes = self._system.cat_file(self._path, *span, cache_type="none")
+        return data
 
 
 def far_file(address: Address) -> FarFile:
@@ -185,8 +191,7 @@ def _info(system: Any, path: str, address: Address) -> tuple[int, str, bool]:
         raise FarError("this is a folder: name its models")
     if not isinstance(size, int):
         raise FarError("the server does not say how large the file is")
-    known = {**info, **(info.get("lfs") or {})}
-    version = next((str(known[name]) for name in _VERSIONS if known.get(name)), "")
+    version = next((str(info[name]) for name in _VERSIONS if info.get(name)), "")
     return size, "" if version.startswith("W/") else version, bool(info.get("partial", True))
 
 
