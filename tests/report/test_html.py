@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
+from tests.conftest import REPOSITORY
 from tests.report import handmade
 from tests.workspace import Workspace
 from trtlint.cli import run
@@ -179,6 +180,45 @@ def test_shapes_have_their_colours_without_the_style(tmp_path: Path) -> None:
     assert len(shapes) > 20
     assert not [shape for shape in shapes if " fill=" not in shape]
     assert " style=" not in text
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of two colours, as in https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio ."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_texts_are_readable_in_both_themes_and_on_paper() -> None:
+    style = (REPOSITORY / "trtlint/report/page/page.css").read_text(encoding="utf-8")
+    themes = [
+        dict(re.findall(r"--([\w-]+): (#\w+)", theme))
+        for theme in re.findall(r":root {(.*?)}", style, re.DOTALL)
+    ]
+    assert len(themes) == 3
+    for theme in themes:
+        colours = {
+            name: value if len(value) == 7 else "#" + "".join(2 * digit for digit in value[1:])
+            for name, value in {**themes[0], **theme}.items()
+        }
+        meanings = ("error", "warning", "note", "conditional", "good")
+        pairs = [
+            (name, ground) for name in (*meanings, "ink", "muted", "link") for ground in ("surface", "ground")
+        ]
+        pairs += [pair for name in meanings for pair in ((name, f"{name}-tint"), ("muted", f"{name}-tint"))]
+        assert not [pair for pair in pairs if contrast(colours[pair[0]], colours[pair[1]]) < 4.5]
+        assert contrast(colours["edge"], colours["ground"]) > 3
+        assert contrast(colours["mark"], colours["ground"]) > 3
+
+
+def test_names_without_an_end_take_no_more_room(tmp_path: Path) -> None:
+    text = page(*attention(tmp_path, mul_q="/" + 300_000 * "x", scores=100_000 * "y/"))
+    assert len(text) < 150_000
 
 
 def test_from_the_command_line(work: Workspace) -> None:

@@ -86,7 +86,7 @@ class FixPage:
         """The page."""
         what = clipped(self._paths[0], 300) if len(self._paths) == 1 else plural(len(self._paths), "model")
         tallies = [
-            tag("li", tag("strong", f"{self._before[each]} → {self._after[each]}"), f"{each}s", class_=each)
+            tag("li", tag("strong", f"{self._before[each]} → {self._after[each]}"), f" {each}s", class_=each)
             for each in SEVERITIES
         ]
         header = [

@@ -56,7 +56,8 @@ def _header(run: Run, found: Sequence[Section]) -> Iterator[Markup]:
         yield tag("p", "for ", span(targets), class_="target")
     shown = [*SEVERITIES, *(["conditional"] if counted["conditional"] else [])]
     tallies = [
-        tag("li", tag("strong", counted[each]), _noun(counted[each], each), class_=each) for each in shown
+        tag("li", tag("strong", counted[each]), " ", _noun(counted[each], each), class_=each)
+        for each in shown
     ]
     yield tag("ul", tallies, class_="tally", aria_label="Findings by severity")
 
@@ -127,7 +128,7 @@ class _Page:
             body.append(tag("p", f"{plural(left, 'more finding')}: see the table.", class_="notes"))
         body += [None if behind is None else measured(behind), of_changes(section.reports)]
         notes = dict.fromkeys(note for report in section.reports for note in report.notes)
-        shown = [tag("li", clipped(note)) for note in [*notes, *gone_notes(section.reports)][:_NOTES]]
+        shown = [tag("li", clipped(note, 400)) for note in [*notes, *gone_notes(section.reports)][:_NOTES]]
         body.append(tag("ul", shown, class_="notes") if shown else None)
         return tag("section", body, id=section.id, class_="model", aria_labelledby=f"{section.id}-h")
 

@@ -49,7 +49,8 @@ def _folder(path: str, width: int) -> str:
     parts = path.rstrip("/").split("/")
     first = 2 if path.startswith("/") else 1
     for begin in ("/".join(parts[:first]) + "/", ""):
-        for kept in range(first, len(parts)):
+        # Every part takes a cell and a slash, so that of a path with very many only the last can stay.
+        for kept in range(max(first, len(parts) - width), len(parts)):
             folder = "/".join([begin + ELLIPSIS, *parts[kept + 1 :], ""])
             if cell_len(folder) <= width:
                 return folder

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trtlint.model.elements import Node
     from trtlint.report.formats import Run
 
-_MOST_NODES = 50_000
+_MOST_NODES = 10_000
 """Nodes with findings that are told of."""
 _MOST_SITES = 50_000
 """Sites of one finding that are looked at."""

@@ -44,6 +44,8 @@ _PAD = 10.0
 _MARGIN = 10.0
 _MOST_LINES = 4
 """Lines of a text within a box."""
+_LONGEST = 400
+"""Characters of a text within a box."""
 _LONGEST_DESC = 1200
 """Characters of what is said for who does not see the picture."""
 _MOST_VIA = 3
@@ -164,6 +166,7 @@ def _drawn(box: Box) -> _Drawn:
 
 
 def _wrapped(text: str, font: _Font, room: float) -> list[str]:
+    text = text[:_LONGEST]
     return textwrap.wrap(text, font.fitting(room), max_lines=_MOST_LINES, placeholder=" …") if text else []
 
 

@@ -28,6 +28,8 @@ _MOST_SITES = 20_000
 """Sites of one finding that are looked at."""
 _DEEPEST = 4
 """Components of module paths that bands are named by."""
+_LONGEST = 200
+"""Characters of a module's name."""
 _MOSTLY = 0.7
 """The share of a strip from which on a band is divided."""
 _CHARACTER = 0.6
@@ -166,7 +168,7 @@ def _bands(behind: Behind, cells: int, top: float) -> Iterator[Markup]:
         start += length
         if not name:
             continue
-        shown = clean(name)
+        shown = clean(name[:_LONGEST])
         colour = GROUND if band % 2 else LINE
         yield tag(
             "rect",
