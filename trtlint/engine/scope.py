@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _PLACES = frozenset({"node", "chain"})
 """Fields of every fact that say where it is; expressions are about what it is."""
+_OF_MODEL = frozenset({"model"})
 
 
 @cache
@@ -52,6 +53,16 @@ def operands(expression: Expression) -> list[str]:
     text = f"({expression.text}\n)"
     segments = (ast.get_source_segment(text, operand) for operand in _operands(text))
     return [" ".join(segment.split()) for segment in segments if segment is not None]
+
+
+@cache
+def about_the_model(expression: Expression) -> Expression | None:
+    """The operands of an expression's outermost ``and`` that read the fact ``model`` alone.
+
+    None if there are none.  Where they are not true, nothing in the model needs to be looked at.
+    """
+    own = [text for text in operands(expression) if Expression(text).names == _OF_MODEL]
+    return Expression(" and ".join(f"({text})" for text in own), condition=True) if own else None
 
 
 @cache

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from trtlint.engine.rule import Rule
-from trtlint.engine.scope import field_names, required
+from trtlint.engine.scope import about_the_model, field_names, required
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.refusal import Refusal
@@ -85,9 +85,15 @@ class Subjects:
         left out once, so that the cost of a further target follows what may be found.
         """
         if id(rule) not in self._candidates:
-            possible = tuple(subject for subject in self._demanded(rule) if _possible(rule, subject))
+            possible = tuple(subject for subject in self._of_this_model(rule) if _possible(rule, subject))
             self._candidates[id(rule)] = rule, possible
         return self._candidates[id(rule)][1]
+
+    def _of_this_model(self, rule: Rule) -> Iterator[Subject]:
+        """Those that the condition demands, none where it is not true of the model as a whole."""
+        guard = None if rule.where is None or not self._facts.has_model else about_the_model(rule.where)
+        if guard is None or guard.truth(self._common) is not False:
+            yield from self._demanded(rule)
 
     def _demanded(self, rule: Rule) -> Iterator[Subject]:
         """The subjects that have the operator, or another text, which the condition demands."""

@@ -19,6 +19,10 @@ Code = Callable[[Names], object]
 UNKNOWN = Unknown()
 _MAX_BITS = 4_096
 _PLAIN = (bool, int, float, str, tuple, Unknown)
+# Tuples, and not unions, which would be made anew at every look.
+_NUMBERS = (int, float)
+_TRUTHS = (bool, Unknown)
+_SEQUENCES = (tuple, list)
 
 
 def plain(value: Any) -> Any:
@@ -32,7 +36,10 @@ def plain(value: Any) -> Any:
 
 def unknown(*values: object) -> Unknown | None:
     """What is unknown about a result that needs all of these values, None if all are known."""
-    found = both(*(value for value in values if isinstance(value, Unknown)))
+    missing = [value for value in values if isinstance(value, Unknown)]
+    if not missing:
+        return None
+    found = both(*missing)
     return found if isinstance(found, Unknown) else None
 
 
@@ -44,12 +51,12 @@ def undecided(*values: object) -> Unknown:
 
 def truth(value: object) -> Truth:
     """A value as a condition; what is no truth value is unknown."""
-    return value if isinstance(value, bool | Unknown) else UNKNOWN
+    return value if isinstance(value, _TRUTHS) else UNKNOWN
 
 
 def is_number(value: object) -> bool:
     """Whether it is a number; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, _NUMBERS) and not isinstance(value, bool)
 
 
 def equal(left: object, right: object) -> Truth:
@@ -163,12 +170,13 @@ ARITHMETIC: Mapping[str, Callable[[object, object], object]] = {
 
 def element(many: object, index: object) -> object:
     """The element of a tuple or mapping; unknown where it has none."""
+    if isinstance(many, _SEQUENCES):
+        inside = isinstance(index, int) and -len(many) <= index < len(many)
+        return plain(many[index]) if inside else UNKNOWN  # type: ignore[call-overload]
     if isinstance(many, Unknown):
         return many
     if isinstance(many, Mapping) and isinstance(index, str):
         return plain(many.get(index))
-    if isinstance(many, tuple | list) and isinstance(index, int) and -len(many) <= index < len(many):
-        return plain(many[index])
     return UNKNOWN
 
 

@@ -19,15 +19,18 @@ if TYPE_CHECKING:
 class Attributes(Mapping[str, Any]):
     """The attributes that are written at a node, as Python data, read when asked for."""
 
-    __slots__ = ("_node",)
+    __slots__ = ("_node", "_read")
 
     def __init__(self, node: Node) -> None:
         self._node = node
+        self._read: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._node.attributes:
-            raise KeyError(name)
-        return _readable(self._node.attribute(name))
+        if name not in self._read:
+            if name not in self._node.attributes:
+                raise KeyError(name)
+            self._read[name] = _readable(self._node.attribute(name))
+        return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._node.attributes)
