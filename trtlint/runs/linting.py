@@ -12,7 +12,8 @@ from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport
-from trtlint.engine.rule import Rule
+from trtlint.engine.rule import PATTERN, Rule
+from trtlint.engine.rulebook import RuleEntry
 from trtlint.facts.facts import Facts
 from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
@@ -25,7 +26,7 @@ from trtlint.trials.trials import Trials
 def lint_file(
     path: Path,
     targets: Sequence[Target],
-    rules: Iterable[Rule],
+    rules: Iterable[Rule | RuleEntry],
     command: BuildCommand | None = None,
     gathered: Gathered | None = None,
     tried: Mapping[Target, Trials] | None = None,
@@ -41,7 +42,7 @@ def lint_file(
     Args:
         path: the file.
         targets: what it is built for.
-        rules: what is looked for.
+        rules: what is looked for; an entry of a rulebook is read only where there is something to look at.
         command: the command line that it is built with, if it is known; what it says of the target is
             taken from ``targets``, not from it.
         gathered: what a build of it left behind, if there is something; what that settles of the target
@@ -73,7 +74,7 @@ def _collection_held() -> Iterator[None]:
 def _lint_file(
     path: Path,
     targets: Sequence[Target],
-    rules: Iterable[Rule],
+    rules: Iterable[Rule | RuleEntry],
     command: BuildCommand | None,
     gathered: Gathered | None,
     tried: Mapping[Target, Trials],
@@ -90,13 +91,13 @@ def _lint_file(
         problems = (Problem.of(path, error), *problems)
     else:
         if model is not None or record is not None:
-            chosen = tuple(rules)
             # Targets of one dry build share its facts; without one, all do.
             distinct = {id(trials): trials for trials in map(tried.get, targets)}
             evaluations = {
                 key: Evaluation(Facts(model, command=command, record=record, trials=trials, weights=weights))
                 for key, trials in distinct.items()
             }
+            chosen = tuple(_read(rules, [evaluation.facts for evaluation in evaluations.values()]))
             reports = []
             for target, each in zip(targets, settled, strict=True):
                 trials = tried.get(target)
@@ -112,6 +113,15 @@ def _lint_file(
                 )
             return tuple(reports)
     return tuple(ModelReport(str(path), each.target.words, errors=problems) for each in settled)
+
+
+def _read(rules: Iterable[Rule | RuleEntry], known: Sequence[Facts]) -> Iterator[Rule]:
+    """The rules that may find something: those of a kind of which there are no facts are not read."""
+    for rule in rules:
+        if isinstance(rule, Rule):
+            yield rule
+        elif rule.find == PATTERN or any(facts.of(rule.find) for facts in known):
+            yield rule.read()
 
 
 def _own(path: str, notes: Iterable[str]) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import ModelReport
-from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import RuleEntry, with_builtin
 from trtlint.files import lfs
 from trtlint.files.limits import LimitError, limited
@@ -136,8 +135,8 @@ def _skipped(job: Job) -> Outcome:
     )
 
 
-def _rules(wanted: RuleSet) -> tuple[Rule, ...]:
-    """The rules, loaded once; a worker of a cluster may live longer than a version of their files."""
+def _rules(wanted: RuleSet) -> tuple[RuleEntry, ...]:
+    """The rules, found once; a worker of a cluster may live longer than a version of their files."""
     if wanted not in _CHECKED:
         book = with_builtin(map(Path, wanted.folders))
         ids = frozenset(wanted.ids)
@@ -145,7 +144,7 @@ def _rules(wanted: RuleSet) -> tuple[Rule, ...]:
         if cache.digest_of_rules(chosen) != wanted.digest:
             raise OtherRulesError("the rule files changed, or are others where the linting is done")
         _CHECKED[wanted] = chosen
-    return tuple(entry.read() for entry in _CHECKED[wanted])
+    return _CHECKED[wanted]
 
 
 def renamed(report: ModelReport, name: str) -> ModelReport:
