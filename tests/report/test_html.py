@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -261,6 +263,22 @@ def test_measured_ranges_are_shown(tmp_path: Path) -> None:
     parsed = Parsed(page(report, Facts(facts.model, trials=Trials(measurement=found))))
     assert "1 of 2 tensors leave FP16, measured on 1 batch, made up" in parsed.texts
     assert {"up to 97,344", "up to 1", "begins here"} <= set(parsed.texts)
+
+
+def test_nothing_of_it_is_read_unless_asked_for(work: Workspace) -> None:
+    code = (
+        "import sys; from trtlint.cli import run; run(['models/a.onnx', '-q', '--isolated', *sys.argv[1:]]);"
+        "print(*(n for n in sys.modules if n.startswith(('trtlint.report.page', 'trtlint.report.html'))))"
+    )
+
+    def read(*options: str) -> str:
+        command = [sys.executable, "-c", code, *options]
+        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        return done.stdout.splitlines()[-1]
+
+    assert read("--output", "sarif:a.sarif") == ""
+    assert "trtlint.report.html" in read("--output", "html:a.html").split()
 
 
 # Names of strangers.
