@@ -16,6 +16,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from trtlint.fixes.foreignproof import is_foreign, prove_foreign
 from trtlint.fixes.opsets import has, raises
 from trtlint.fixes.patch import Patch, numpy_type
 from trtlint.fixes.region import Region, RegionError, region_of
@@ -47,6 +48,8 @@ def prove(model: Model, patch: Patch) -> Proof:
         return Proof(None, "it is there to change results", {})
     try:
         region = region_of(model, patch)
+        if is_foreign(region):
+            return prove_foreign(patch, region, _feeds(model, patch, region))
         return _compared(model, patch, region)
     except RegionError as error:
         return Proof(None, f"not proven on its own: {error}", {})
