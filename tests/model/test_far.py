@@ -116,7 +116,16 @@ def test_files_that_a_model_names_are_not_asked_for(tmp_path: Path) -> None:
 
 
 def test_what_needs_the_model_here(large: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["fix", "https://example.com/m.onnx"], ["https://example.com/m.onnx", "--dry-parse"]):
+    address = "https://example.com/m.onnx"
+    for arguments in (
+        ["fix", address],
+        [address, "--dry-parse"],
+        ["upgrade", address, "--from", "10.0"],
+        ["measure", address],
+        ["facts", address],
+        ["skeleton", address],
+        ["suppress", address, "ACC101", "--reason", "r", "-o", "x.onnx"],
+    ):
         assert run(arguments) == 2
         assert "this needs the model here: download it" in capsys.readouterr().err
 

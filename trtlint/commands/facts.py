@@ -12,7 +12,7 @@ import click
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.witnesses import BuildFiles
 from trtlint.commands.inputs import sort
-from trtlint.commands.setup import build_command, build_commands
+from trtlint.commands.setup import build_command, build_commands, refuse_addresses
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of, kinds
 from trtlint.facts.of_build.placement import Placement
@@ -47,6 +47,7 @@ def run_facts(
         if kind not in kinds():
             hint = did_you_mean(kind, kinds(), otherwise=f"; there are {', '.join(kinds())}")
             raise click.UsageError(f"no kind of fact is called {kind!r}{hint}")
+    refuse_addresses(paths)
     models, files = sort(paths, given)
     if len(models) > 1:
         raise click.UsageError("facts are shown for one model at a time")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from trtlint.commands.setup import rulebook, targets
+from trtlint.commands.setup import refuse_addresses, rulebook, targets
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import Rulebook, looking_at
 from trtlint.files.problem import Problem, UnreadableError
@@ -54,6 +54,7 @@ class MeasureOptions:
 
 def run_measure(options: MeasureOptions) -> int:
     """Write what was measured to standard output and return the exit code."""
+    refuse_addresses([options.model])
     wanted = targets(options.target)
     request = Request(
         model=options.model,

@@ -18,6 +18,7 @@ from trtlint.buildcommand import (
 )
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import Rulebook, with_builtin
+from trtlint.files.addresses import is_address
 from trtlint.knowledge.releases import Product
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.selection import told
@@ -103,6 +104,17 @@ def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand
         text = f"{found[0].place or '--build'} is taken for {model.name}; so could be line {others}"
         click.echo(f"trtlint: warning: {text}", err=True)
     return found[0] if found else None
+
+
+def refuse_addresses(names: Sequence[str]) -> None:
+    """Refuse what can only be done with models of this machine.
+
+    Raises:
+        click.UsageError: a model lies elsewhere.
+    """
+    for name in names:
+        if is_address(name):
+            raise click.UsageError(f"{name.partition('?')[0]}: this needs the model here: download it")
 
 
 def rulebook(folders: Sequence[str]) -> Rulebook:

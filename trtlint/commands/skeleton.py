@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from trtlint.commands.setup import refuse_addresses
 from trtlint.files.problem import Problem
 from trtlint.files.replace import replacing, require_replaceable
 from trtlint.model.errors import ModelError
@@ -16,6 +17,7 @@ from trtlint.runs.exits import Exit
 
 def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     """Write the copy, and return the exit code."""
+    refuse_addresses([model])
     path = Path(model)
     out = path.with_name(f"{path.stem}.skeleton.onnx") if output is None else Path(output)
     try:

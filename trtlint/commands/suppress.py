@@ -14,7 +14,7 @@ from typing import Any
 import click
 import onnx
 
-from trtlint.commands.setup import rulebook, tell
+from trtlint.commands.setup import refuse_addresses, rulebook, tell
 from trtlint.engine.finding import SUPPRESS_KEY
 from trtlint.files.globs import covers_name
 from trtlint.files.problem import Problem
@@ -51,6 +51,7 @@ class SuppressOptions:
 
 def run_suppress(options: SuppressOptions) -> int:
     """Write the copy, and return the exit code."""
+    refuse_addresses([options.model])
     book = rulebook(options.rules)
     try:
         require(options.rule, book.entries)

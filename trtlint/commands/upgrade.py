@@ -12,6 +12,7 @@ from typing import TextIO
 import click
 
 from trtlint.commands.plan import Plan, Planner
+from trtlint.commands.setup import refuse_addresses
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
 from trtlint.facts.facts import Facts
@@ -56,6 +57,7 @@ class UpgradeOptions:
 
 def run_upgrade(options: UpgradeOptions) -> int:
     """Write the report for each model and return the exit code."""
+    refuse_addresses(options.paths)
     last = options.last or minors(options.product)[-1]
     _check(Target(product=options.product), options.first, last)
     outputs = [("-", options.format), *map(_output, options.outputs)]
