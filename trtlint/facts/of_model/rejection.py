@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -113,6 +113,8 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
     everywhere = conditions_for(NODE)
     contrib = _contrib(facts.imported)
     stated: set[Condition] = set()
+    present = {value.dtype for values in graph.values.values() for value in values}
+    possible: dict[str, tuple[tuple[Condition, ...], bool]] = {}
     for node in facts.imported:
         names = {
             "op": node.op,
@@ -129,8 +131,12 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         if own is not None:
             yield None, own
             taken = {product: lines_of(product, text) for product, text in own.versions.items()}
-        types = {value.dtype for value in (*node.inputs, *node.outputs) if value is not None}
-        for condition in (*conditions_for(node.op), *everywhere):
+        if node.op not in possible:
+            possible[node.op] = _possible((*conditions_for(node.op), *everywhere), present)
+        conditions, typed = possible[node.op]
+        operands = (*node.inputs, *node.outputs) if typed else ()
+        types = {value.dtype for value in operands if value is not None}
+        for condition in conditions:
             if condition in stated or (condition.types and types.isdisjoint(condition.types)):
                 continue
             if condition.holds(names) and (condition.stage != "build" or node in facts.built):
@@ -139,6 +145,14 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
                 versions = _without(condition.applies, taken)
                 if versions:
                     yield condition, _rejection(condition, names, node.op, node, versions)
+
+
+def _possible(
+    conditions: Iterable[Condition], present: Collection[str | None]
+) -> tuple[tuple[Condition, ...], bool]:
+    """Those that may hold where these types occur, and whether one of them asks for types."""
+    found = tuple(each for each in conditions if not each.types or not each.types.isdisjoint(present))
+    return found, any(each.types for each in found)
 
 
 def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tuple[Condition, Rejection]]:
