@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.fixes import SHARED, TARGET
+from trtlint import Target, lint
 from trtlint.cli import run
 from trtlint.trials.comparison import compare
 from trtlint.trials.drybuild import dry_build
@@ -64,26 +65,39 @@ def fused(found: DryBuild) -> int:
     return 0 if layers is None else sum("mha" in layer.name.lower() for layer in layers.layers)
 
 
+def places(model: Path) -> Counter[str]:
+    """At how many places each of the rules fires."""
+    found: Counter[str] = Counter()
+    for report in lint(model, Target(version="10.7", gpu="L4", asked=frozenset({"fp16"}))).models:
+        for finding in report.findings:
+            if finding.rule in RULES:
+                found[finding.rule] += len(finding.sites)
+    return found
+
+
 def rules(exported: Path, folder: Path) -> bool:
-    """A table by rule: places rewritten, and refused with the reasons; then what the builder says."""
-    gone: Counter[str] = Counter()
+    """A table by rule: places before and after, and the reasons of refusals; then what the builder says."""
+    there: Counter[str] = Counter()
+    after: Counter[str] = Counter()
     left: dict[str, Counter[str]] = defaultdict(Counter)
     seen: Counter[str] = Counter()
     changed: list[tuple[Path, frozenset[str]]] = []
     out = folder / "fixed.onnx"
     for model in sorted(exported.glob("*.onnx")):
         report = fixed(model, out, *WEAK, *[part for rule in RULES for part in ("--select", rule)])
-        rewritten = Counter(entry["rule"] for entry in report["applied"])
-        gone.update(rewritten)
+        found = places(model)
+        there.update(found)
+        after.update(places(out) if out.exists() else found)
         for entry in report["refused"]:
             left[entry["rule"]][entry["reason"]] += 1
-        if rewritten:
-            seen.update(rewritten.keys())
-            changed.append((model, frozenset(rewritten)))
-    print(f"  {'rule':<10}{'models':>8}{'rewritten':>12}{'refused':>10}   why")
+        seen.update(found.keys())
+        if out.exists():
+            changed.append((model, frozenset(found)))
+    print(f"  {'rule':<10}{'models':>8}{'places':>10}{'after':>8}{'refused':>10}   why")
     for rule in RULES:
         why = "; ".join(f"{count} × {reason}" for reason, count in left[rule].most_common(3))
-        print(f"  {rule:<10}{seen[rule]:>8}{gone[rule]:>12}{left[rule].total():>10}   {why}")
+        counts = f"{seen[rule]:>8}{there[rule]:>10}{after[rule]:>8}{left[rule].total():>10}"
+        print(f"  {rule:<10}{counts}   {why}")
     taken_back = sum(
         count for reasons in left.values() for reason, count in reasons.items() if "taken back" in reason
     )
