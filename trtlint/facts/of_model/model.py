@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.facts.base import Fact
 from trtlint.model.graph import Graph, Value
 from trtlint.model.protos import FLOAT_DTYPES, text
-from trtlint.model.tensors import LEFT
+from trtlint.model.tensors import LEFT, LEFT_OUT
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -106,10 +106,10 @@ def find(facts: Facts) -> Iterator[ModelFact]:
 def _is_external(values: Sequence[Value]) -> bool:
     """Whether a value of this name is stored in a file beside the model.
 
-    What the reader left in the model file itself has a location that is none.
+    What the reader left in the model file itself, or a skeleton is without, has a location that is none.
     """
     return any(
-        entry.key == "location" and entry.value != LEFT
+        entry.key == "location" and entry.value not in (LEFT, LEFT_OUT)
         for value in values
         if value.initializer is not None
         for entry in value.initializer.external_data
