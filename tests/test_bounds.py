@@ -25,7 +25,7 @@ from trtlint.engine.rulefile import load_rule
 from trtlint.files import limits
 from trtlint.files.globs import covers_path
 from trtlint.files.limits import LimitError, limited
-from trtlint.model.load import load
+from trtlint.model.load import Elsewhere, load
 
 SECONDS = 5.0
 """Processor time that no attack may take; the longest takes about one."""
@@ -347,10 +347,10 @@ class TestLimits:
     ) -> None:
         busy = load
 
-        def slow(path: Path) -> object:
+        def slow(path: Path, elsewhere: Elsewhere | None = None) -> object:
             while path.name == "a.onnx":
                 pass
-            return busy(path)
+            return busy(path, elsewhere)
 
         monkeypatch.setattr("trtlint.runs.linting.load", slow)
         monkeypatch.setattr(limits, "SECONDS", 0.2)

@@ -33,8 +33,9 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def rules(capsys: pytest.CaptureFixture[str], *words: str) -> set[str]:
-    """The rules that fire on the model."""
-    run(["model.onnx", "--trt", "10.7", "--fp16", "--isolated", "--format", "json", *words])
+    """The rules that fire on the model, but for the one about where its weights lie."""
+    words = ("--trt", "10.7", "--fp16", "--isolated", "--ignore", "MEM150", *words)
+    run(["model.onnx", "--format", "json", *words])
     reports = json.loads(capsys.readouterr().out)["models"]
     return {finding["rule"] for report in reports for finding in report["findings"]}
 

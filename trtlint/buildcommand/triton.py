@@ -88,7 +88,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, int, str]]] = {
 }
 """The fields that are read, by message: number, type, and for repeated ones a star before what they hold."""
 
-_STARTS = re.compile(r"\s*(?:#[^\n]*\s*)*[a-z_]+\s*[:{\[]")
+_STARTS = re.compile(r"\s*(?:#[^\n]*\n\s*)*[a-z_]+\s*[:{\[]")
 _PLATFORMS = {"onnxruntime_onnx": "onnxruntime", "tensorrt_plan": "tensorrt"}
 
 

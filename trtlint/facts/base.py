@@ -49,6 +49,11 @@ class Fact:
         return self.node.path if self.node else ""
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it is about the whole model, and names a node as an example only."""
+        return False
+
+    @property
     def applies(self) -> Mapping[Product, str] | None:
         """The versions that it is true for, as a rule's ``applies``; None for all of them.
 

@@ -60,6 +60,7 @@ class Rejection(Fact):
         min_sm: the least compute capability times ten that takes it, None where it does not matter.
         accepted_from: by product, the first release that takes it again; a product of which no known
             release does is not in it.
+        once: whether it is stated of the first operator only, for all like it.
         has_body: whether ONNX defines the operator by simpler ones, which a parser may take.
         source: where the condition is written.
     """
@@ -80,6 +81,12 @@ class Rejection(Fact):
     has_body: bool
     source: str
     versions: Mapping[Product, str]
+    once: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is about the whole model: which operator is the first hangs on the order of the file."""
+        return self.once
 
     @property
     def applies(self) -> Mapping[Product, str]:
@@ -200,6 +207,7 @@ def _rejection(
         has_body=False,
         source=condition.source,
         versions=versions,
+        once=condition.once,
     )
 
 
