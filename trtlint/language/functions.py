@@ -122,7 +122,9 @@ def _elements(constants: Constants | None, value: Value) -> object:
     array = None if constants is None else constants.array(value)
     if array is None or array.dtype.kind not in "fiub":
         return None
-    return tuple(array.reshape(-1).tolist())
+    # Masked arrays take several times as long to look at as plain ones, and few are masked.
+    known = array if array.mask.any() else array.data
+    return tuple(known.reshape(-1).tolist())
 
 
 def _dtypes(_: object, values: tuple[Any, ...]) -> object:
