@@ -14,7 +14,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from trtlint.model.errors import ModelError
-from trtlint.model.protos import bodies, text
+from trtlint.model.protos import bodies, defined, text
 
 _MOST_NODES = 500_000
 _DEEPEST = 64
@@ -202,7 +202,7 @@ class _Inliner:
         path: str,
     ) -> None:
         # Renamed as well: a name of the body could hide a value of the graph that is passed in.
-        own = {name: self._fresh(name, path) for name in dict.fromkeys(_defined(body)) if name}
+        own = {name: self._fresh(name, path) for name in dict.fromkeys(defined(body)) if name}
         inner = {**names, **own}
         for info in (*body.input, *body.output, *body.value_info):
             info.name = inner.get(text(info.name), text(info.name))
@@ -257,22 +257,9 @@ def _walk(nodes: _Nodes) -> Iterator[tuple[onnx.NodeProto, int]]:
             waiting += ((body.node, level + 1) for attribute in node.attribute for body in bodies(attribute))
 
 
-def _defined(graph: onnx.GraphProto) -> Iterator[str]:
-    """The names of the values that a graph itself defines."""
-    for info in graph.input:
-        yield text(info.name)
-    for tensor in graph.initializer:
-        yield text(tensor.name)
-    for sparse in graph.sparse_initializer:
-        yield text(sparse.values.name)
-    for node in graph.node:
-        for output in node.output:
-            yield text(output)
-
-
 def _names(graph: onnx.GraphProto) -> Iterator[str]:
     """The names of the values defined in a graph and in all bodies below it."""
-    yield from _defined(graph)
+    yield from defined(graph)
     for node in graph.node:
         for attribute in node.attribute:
             for body in bodies(attribute):

@@ -95,6 +95,7 @@ def _graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
 
 
 def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
+    # Whatever type an attribute claims to have: nothing in it may be left.
     for node in nodes:
         for attribute in node.attribute:
             if attribute.HasField("g"):

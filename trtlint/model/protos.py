@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import onnx
@@ -63,6 +63,19 @@ def bodies(attribute: onnx.AttributeProto) -> Iterable[onnx.GraphProto]:
     if attribute.type not in _MAY_HOLD_GRAPHS:
         return ()
     return [attribute.g] if attribute.HasField("g") else attribute.graphs
+
+
+def defined(graph: onnx.GraphProto) -> Iterator[str]:
+    """The names of the values that a graph itself defines."""
+    for info in graph.input:
+        yield text(info.name)
+    for tensor in graph.initializer:
+        yield text(tensor.name)
+    for sparse in graph.sparse_initializer:
+        yield text(sparse.values.name)
+    for node in graph.node:
+        for output in node.output:
+            yield text(output)
 
 
 def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:

@@ -9,6 +9,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
+from trtlint.facts.of_trial.tensor_range import number
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
@@ -171,17 +172,6 @@ def bar(greatest: float, format_: Format) -> str:
     if greatest >= format_.infinite_from:
         return ("!" * max(1, cells)).ljust(_BAR, "·")
     return ("█" * cells).ljust(_BAR, "·")
-
-
-def number(value: float) -> str:
-    """A magnitude in a few characters.
-
-    >>> number(97344.0), number(0.012345), number(3.4e38)
-    ('97,344', '0.0123', '3.4e+38')
-    """
-    if value >= 1e9 or (value and value < 1e-4):
-        return f"{value:.2g}"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _format(found: Measurement) -> Format:

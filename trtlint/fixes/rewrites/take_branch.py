@@ -5,7 +5,7 @@ https://onnx.ai/onnx/operators/onnx__If.html
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import onnx
@@ -14,7 +14,7 @@ from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
-from trtlint.model.protos import bodies, text
+from trtlint.model.protos import bodies, defined, text
 
 _DEEPEST = 64
 """Bodies within each other that are looked through for an If."""
@@ -86,18 +86,9 @@ def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
     node.output[:] = [names.get(text(name), text(name)) for name in node.output]
     for attribute in node.attribute:
         for body in bodies(attribute):
-            own = set(_defined(body))
+            own = set(defined(body))
             outer = {name: new for name, new in names.items() if name not in own}
             for info in body.output:
                 info.name = outer.get(text(info.name), text(info.name))
             for inner in body.node:
                 _rename(inner, outer)
-
-
-def _defined(graph: onnx.GraphProto) -> Iterator[str]:
-    for info in graph.input:
-        yield text(info.name)
-    for tensor in graph.initializer:
-        yield text(tensor.name)
-    for node in graph.node:
-        yield from map(text, node.output)
