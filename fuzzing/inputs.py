@@ -20,8 +20,8 @@ from trtlint import Report, Target
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.gather import by_itself
 from trtlint.buildfiles.log import read_log
-from trtlint.commands.inputs import plans
-from trtlint.commands.plan import Planner
+from trtlint.commands.inputs import tasks_of
+from trtlint.commands.tasks import TaskFactory
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import load_builtin, looking_at, rule_files
 from trtlint.engine.rulefile import load_rule
@@ -260,7 +260,7 @@ def _check_log(path: Path) -> None:
 def _check_configuration(path: Path) -> None:
     options = LintOptions((str(path.with_name("model.onnx")),), TargetOptions())
     try:
-        plans(Planner(options), options)
+        tasks_of(TaskFactory(options), options)
     except click.UsageError as error:
         if not error.message or "\n" in error.message:
             raise BugError(f"not one line: {error.message!r}") from error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trtlint.buildcommand.shapes import read_shapes, shapes_of
-from trtlint.commands.plan import Plan
+from trtlint.commands.tasks import Task
 from trtlint.policy.options import INSTALLED, DryOptions
 from trtlint.policy.review import Ran
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Drying:
-    """Gives plans their dry build.
+    """Gives tasks their dry build.
 
     Args:
         options: the command line, which has the last word.
@@ -31,23 +31,23 @@ class Drying:
         self._options = options
         self._versions: dict[str, str] = {}
 
-    def add(self, plan: Plan) -> Plan:
-        """The plan with its dry build, if one is wanted; what a real build left behind says more.
+    def add(self, task: Task) -> Task:
+        """The task with its dry build, if one is wanted; what a real build left behind says more.
 
         Raises:
             click.UsageError: the wheels are not there, or a shape cannot be read.
         """
-        if plan.gathered is not None:
-            return plan
-        said = [choices.dry for choices in plan.configuration.choices(plan.file)]
+        if task.gathered is not None:
+            return task
+        said = [choices.dry for choices in task.configuration.choices(task.file)]
         wanted = next((each for each in (self._options, *reversed(said)) if each.level is not None), None)
         if wanted is None or wanted.level is None or wanted.level == "off":
-            return plan
-        shapes = [*_said(said, str(plan.configuration.file)), *_of_command(plan)]
+            return task
+        shapes = [*_said(said, str(task.configuration.file)), *_of_command(task)]
         shapes += _said([self._options], "--shapes")
-        with_dry = replace(plan, dry=self._job(wanted, tuple(shapes)))
+        with_dry = replace(task, dry=self._job(wanted, tuple(shapes)))
         ran = Ran(with_dry.entries, with_dry.targets)
-        return replace(with_dry, policy=replace(plan.policy, ran=ran))
+        return replace(with_dry, policy=replace(task.policy, ran=ran))
 
     def _job(self, wanted: DryOptions, shapes: tuple[Given, ...]) -> DryJob:
         from trtlint.runs.dryjob import DryJob
@@ -87,13 +87,13 @@ def _said(options: Sequence[DryOptions], where: str) -> Iterator[Given]:
             yield Given(name, (shape, shape, shape))
 
 
-def _of_command(plan: Plan) -> Iterator[Given]:
+def _of_command(task: Task) -> Iterator[Given]:
     """The shapes of the first profile of the command that builds the model."""
     from trtlint.trials.shapes import Given
 
-    if plan.command is None:
+    if task.command is None:
         return
-    specs = shapes_of(plan.command).specs
+    specs = shapes_of(task.command).specs
     for spec in specs:
         usual = spec.opt or spec.max or spec.min
         if usual is not None and spec.profile == specs[0].profile:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trtlint.commands.inputs import plans as planned
-from trtlint.commands.inputs import require_here
-from trtlint.commands.plan import Plan, Planner
+from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.ranges import kept
+from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
@@ -56,45 +55,45 @@ class FixOptions:
 
 def run_fix(options: FixOptions) -> int:
     """Fix what was asked for, say what was done, return the exit code."""
-    plans = planned(Planner(options.lint), options.lint)
-    require_here(plans)
-    if any(plan.gathered is not None and plan.gathered.alone for plan in plans):
+    tasks = tasks_of(TaskFactory(options.lint), options.lint)
+    require_here(tasks)
+    if any(task.gathered is not None and task.gathered.alone for task in tasks):
         raise click.UsageError("there is a build and no model to fix")
-    if options.output is not None and len(plans) > 1:
-        raise click.UsageError(f"-o names one file, and {len(plans)} models are given")
-    if options.script is not None and len(plans) > 1:
-        raise click.UsageError(f"--script names one file, and {len(plans)} models are given")
-    outs = [_out(plan.file, options.output) for plan in plans]
+    if options.output is not None and len(tasks) > 1:
+        raise click.UsageError(f"-o names one file, and {len(tasks)} models are given")
+    if options.script is not None and len(tasks) > 1:
+        raise click.UsageError(f"--script names one file, and {len(tasks)} models are given")
+    outs = [_out(task.file, options.output) for task in tasks]
     prove = _prover() if options.verify else None
-    spared = [*(plan.file for plan in plans), *outs]
+    spared = [*(task.file for task in tasks), *outs]
     page = None if options.html is None else _page(Path(options.html), spared)
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
     found, failure = False, Exit.CLEAN
-    for plan, out, keep in zip(plans, outs, [kept(plan) for plan in plans], strict=True):
+    for task, out, keep in zip(tasks, outs, [kept(task) for task in tasks], strict=True):
         try:
-            fixed = fix_file(plan.file, _judge(plan), unsafe=options.unsafe, prove=prove, keep=keep)
+            fixed = fix_file(task.file, _judge(task), unsafe=options.unsafe, prove=prove, keep=keep)
         except (ModelError, OSError) as error:
-            report.problem(Problem.of(plan.file, error))
+            report.problem(Problem.of(task.file, error))
             failure = Exit.UNREADABLE
             continue
         try:
-            written, verdicts = _write(fixed, out, options, plan)
+            written, verdicts = _write(fixed, out, options, task)
         except (ModelError, OSError) as error:
-            problem = Problem.of(plan.file, error)
+            problem = Problem.of(task.file, error)
             report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
             failure = Exit.UNREADABLE
             continue
         if fixed.fault:
-            report.problem(Problem(str(plan.file), f"not written: {fixed.fault}"))
+            report.problem(Problem(str(task.file), f"not written: {fixed.fault}"))
             failure = Exit.UNREADABLE
         for verdict in verdicts:
             if verdict.good is False:
-                report.problem(Problem(str(plan.file), f"not written: {verdict.words}"))
+                report.problem(Problem(str(task.file), f"not written: {verdict.words}"))
                 failure = Exit.UNREADABLE
         if options.script is not None and fixed.changed:
             _write_script(fixed, Path(options.script))
         report.add(fixed, written, verdicts)
-        found = found or fails(fixed.outcome.after.reports, plan.fail_on)
+        found = found or fails(fixed.outcome.after.reports, task.fail_on)
     report.close()
     if page is not None:
         replace_text(Path(str(options.html)), page.text(), spared)
@@ -152,22 +151,22 @@ def _out(model: Path, given: str | None) -> Path:
     return out
 
 
-def _judge(plan: Plan) -> Judge:
+def _judge(task: Task) -> Judge:
     """Lints as ``trtlint lint`` does, without what a build of the unfixed model left behind."""
     review = Review()
-    rules = tuple(entry.read() for entry in plan.entries)
+    rules = tuple(entry.read() for entry in task.entries)
 
     def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
-        facts = Facts(model, command=plan.command)
+        facts = Facts(model, command=task.command)
         evaluation = Evaluation(facts)
-        reports = [evaluation.report(rules, target) for target in plan.targets]
-        return facts, review.apply(plan.file, reports, plan.policy)
+        reports = [evaluation.report(rules, target) for target in task.targets]
+        return facts, review.apply(task.file, reports, task.policy)
 
     return judge
 
 
 def _write(
-    fixed: Fixed, out: Path, options: FixOptions, plan: Plan
+    fixed: Fixed, out: Path, options: FixOptions, task: Task
 ) -> tuple[Path | None, tuple[Verdict, ...]]:
     """Write the fixed model where there is something to write and nothing against it."""
     if options.dry_run or not fixed.changed or fixed.fault:
@@ -183,7 +182,7 @@ def _write(
     trial = out.with_name(f".{out.name}.{os.getpid()}.trial.onnx")
     try:
         write_fixed(fixed, trial)
-        verdicts = tuple(_verdicts(fixed, trial, options, plan))
+        verdicts = tuple(_verdicts(fixed, trial, options, task))
     finally:
         trial.unlink(missing_ok=True)
     if any(verdict.good is False for verdict in verdicts):
@@ -192,7 +191,7 @@ def _write(
     return out, verdicts
 
 
-def _verdicts(fixed: Fixed, after: Path, options: FixOptions, plan: Plan) -> Iterator[Verdict]:
+def _verdicts(fixed: Fixed, after: Path, options: FixOptions, task: Task) -> Iterator[Verdict]:
     from trtlint.fixes.verification import build, outputs
 
     before = fixed.path
@@ -202,4 +201,4 @@ def _verdicts(fixed: Fixed, after: Path, options: FixOptions, plan: Plan) -> Ite
     if options.verify:
         yield outputs(before, after, options.inputs, wide=wide, mended=mended)
     if options.verify_build:
-        yield build(before, after, next((t.sm for t in plan.targets if t.sm is not None), None))
+        yield build(before, after, next((t.sm for t in task.targets if t.sm is not None), None))

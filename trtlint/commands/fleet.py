@@ -1,4 +1,4 @@
-"""From plans to outcomes: which processes lint the files, and where results of earlier runs are."""
+"""From tasks to outcomes: which processes lint the files, and where results of earlier runs are."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from trtlint.commands.plan import Plan
+from trtlint.commands.tasks import Task
 from trtlint.facts.kinds import Ground
 from trtlint.policy.config import shown
 from trtlint.policy.options import LintOptions
@@ -27,28 +27,28 @@ _BATCHES = 40
 """Batches that jobs are made into where that is more, so that every worker gets some."""
 
 
-def outcomes(plans: Sequence[Plan], options: LintOptions) -> Iterator[Outcome]:
-    """Lint the file of each plan, and give the outcomes in the same order.
+def outcomes(tasks: Sequence[Task], options: LintOptions) -> Iterator[Outcome]:
+    """Lint the file of each task, and give the outcomes in the same order.
 
     Raises:
         click.UsageError: the executor cannot be used.
     """
     caches = _Caches(options)
     with _users():
-        with_builds = any(plan.gathered is not None for plan in plans)
-        runner = Runner() if with_builds else _runner(options, plans)
-        yield from runner.outcomes(_jobs(plans, options, caches))
+        with_builds = any(task.gathered is not None for task in tasks)
+        runner = Runner() if with_builds else _runner(options, tasks)
+        yield from runner.outcomes(_jobs(tasks, options, caches))
     caches.sweep()
 
 
-def _runner(options: LintOptions, plans: Sequence[Plan]) -> Runner:
+def _runner(options: LintOptions, tasks: Sequence[Task]) -> Runner:
     if options.executor is not None:
         if not options.executor.startswith(pools.SCHEME):
             raise click.UsageError(f"--executor {options.executor!r}: write it as {pools.SCHEME}HOST:PORT")
-        return Runner(pools.dask(options.executor), remote=True, batch=_batch(len(plans)))
-    workers = min(options.jobs or pools.cores(), len(plans))
+        return Runner(pools.dask(options.executor), remote=True, batch=_batch(len(tasks)))
+    workers = min(options.jobs or pools.cores(), len(tasks))
     if workers > 1:
-        workers = min(workers, _fitting(plans))
+        workers = min(workers, _fitting(tasks))
     return Runner(pools.processes, workers) if workers > 1 else Runner()
 
 
@@ -57,48 +57,48 @@ def _batch(count: int) -> int:
     return max(1, min(_MOST_TOGETHER, count // _BATCHES))
 
 
-def _fitting(plans: Sequence[Plan]) -> int:
+def _fitting(tasks: Sequence[Task]) -> int:
     """How many processes may make dry builds at a time, so that the memory is enough for the largest."""
-    if all(plan.dry is None for plan in plans):
-        return len(plans)
+    if all(task.dry is None for task in tasks):
+        return len(tasks)
     from trtlint.runs.dry import available_memory
     from trtlint.trials.drybuild import roughly_needed
 
     largest = max(
-        min(roughly_needed(plan.file, plan.dry.level), plan.dry.limits.memory)
-        for plan in plans
-        if plan.dry is not None
+        min(roughly_needed(task.file, task.dry.level), task.dry.limits.memory)
+        for task in tasks
+        if task.dry is not None
     )
     return max(1, available_memory() // largest)
 
 
-def _jobs(plans: Sequence[Plan], options: LintOptions, caches: _Caches) -> Iterator[tuple[Job, Cache | None]]:
+def _jobs(tasks: Sequence[Task], options: LintOptions, caches: _Caches) -> Iterator[tuple[Job, Cache | None]]:
     rules: dict[tuple[tuple[str, ...], int, frozenset[Ground]], RuleSet] = {}
     revised = any(word.partition(":")[0] in ROWS for word in (*options.outputs, options.format or ""))
-    for plan in plans:
-        folders = (*map(str, plan.configuration.rules), *options.rules)
+    for task in tasks:
+        folders = (*map(str, task.configuration.rules), *options.rules)
         # Equal choices are one object; comparing their rules would cost more than all else here.
-        key = folders, id(plan.chosen), plan.there
+        key = folders, id(task.chosen), task.there
         if key not in rules:
-            rules[key] = describe_rules(folders, plan.entries)
+            rules[key] = describe_rules(folders, task.entries)
         job = Job(
-            path=plan.file,
-            name=plan.name,
-            targets=plan.targets,
+            path=task.file,
+            name=task.name,
+            targets=task.targets,
             rules=rules[key],
-            command=plan.command,
+            command=task.command,
             require_lfs=options.require_lfs,
-            gathered=plan.gathered,
-            dry=None if plan.dry is None else replace(plan.dry, kept=caches.folder_of(plan)),
-            measurement=plan.measurement,
-            weights=plan.weights,
-            refused=plan.problem,
-            far=plan.far,
+            gathered=task.gathered,
+            dry=None if task.dry is None else replace(task.dry, kept=caches.folder_of(task)),
+            measurement=task.measurement,
+            weights=task.weights,
+            refused=task.problem,
+            far=task.far,
             revised=revised,
         )
         # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.
-        apart = plan.gathered or plan.dry or plan.measurement or plan.problem
-        yield job, None if apart else caches.of(plan)
+        apart = task.gathered or task.dry or task.measurement or task.problem
+        yield job, None if apart else caches.of(task)
 
 
 class _Caches:
@@ -112,9 +112,9 @@ class _Caches:
         self._wanted = options.cache
         self._caches: dict[Path, Cache] = {}
 
-    def of(self, plan: Plan) -> Cache | None:
-        """The cache for a plan, None where none is wanted."""
-        place = self.folder_of(plan)
+    def of(self, task: Task) -> Cache | None:
+        """The cache for a task, None where none is wanted."""
+        place = self.folder_of(task)
         if place is None:
             return None
         if place not in self._caches:
@@ -123,9 +123,9 @@ class _Caches:
                 click.echo(f"trtlint: warning: {shown(place)} is no cache of trtlint: not used", err=True)
         return self._caches[place] if self._caches[place].usable else None
 
-    def folder_of(self, plan: Plan) -> Path | None:
-        """The folder of the cache for a plan, None where none is wanted."""
-        return (self._named or folder(plan.configuration.file)) if self._wanted else None
+    def folder_of(self, task: Task) -> Path | None:
+        """The folder of the cache for a task, None where none is wanted."""
+        return (self._named or folder(task.configuration.file)) if self._wanted else None
 
     def sweep(self) -> None:
         """Delete what nobody needs."""

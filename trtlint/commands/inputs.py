@@ -13,7 +13,7 @@ from trtlint.buildfiles.plan import is_plan
 from trtlint.buildfiles.recognise import is_build_file
 from trtlint.buildfiles.witnesses import BuildFiles, Role
 from trtlint.commands.drying import Drying
-from trtlint.commands.plan import Plan, Planner
+from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.files.addresses import Address, AddressError, is_address, parse
 from trtlint.files.expand import expand
 from trtlint.policy.options import LintOptions
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.gathered import Gathered
 
 
-def plans(planner: Planner, options: LintOptions) -> list[Plan]:
-    """A plan for each model; with files of a build, one for the model that was built, or for the build.
+def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
+    """A task for each model; with files of a build, one for the model that was built, or for the build.
 
     Files of a build on the command line stand in place of all those in the configuration.
 
     Raises:
-        click.UsageError: files of a build with several models, or as :meth:`Planner.plan` does.
+        click.UsageError: files of a build with several models, or as :meth:`TaskFactory.task` does.
     """
     models, files = sort(options.paths, options.left)
     here, elsewhere = _apart(models)
-    found = planner.plans([*expand(here), *(Path(address.name) for address in elsewhere)])
+    found = factory.tasks([*expand(here), *(Path(address.name) for address in elsewhere)])
     found = [*found[: len(found) - len(elsewhere)], *_elsewhere(found, elsewhere)]
     if options.dry.level in ("parse", "build") or options.ranges or options.explain_miss is not None:
         require_here(found)
@@ -43,7 +43,7 @@ def plans(planner: Planner, options: LintOptions) -> list[Plan]:
         found = with_ranges(found, options.ranges)
     if not files:
         drying = Drying(options.dry)
-        return [plan if plan.far is not None else drying.add(_with_own(plan)) for plan in found]
+        return [task if task.far is not None else drying.add(_with_own(task)) for task in found]
     if options.dry.level in ("parse", "build"):
         raise click.UsageError(
             f"{files[0][0]} is of a real build, which says more than a dry one: give one of the two"
@@ -51,7 +51,7 @@ def plans(planner: Planner, options: LintOptions) -> list[Plan]:
     from trtlint.buildfiles.gather import by_itself
 
     if not found:
-        return [_settled(planner.plan(each.path), each) for each in by_itself(files)]
+        return [_settled(factory.task(each.path), each) for each in by_itself(files)]
     if len(found) > 1:
         raise click.UsageError(
             f"{files[0][0]} is of one build, and {len(found)} models are given: lint its model alone"
@@ -73,15 +73,15 @@ def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple
     return models, files
 
 
-def require_here(plans: Sequence[Plan]) -> None:
+def require_here(tasks: Sequence[Task]) -> None:
     """Refuse what can only be done with models of this machine.
 
     Raises:
         click.UsageError: a model lies elsewhere.
     """
-    for plan in plans:
-        if plan.far is not None:
-            raise click.UsageError(f"{plan.name}: this needs the model here: download it")
+    for task in tasks:
+        if task.far is not None:
+            raise click.UsageError(f"{task.name}: this needs the model here: download it")
 
 
 def _apart(models: Sequence[str]) -> tuple[list[str], list[Address]]:
@@ -98,10 +98,10 @@ def _apart(models: Sequence[str]) -> tuple[list[str], list[Address]]:
     return [text for text in models if text not in addresses], list(addresses.values())
 
 
-def _elsewhere(plans: Sequence[Plan], addresses: Sequence[Address]) -> Iterator[Plan]:
-    """The last of some plans, which are for models elsewhere."""
-    for plan, address in zip(plans[len(plans) - len(addresses) :], addresses, strict=True):
-        yield replace(plan, far=address)
+def _elsewhere(tasks: Sequence[Task], addresses: Sequence[Address]) -> Iterator[Task]:
+    """The last of some tasks, which are for models elsewhere."""
+    for task, address in zip(tasks[len(tasks) - len(addresses) :], addresses, strict=True):
+        yield replace(task, far=address)
 
 
 def gathered_of(model: Path, files: Sequence[tuple[str, Role]]) -> Gathered:
@@ -115,18 +115,18 @@ def _roles(given: BuildFiles) -> Iterator[tuple[str, Role]]:
     return ((path, kind) for kind, path in given.items())
 
 
-def _with_own(plan: Plan) -> Plan:
-    """A plan with the files of a build that the configuration names for the model."""
+def _with_own(task: Task) -> Task:
+    """A task with the files of a build that the configuration names for the model."""
     # TensorRT runs what an engine holds, so that one that came with a checkout is not loaded.
     files: list[tuple[str, Role]] = [
-        (path, "any" if is_plan(Path(path)) else role) for path, role in _roles(plan.left)
+        (path, "any" if is_plan(Path(path)) else role) for path, role in _roles(task.left)
     ]
-    return _settled(plan, gathered_of(plan.file, files)) if files else plan
+    return _settled(task, gathered_of(task.file, files)) if files else task
 
 
-def _settled(plan: Plan, gathered: Gathered) -> Plan:
+def _settled(task: Task, gathered: Gathered) -> Task:
     from trtlint.target.completion import complete_all
 
-    targets = tuple(dict.fromkeys(each.target for each in complete_all(plan.targets, gathered.record)))
-    settled = replace(plan, gathered=gathered, targets=targets)
-    return replace(settled, policy=replace(plan.policy, ran=Ran(settled.entries, targets)))
+    targets = tuple(dict.fromkeys(each.target for each in complete_all(task.targets, gathered.record)))
+    settled = replace(task, gathered=gathered, targets=targets)
+    return replace(settled, policy=replace(task.policy, ran=Ran(settled.entries, targets)))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from trtlint.commands.fleet import outcomes
-from trtlint.commands.inputs import plans as planned
-from trtlint.commands.plan import Plan, Planner
+from trtlint.commands.inputs import tasks_of
+from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.engine.finding import ModelReport
 from trtlint.files.replace import require_replaceable
 from trtlint.model.sources import Sources
@@ -35,32 +35,32 @@ if TYPE_CHECKING:
 def run_lint(options: LintOptions) -> int:
     """Lint what was asked for, write the report to standard output, return the exit code."""
     _refuse_contradictions(options)
-    planner = Planner(options)
-    plans = planned(planner, options)
-    _warn(plans)
+    factory = TaskFactory(options)
+    tasks = tasks_of(factory, options)
+    _warn(tasks)
     if options.show_settings:
         from trtlint.commands.settings import run_settings
 
-        return run_settings(plans)
+        return run_settings(tasks)
     if options.explain_miss is not None:
         from trtlint.commands.explain import run_explain
 
-        return run_explain(plans, options.explain_miss)
-    if options.update_baseline and not planner.baselines:
+        return run_explain(tasks, options.explain_miss)
+    if options.update_baseline and not factory.baselines:
         raise click.UsageError("--update-baseline needs --baseline FILE, or one in the configuration")
     sources = _sources(options)
-    spared = _read(plans)
+    spared = _read(tasks)
     if options.write_baseline is not None:
         _require_baseline(Path(options.write_baseline), spared)
-    outputs = _outputs(options, plans, sources.root, [*spared, *planner.baselines])
+    outputs = _outputs(options, tasks, sources.root, [*spared, *factory.baselines])
     _collect_seldom()
-    run = _Run(Review(recording=options.write_baseline is not None), planner.baselines, options)
-    for plan, reports in zip(plans, run.reports(plans), strict=True):
+    run = _Run(Review(recording=options.write_baseline is not None), factory.baselines, options)
+    for task, reports in zip(tasks, run.reports(tasks), strict=True):
         find = sources.finder()
         located = [report.located(find) for report in reports]
-        outputs.add(located, partial(counts, fail_on=plan.fail_on))
+        outputs.add(located, partial(counts, fail_on=task.fail_on))
     outputs.close(run.notes())
-    _keep_baselines(planner.baselines.values(), options, spared)
+    _keep_baselines(factory.baselines.values(), options, spared)
     if run.failure:
         return run.failure
     return Exit.FINDINGS if run.found and not options.exit_zero else Exit.CLEAN
@@ -74,22 +74,22 @@ def _refuse_contradictions(options: LintOptions) -> None:
         raise click.UsageError("--write-baseline goes with no other baseline option")
 
 
-def _warn(plans: Iterable[Plan]) -> None:
+def _warn(tasks: Iterable[Task]) -> None:
     """Say of each target once that it cannot be built for."""
-    for build in dict.fromkeys(build for plan in plans for build in plan.targets):
+    for build in dict.fromkeys(build for task in tasks for build in task.targets):
         if sentence := build.unsupported():
             click.echo(f"trtlint: warning: {sentence}", err=True)
 
 
-def _read(plans: Iterable[Plan]) -> list[Path]:
+def _read(tasks: Iterable[Task]) -> list[Path]:
     """The files that a run reads, which it must not replace."""
     files: dict[Path, None] = {}
-    for plan in plans:
-        files[plan.file] = None
-        if plan.configuration.file is not None:
-            files[plan.configuration.file] = None
-        if plan.gathered is not None and plan.gathered.record is not None:
-            files.update((Path(name), None) for name in plan.gathered.record.files)
+    for task in tasks:
+        files[task.file] = None
+        if task.configuration.file is not None:
+            files[task.configuration.file] = None
+        if task.gathered is not None and task.gathered.record is not None:
+            files.update((Path(name), None) for name in task.gathered.record.files)
     return list(files)
 
 
@@ -137,13 +137,13 @@ class _Run:
         self.found = False
         self.failure = Exit.CLEAN
 
-    def reports(self, plans: Sequence[Plan]) -> Iterator[tuple[ModelReport, ...]]:
+    def reports(self, tasks: Sequence[Task]) -> Iterator[tuple[ModelReport, ...]]:
         """The reports of each file, one for each target, as its configuration wants them."""
-        done = watched(outcomes(plans, self.options), len(plans))
-        for plan, outcome in zip(plans, done, strict=True):
+        done = watched(outcomes(tasks, self.options), len(tasks))
+        for task, outcome in zip(tasks, done, strict=True):
             self.failure = max(self.failure, outcome.exit)
-            reports = self.review.apply(plan.file, outcome.reports, plan.policy)
-            self.found = self.found or fails(reports, plan.fail_on)
+            reports = self.review.apply(task.file, outcome.reports, task.policy)
+            self.found = self.found or fails(reports, task.fail_on)
             yield reports
 
     def notes(self) -> tuple[str, ...]:
@@ -164,38 +164,38 @@ def _sources(options: LintOptions) -> Sources:
         raise click.UsageError(str(error)) from None
 
 
-def _look(plans: Mapping[str, Plan], path: str) -> Facts | None:
+def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
     """What is known of a model that was linted, read anew; None where it cannot be read."""
     from trtlint.facts.facts import Facts
     from trtlint.model.errors import ModelError
     from trtlint.model.load import load
     from trtlint.trials.trials import Trials
 
-    plan = plans.get(path)
-    if plan is None or plan.problem or (plan.gathered is not None and plan.gathered.alone):
+    task = tasks.get(path)
+    if task is None or task.problem or (task.gathered is not None and task.gathered.alone):
         return None
     try:
-        model = load(plan.file)
+        model = load(task.file)
     except (ModelError, OSError):
         return None
-    record = None if plan.gathered is None else plan.gathered.record
-    trials = None if plan.measurement is None else Trials(measurement=plan.measurement)
-    return Facts(model, command=plan.command, record=record, trials=trials)
+    record = None if task.gathered is None else task.gathered.record
+    trials = None if task.measurement is None else Trials(measurement=task.measurement)
+    return Facts(model, command=task.command, record=record, trials=trials)
 
 
 def _outputs(
-    options: LintOptions, plans: Sequence[Plan], root: Path | None, spared: Sequence[Path]
+    options: LintOptions, tasks: Sequence[Task], root: Path | None, spared: Sequence[Path]
 ) -> Outputs:
     """The outputs asked for, ready to take reports."""
     style = Style(
-        files=len(plans),
-        rules=list({entry.id: entry for plan in plans for entry in plan.chosen}.values()),
+        files=len(tasks),
+        rules=list({entry.id: entry for task in tasks for entry in task.chosen}.values()),
         root=root,
         show_conditional=options.show_conditional,
         statistics=options.statistics,
         quiet=options.quiet,
         spared=spared,
-        look=partial(_look, {str(plan.file): plan for plan in plans}),
+        look=partial(_look, {str(task.file): task for task in tasks}),
     )
     try:
         return Outputs(parse(options.outputs, options.format, quiet=options.quiet), style, sys.stdout)

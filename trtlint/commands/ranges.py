@@ -8,20 +8,20 @@ from pathlib import Path
 
 import click
 
-from trtlint.commands.plan import Plan
+from trtlint.commands.tasks import Task
 from trtlint.model.errors import ModelError
 from trtlint.policy.review import Ran
 from trtlint.trials.measurement import Measurement, MeasurementError, read_measurement
 
 
-def with_ranges(plans: Sequence[Plan], files: Sequence[str]) -> list[Plan]:
-    """The plans, each with the measurement of its model where one was given.
+def with_ranges(tasks: Sequence[Task], files: Sequence[str]) -> list[Task]:
+    """The tasks, each with the measurement of its model where one was given.
 
     Raises:
         click.UsageError: a file holds no measurement, or one of no model that is linted.
     """
     if not files:
-        return list(plans)
+        return list(tasks)
     from trtlint.trials.identity import digest
 
     measured: dict[str, Measurement] = {}
@@ -32,13 +32,13 @@ def with_ranges(plans: Sequence[Plan], files: Sequence[str]) -> list[Plan]:
             raise click.UsageError(str(error)) from None
         measured[found.digest] = found
     done, used = [], set()
-    for plan in plans:
+    for task in tasks:
         try:
-            known = digest(plan.file)
+            known = digest(task.file)
         except (ModelError, OSError):  # whoever lints it says why
             known = ""
         used.add(known)
-        done.append(_measured(plan, measured[known]) if known in measured else plan)
+        done.append(_measured(task, measured[known]) if known in measured else task)
     for file, found in zip(files, measured.values(), strict=False):
         if found.digest not in used:
             raise click.UsageError(
@@ -47,18 +47,18 @@ def with_ranges(plans: Sequence[Plan], files: Sequence[str]) -> list[Plan]:
     return done
 
 
-def kept(plan: Plan) -> tuple[str, ...]:
-    """The operators of a plan's model that were measured to need FP32; none without a measurement.
+def kept(task: Task) -> tuple[str, ...]:
+    """The operators of a task's model that were measured to need FP32; none without a measurement.
 
     Raises:
         click.UsageError: the measurement names none that Casts can keep there.
     """
-    if plan.measurement is None:
+    if task.measurement is None:
         return ()
     try:
-        return to_keep(plan.measurement)
+        return to_keep(task.measurement)
     except MeasurementError as error:
-        raise click.UsageError(f"{plan.file}: {error}") from None
+        raise click.UsageError(f"{task.file}: {error}") from None
 
 
 def to_keep(found: Measurement) -> tuple[str, ...]:
@@ -80,6 +80,6 @@ def to_keep(found: Measurement) -> tuple[str, ...]:
     return nodes
 
 
-def _measured(plan: Plan, found: Measurement) -> Plan:
-    plan = replace(plan, measurement=found)
-    return replace(plan, policy=replace(plan.policy, ran=Ran(plan.entries, plan.targets)))
+def _measured(task: Task, found: Measurement) -> Task:
+    task = replace(task, measurement=found)
+    return replace(task, policy=replace(task.policy, ran=Ran(task.entries, task.targets)))

@@ -6,42 +6,42 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from trtlint.commands.plan import Plan
+from trtlint.commands.tasks import Task
 from trtlint.policy.config import shown
 from trtlint.policy.suppression import Acceptance
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
 
 
-def run_settings(plans: Sequence[Plan]) -> int:
+def run_settings(tasks: Sequence[Task]) -> int:
     """Write the settings of all files, those of files with the same ones together; return the exit code."""
     code = Exit.CLEAN
-    for lines, same in groupby(plans, key=lambda plan: tuple(_lines(plan))):
-        for plan in same:
-            print(clean(f"# {plan.file}"))
-            code = max(code, Exit.USAGE if plan.problem else Exit.CLEAN)
+    for lines, same in groupby(tasks, key=lambda task: tuple(_lines(task))):
+        for task in same:
+            print(clean(f"# {task.file}"))
+            code = max(code, Exit.USAGE if task.problem else Exit.CLEAN)
         for line in lines:
             print(clean(line))
         print()
     return code
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def _lines(task: Task) -> Iterator[str]:
     """The settings as TOML."""
-    if plan.problem:
-        yield f"# error: {plan.problem}"
+    if task.problem:
+        yield f"# error: {task.problem}"
         return
-    file = plan.configuration.file
+    file = task.configuration.file
     yield f"# configuration: {'none' if file is None else shown(file)}"
-    policy = plan.policy
-    yield f"targets = {_list(target.words for target in plan.targets)}"
-    yield f"plugins = {_list(sorted({name for target in plan.targets for name in target.plugins or ()}))}"
-    yield f"run = {_list(rule.id for rule in plan.chosen)}"
-    yield f"rules = {_list(shown(folder) for folder in plan.configuration.rules)}"
-    yield f"fail-on = {json.dumps(plan.fail_on)}"
+    policy = task.policy
+    yield f"targets = {_list(target.words for target in task.targets)}"
+    yield f"plugins = {_list(sorted({name for target in task.targets for name in target.plugins or ()}))}"
+    yield f"run = {_list(rule.id for rule in task.chosen)}"
+    yield f"rules = {_list(shown(folder) for folder in task.configuration.rules)}"
+    yield f"fail-on = {json.dumps(task.fail_on)}"
     yield f"min-confidence = {json.dumps(policy.min_confidence)}"
-    if plan.dry is not None:
-        yield f"# dry {plan.dry.level} by TensorRT-RTX {plan.dry.version}"
+    if task.dry is not None:
+        yield f"# dry {task.dry.level} by TensorRT-RTX {task.dry.version}"
     if policy.baseline is not None:
         yield f"baseline = {json.dumps(shown(policy.baseline.file))}"
     if policy.severity:

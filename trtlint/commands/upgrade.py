@@ -11,8 +11,8 @@ from typing import TextIO
 
 import click
 
-from trtlint.commands.plan import Plan, Planner
 from trtlint.commands.setup import refuse_addresses
+from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
 from trtlint.facts.facts import Facts
@@ -61,7 +61,7 @@ def run_upgrade(options: UpgradeOptions) -> int:
     last = options.last or minors(options.product)[-1]
     _check(Target(product=options.product), options.first, last)
     outputs = [("-", options.format), *map(_output, options.outputs)]
-    planner = Planner(
+    factory = TaskFactory(
         LintOptions(
             paths=options.paths,
             target=options.target,
@@ -74,16 +74,16 @@ def run_upgrade(options: UpgradeOptions) -> int:
             isolated=options.isolated,
         )
     )
-    plans = planner.plans(expand(options.paths))
-    results = _results(plans, options.product, options.first, last)
+    tasks = factory.tasks(expand(options.paths))
+    results = _results(tasks, options.product, options.first, last)
     streamed = options.format == "text"
-    found = list(_streamed(results, options, len(plans) > 1) if streamed else results)
+    found = list(_streamed(results, options, len(tasks) > 1) if streamed else results)
     for place, format_ in outputs[streamed:]:
         text = _written(found, format_, options)
         if place == "-":
             sys.stdout.write(text)
         else:
-            replace_text(Path(place), text, [plan.file for plan in plans])
+            replace_text(Path(place), text, [task.file for task in tasks])
     if any(isinstance(result, Problem) for result in found):
         return Exit.UNREADABLE
     failed = any(isinstance(result, Upgrade) and _fails(result, options.fail_on) for result in found)
@@ -118,28 +118,28 @@ def _check(base: Target, first: str, last: str) -> None:
         raise click.UsageError(f"--from {first} and --to {last} are one release line: nothing is upgraded")
 
 
-def _results(plans: list[Plan], product: Product, first: str, last: str) -> Iterator[Upgrade | Problem]:
+def _results(tasks: list[Task], product: Product, first: str, last: str) -> Iterator[Upgrade | Problem]:
     review = Review()
-    for plan in plans:
-        path = str(plan.file)
-        if plan.problem:
-            yield Problem(path, plan.problem)
+    for task in tasks:
+        path = str(task.file)
+        if task.problem:
+            yield Problem(path, task.problem)
             continue
         try:
-            facts = Facts(load(plan.file), command=plan.command)
+            facts = Facts(load(task.file), command=task.command)
         except (ModelError, OSError) as error:
             yield Problem.of(path, error)
             continue
-        rules = tuple(entry.read() for entry in plan.entries)
-        for base in _bases(plan, product):
+        rules = tuple(entry.read() for entry in task.entries)
+        for base in _bases(task, product):
             builds = targets(base, first, last)
-            found = review.apply(plan.file, reports(facts, builds, rules), plan.policy)
+            found = review.apply(task.file, reports(facts, builds, rules), task.policy)
             yield upgrade(facts, builds, found, rules)
 
 
-def _bases(plan: Plan, product: Product) -> list[Target]:
+def _bases(task: Task, product: Product) -> list[Target]:
     """What is known of the builds of a model besides the version."""
-    known = (replace(target, product=product, version=None, previous=None) for target in plan.targets)
+    known = (replace(target, product=product, version=None, previous=None) for target in task.targets)
     return list(dict.fromkeys(known))
 
 

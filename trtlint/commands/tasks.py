@@ -34,8 +34,8 @@ _LEAST_SURE: Confidence = "low"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What to do with one file.
+class Task:
+    """What to do with one file; :class:`trtlint.runs.job.Job` is the part that lints it, in any process.
 
     Attributes:
         file: the model.
@@ -90,8 +90,8 @@ class Plan:
         return tuple(looking_at(self.there, self.chosen))
 
 
-class Planner:
-    """Makes plans; every file that a plan needs is read once.
+class TaskFactory:
+    """Makes tasks; every file that a task needs is read once.
 
     Args:
         options: the command line, which has the last word.
@@ -118,26 +118,26 @@ class Planner:
                 self._fixed = load(Path(options.config))
         self.baselines: dict[Path, Baseline] = {}
 
-    def plans(self, files: Iterable[Path]) -> list[Plan]:
+    def tasks(self, files: Iterable[Path]) -> list[Task]:
         """What to do with each of some files.
 
         A configuration that cannot be used is the problem of the files that it is for.
 
         Raises:
-            click.UsageError: none of the files has a plan; the reason of the first.
+            click.UsageError: none of the files has a task; the reason of the first.
         """
         found = [self._tried(file) for file in files]
         if found and all(error is not None for _, error in found) and found[0][1] is not None:
             raise found[0][1]
-        return [plan for plan, _ in found]
+        return [task for task, _ in found]
 
-    def _tried(self, file: Path) -> tuple[Plan, click.UsageError | None]:
+    def _tried(self, file: Path) -> tuple[Task, click.UsageError | None]:
         try:
-            return self.plan(file), None
+            return self.task(file), None
         except click.UsageError as error:
             return _without(file, error), error
 
-    def plan(self, file: Path) -> Plan:
+    def task(self, file: Path) -> Task:
         """What to do with a file.
 
         Raises:
@@ -163,7 +163,7 @@ class Planner:
         asked = [target for build in builds for target in self._expanded(build)]
         command = build_command(self._commands, file)
         targets = tuple(dict.fromkeys(built_with(asked, command)))
-        plan = Plan(
+        task = Task(
             file=file,
             configuration=configuration,
             builds=builds,
@@ -186,7 +186,7 @@ class Planner:
             },
             weights=options.weights,
         )
-        return replace(plan, policy=replace(plan.policy, ran=self._ran_for(plan)))
+        return replace(task, policy=replace(task.policy, ran=self._ran_for(task)))
 
     def _check(self, configuration: Configuration, book: Rulebook) -> None:
         """Refuse a configuration that names what does not exist, even where no model needs it."""
@@ -240,11 +240,11 @@ class Planner:
                 tell(f"--{key_}", selectors, book)
         return self._chosen[key]
 
-    def _ran_for(self, plan: Plan) -> Ran:
+    def _ran_for(self, task: Task) -> Ran:
         # Equal choices are one object; comparing their rules would cost more than it saves.
-        key = id(plan.chosen), plan.command is None, plan.targets
+        key = id(task.chosen), task.command is None, task.targets
         if key not in self._ran:
-            self._ran[key] = Ran(plan.entries, plan.targets)
+            self._ran[key] = Ran(task.entries, task.targets)
         return self._ran[key]
 
     def _expanded(self, build: TargetOptions) -> tuple[Target, ...]:
@@ -265,9 +265,9 @@ class Planner:
         return self.baselines[file]
 
 
-def _without(file: Path, error: click.UsageError) -> Plan:
-    """The plan for a file that cannot be linted."""
-    return Plan(
+def _without(file: Path, error: click.UsageError) -> Task:
+    """The task for a file that cannot be linted."""
+    return Task(
         file=file,
         configuration=Configuration(),
         builds=(),
