@@ -192,6 +192,16 @@ def _one_row() -> bool:
     return _weight_only("int4", 0, rows=1) == _weight_only("int8", 16, rows=1) == 1
 
 
+def _again(scale: str) -> int:
+    """Roundings in the kernel that quantizes, where a pair with another scale or the same one follows."""
+    second = f"x2 = QuantizeLinear (xd, {scale}, z) xe = DequantizeLinear (x2, {scale}, z)"
+    answer = ask(f"""{_HEAD} g (float16[1,32,16,16] x) => (float16[1,32,N,M] y)
+    < float16[32,32,3,3] w = {{}}, float16 s = {{0.5}}, float16 t = {{0.25}}, int8 z = {{0}} >
+    {{ {_X} {second} wq = QuantizeLinear (w, s, z) wd = DequantizeLinear (wq, s, z) y = Conv (xe, wd) }}""")
+    assert answer.built, "the model was not built"
+    return answer.kernels[0].count("Roun")
+
+
 def _check(rule: str, claim: str, holds: Callable[[], bool]) -> Check:
     return Check(rule, claim, "builder", holds)
 
@@ -213,4 +223,6 @@ CHECKS = [
     _check("QNT112", "INT8 does not", _taps_of_int8),
     _check("QNT118", "products read INT4 in blocks and INT8 without them", _weight_only_forms),
     _check("QNT118", "one row reads all of them", _one_row),
+    _check("QNT120", "quantized again with the same scale is rounded once", lambda: _again("s") == 1),
+    _check("QNT120", "with another scale it is rounded twice", lambda: _again("t") == 2),
 ]  # fmt: skip

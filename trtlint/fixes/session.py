@@ -9,8 +9,8 @@ from typing import Literal
 
 import onnx
 
-from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Rewrite, Severity
-from trtlint.facts.base import Fact
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Rewrite, Severity, Site
+from trtlint.facts.base import Fact, Step
 from trtlint.facts.facts import Facts
 from trtlint.fixes import keeping, names, proposer
 from trtlint.fixes.edit import EditError, apply
@@ -310,17 +310,25 @@ class Session:
 
 def _wanted(state: Linted) -> list[_Wanted]:
     """The rewrites of all findings at all their places, the gravest first."""
-    found: dict[tuple[str, str, int], _Wanted] = {}
+    found: dict[tuple[object, ...], _Wanted] = {}
     for report in state.reports:
         for finding in report.findings:
             for site in finding.sites if finding.fixes else ():
-                if site.route is None:
-                    continue
-                fact = state.facts.of(site.route.kind)[site.route.position]
+                fact = _fact(state, site)
                 for rewrite in finding.fixes:
                     each = _Wanted(finding.rule, finding.severity, rewrite, fact, site.node)
-                    found.setdefault((finding.rule, rewrite.name, id(fact)), each)
+                    nodes = tuple(step.node for step in fact.chain)
+                    found.setdefault((finding.rule, rewrite.name, site.route, fact.node, nodes), each)
     return sorted(found.values(), key=lambda each: SEVERITIES.index(each.severity))
+
+
+def _fact(state: Linted, site: Site) -> Fact:
+    """The fact that a place is about; for a match of a pattern its nodes, each with its name there."""
+    if site.route is not None:
+        return state.facts.of(site.route.kind)[site.route.position]
+    nodes = state.model.graph.nodes
+    chain = tuple(Step(nodes[row.index], row.role) for row in site.rows if row.index is not None)
+    return Fact(next((step.node for step in chain if step.node.path == site.node), None), chain)
 
 
 def _places(reports: Iterable[ModelReport]) -> Iterator[tuple[Finding, str]]:

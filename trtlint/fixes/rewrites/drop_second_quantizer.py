@@ -1,0 +1,93 @@
+"""A DequantizeLinear that is quantized again with the same parameters: both gone, the integers stay.
+
+That gives every number back where the scale times the number, and the quotient of the two, are rounded to
+less than half a step.  It is tried for every number of the type and every scale: in BF16 it does not hold
+for all of them.  Definitions: https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html,
+https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.rewrites._quantizers import RANGES, Array, Quantizer, quantizer
+from trtlint.model.graph import Node
+from trtlint.model.load import Model
+from trtlint.model.protos import FLOAT_DTYPES
+
+_EIGHT_BITS = frozenset({"f8e4m3fn", "f8e5m2"})
+"""Floating-point types of which all numbers can be listed."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Let what reads the integers read those that are there."""
+    second = fact.node
+    first = None if second is None or not second.inputs[0] else second.inputs[0].producer
+    if second is None or first is None or not _is(second, "QuantizeLinear"):
+        return Refusal("there is no quantizer behind another one here")
+    if not _is(first, "DequantizeLinear") or first.scope != second.scope:
+        return Refusal("what it quantizes was not quantized right before")
+    before, after = quantizer(first, model), quantizer(second, model)
+    if isinstance(before, Refusal):
+        return before
+    if isinstance(after, Refusal):
+        return after
+    unequal = _unequal(before, after)
+    if unequal:
+        return Refusal(unequal)
+    result = second.output
+    if result.is_output or result.leaves_body or not result.uses:
+        return Refusal("the quantized tensor is an output")
+    if any(reader.scope != second.scope for reader, _ in result.uses):
+        return Refusal("it is read in the body of an If or a loop")
+    origin = before.data.producer
+    around = [first] if origin is None or origin.scope != first.scope else [origin, first]
+    rewire = [(reader, port, before.data.name) for reader, port in result.uses]
+    title = "drops a quantizer behind a dequantizer of the same scale"
+    return Draft(model, second).patch(title, [second], rewire=rewire, around=around, folds=True)
+
+
+def _is(node: Node, op: str) -> bool:
+    return node.op == op and not node.domain
+
+
+def _unequal(before: Quantizer, after: Quantizer) -> str:
+    """Why quantizing again does not give the same numbers, empty where it does."""
+    dtype, kind = before.data.dtype, after.data.dtype
+    if dtype is None or dtype != after.node.output.dtype:
+        return "it quantizes to another type than before"
+    if not before.same(after):
+        return "its scale, zero point or axis is another one: the tensor is rounded twice"
+    numbers = _numbers(dtype)
+    if numbers is None or kind not in FLOAT_DTYPES:
+        return f"the numbers of {dtype} cannot be tried one by one"
+    if numbers.size * before.scale.size > MOST_ELEMENTS:
+        return "it has too many scales to try each"
+    if not _survive(numbers, before, numpy_type(kind)):
+        return f"in {kind} the same scale does not give every number back"
+    return ""
+
+
+def _numbers(dtype: str) -> Array | None:
+    """All finite numbers of a quantized type, sorted; None for types whose numbers are not listed."""
+    if dtype in RANGES:
+        low, high = RANGES[dtype]
+        return np.arange(low, high + 1).astype(np.float64)
+    if dtype in _EIGHT_BITS:
+        every = np.arange(256, dtype=np.uint8).view(numpy_type(dtype)).astype(np.float64)
+        return np.unique(every[np.isfinite(every)])
+    return None
+
+
+def _survive(numbers: Array, read: Quantizer, kind: np.dtype[np.generic]) -> bool:
+    """Whether each number comes back when it is dequantized and quantized, rounded to a type each time."""
+    scale = np.atleast_1d(read.scale).astype(np.float64)[:, None]
+    steps = numbers - np.atleast_1d(read.zero).astype(np.float64)[:, None]
+    gaps = np.diff(numbers)
+    room = np.minimum(np.append(gaps, np.inf), np.insert(gaps, 0, np.inf)) / 2
+    with np.errstate(all="ignore"):
+        tensor = (steps * scale).astype(kind).astype(np.float64)
+        again = (tensor / scale).astype(kind).astype(np.float64)
+    return bool(np.all(np.abs(again - steps) < room))  # what is not a number is not less
