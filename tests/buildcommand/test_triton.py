@@ -153,6 +153,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         read_config(file)
 
 
+@pytest.mark.slow
 def test_a_long_configuration_takes_seconds_at_most() -> None:
     text = 'unknown { a: "b" c: [1, 2, 3] }\n' * 30_000
     start = time.process_time()

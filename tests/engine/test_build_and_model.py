@@ -35,6 +35,7 @@ def findings(model: str, log: str, target: Target, *rules: str) -> dict[str, Fin
     return {finding.rule: finding for finding in evaluate(asked, facts, target).findings}
 
 
+@pytest.mark.slow
 def test_an_attention_without_kernel_is_one_finding() -> None:
     rtx = Target(product="tensorrt-rtx", version="1.7.1")
     assert list(findings(ATTENTION, NO_KERNEL, rtx, "BLD213", "LOG107")) == ["BLD213"]
@@ -46,6 +47,7 @@ def test_a_contradictory_profile_names_dimension_and_inputs() -> None:
     assert "dimension N must have one size everywhere, in x, y" in found.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("end", "standing"), [("PASSED", "refuted"), ("FAILED", "open")])
 def test_an_engine_built_for_a_gpu_refutes_that_there_is_none(end: str, standing: str) -> None:
     log = RUN.format("RUNNING") + (

@@ -197,6 +197,7 @@ def test_times_of_a_real_profile(shared: Path) -> None:
     assert len(only(report, "ENG108").sites) == 9
 
 
+@pytest.mark.slow
 def test_a_log_cut_at_any_byte_gives_findings_or_none() -> None:
     data = FAILED.encode()
     found = [_of_log(data[:end]) for end in range(0, len(data) + 1, 3)]

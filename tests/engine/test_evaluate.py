@@ -259,6 +259,7 @@ def test_the_report_carries_path_and_notes_of_the_model(chain: Facts) -> None:
     assert (found.path, found.notes) == (str(chain.model.path), chain.model.notes)
 
 
+@pytest.mark.slow
 def test_sites_of_real_rules_have_fingerprints_of_their_own(exported: Path) -> None:
     from trtlint.model.load import load
 

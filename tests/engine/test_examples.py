@@ -184,6 +184,7 @@ def test_other_code_in_the_documentation_is_no_example(tmp_path: Path) -> None:
     assert len(examples(make_rule(tmp_path, text))) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", rule_files(builtin_rules()), ids=lambda path: path.stem)
 def test_the_examples_of_the_rules_that_come_with_trtlint(path: Path) -> None:
     results = list(run_examples(load_rules([path])))

@@ -55,6 +55,7 @@ def test_no_two_places_share_one(tmp_path: Path) -> None:
     assert len(set(found)) == len(found)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 6))
 def test_names_and_order_do_not_count(
@@ -186,6 +187,7 @@ SAMPLE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", SAMPLE)
 def test_real_models(exported: Path, tmp_path: Path, pattern: str) -> None:
     paths = sorted(exported.glob(f"{pattern}.onnx"))[:2]

@@ -33,6 +33,7 @@ def forgotten() -> Iterator[None]:
         kept.cache_clear()
 
 
+@pytest.mark.slow
 def test_every_example_holds() -> None:
     results = list(run_known_bad_examples(RULES))
     assert len(results) >= 2 * len(list(entries())) >= 30

@@ -44,6 +44,7 @@ def every_target() -> list[Target]:
     ]
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_what_each_target_gives_alone() -> None:
     rules = load_rules([builtin_rules()])
     model = model_of(MODEL)

@@ -62,6 +62,7 @@ def only(report: ModelReport) -> Finding:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("log", "standing"),
     [(NO_PLUGIN, "confirmed"), (IMPORTER, "refuted"), (PARSED, "refuted"), (OTHER, "open")],
@@ -96,6 +97,7 @@ norm (float16[1,197,192] x) => (float16[1,197,192] y)
 NAMELESS = "[W] [TRT] Detected layernorm nodes in FP16.\n"
 
 
+@pytest.mark.slow
 def test_a_warning_without_names_is_about_every_norm() -> None:
     report = lint(NORM, NAMELESS, "ACC101", "LOG101")
     assert (only(report).rule, only(report).standing, only(report).confidence) == (
@@ -105,6 +107,7 @@ def test_a_warning_without_names_is_about_every_norm() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_warning_with_names_is_about_these() -> None:
     named = NAMELESS.replace("FP16.", "FP16: elsewhere/Pow, sub")
     assert only(lint(NORM, named, "ACC101")).standing == "confirmed"

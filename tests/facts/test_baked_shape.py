@@ -107,6 +107,7 @@ def test_sizes_of_the_build_command() -> None:
     assert fact.built == ()
 
 
+@pytest.mark.slow
 def test_exported_models_with_dynamic_sizes_have_none(exported: Path) -> None:
     for path in exported.glob("*__fp32.onnx"):
         assert not baked(Facts(load(path))), path.stem

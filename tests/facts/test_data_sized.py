@@ -51,6 +51,7 @@ def test_two_sources() -> None:
     assert [fact.outputs for fact in sized(facts_of(text))] == [("p",), ("q",)]
 
 
+@pytest.mark.slow
 def test_exported_models(exported: Path) -> None:
     paths = [path for family in ("nonzero", "bool_index") for path in exported.glob(f"{family}__*.onnx")]
     assert len(paths) >= 12

@@ -30,6 +30,7 @@ def of(models: list[Facts], kind: type) -> Iterator[object]:
         yield from facts.of(kind.kind)  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_only_models_with_quantizers_have_quantized_layers(models: list[Facts]) -> None:
     for facts in models:
         if facts.of("quantized"):

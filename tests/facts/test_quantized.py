@@ -157,6 +157,7 @@ def test_sizes_of_a_product() -> None:
     assert (found.rows, found.depth, found.columns) == (1, 8, 16)
 
 
+@pytest.mark.slow
 def test_the_regions_of_quantized_exports(exported: Path) -> None:
     """tiny_cnn: three convolutions, one shortcut, one linear layer; the ViT has 12 products."""
     tiny = quantized(Facts(load(exported / "tiny_cnn_qdq_perchannel__ts__op17__int8.onnx")))

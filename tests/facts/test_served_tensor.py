@@ -70,6 +70,7 @@ def served(config: str, model: str = NORM) -> list[ServedTensorFact]:
     return [fact for fact in facts.of("served_tensor") if isinstance(fact, ServedTensorFact)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["10.0", "10.8", "10.16"])
 def test_the_accelerator_settles_the_precision(cli: Cli, repository: Path, version: str) -> None:
     assert rules(cli, str(repository), "--trt", version) == ["ACC101"]
@@ -86,6 +87,7 @@ def test_without_the_accelerator_nothing_is_known_of_the_precision(cli: Cli, rep
     assert rules(cli, str(repository), "--trt", "10.8") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "rule", "says"),
     [

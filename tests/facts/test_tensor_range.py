@@ -47,6 +47,7 @@ def test_an_overflow_confirms_what_was_found_in_the_graph() -> None:
     assert "the greatest square is 97,344, FP16 ends at 65,504 (1 batch of batch.npz)" in found.said[0]
 
 
+@pytest.mark.slow
 def test_ranges_within_refute_it() -> None:
     found = findings("d -30 34\nsquare 0 1156\nvariance 0 90\nshifted 0 90\nroot 0 9.5\ny -3 3\nharmless")[
         "ACC101"

@@ -87,6 +87,7 @@ def test_counts(tmp_path: Path, dtype: type, external: bool) -> None:
     assert found.subnormal_share == pytest.approx((found.subnormal_fp16 + found.vanishing_fp16) / array.size)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(width=32), min_size=1, max_size=40))
 def test_any_numbers(tmp_path_factory: pytest.TempPathFactory, numbers: list[float]) -> None:

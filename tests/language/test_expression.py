@@ -302,6 +302,7 @@ def combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     st.recursive(st.sampled_from(PARTS), combine, max_leaves=8),

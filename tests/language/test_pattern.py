@@ -266,6 +266,7 @@ def test_time_grows_no_faster_than_the_nodes(pattern: str, shape: str) -> None:
     assert large < max(24 * small, 0.5)  # eight times the nodes; a quadratic search takes 64 times
 
 
+@pytest.mark.slow
 def test_every_link_of_a_long_chain_is_found() -> None:
     assert len(find(PATTERNS["chain"], adds(20_000, "chain"))) == 19_999
 

@@ -48,6 +48,7 @@ def test_a_large_model_costs_two_hundredths_of_its_bytes_at_most(large: Path) ->
     assert served.requests < 150
 
 
+@pytest.mark.slow
 def test_real_models(exported: Path, tmp_path: Path) -> None:
     for path in sorted(exported.glob("*.onnx"))[::100]:
         with serving(path.parent) as served:
@@ -56,6 +57,7 @@ def test_real_models(exported: Path, tmp_path: Path) -> None:
         assert (found.findings, found.errors) == (local.findings, local.errors)
 
 
+@pytest.mark.slow
 def test_what_was_found_is_kept_by_the_version(
     large: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

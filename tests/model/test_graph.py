@@ -92,6 +92,7 @@ def test_bodies_are_part_of_the_graph(tmp_path: Path) -> None:
     assert [node.op for node in graph.nodes][-1] == "If"
 
 
+@pytest.mark.slow
 def test_the_view_and_the_multigraph_agree(exported: Path) -> None:
     paths = [*sorted(exported.glob("*.onnx"))[::25], *MODELS.glob("*.onnx")]
     assert len(paths) > 20
@@ -214,6 +215,7 @@ def test_new_opsets_are_noted(tmp_path: Path) -> None:
     assert loaded(tmp_path, proto).notes[0].startswith("opset 9999 is new")
 
 
+@pytest.mark.slow
 def test_ten_thousand_nodes(tmp_path: Path) -> None:
     lines = "\n".join(f"[n{i}] v{i + 1} = Abs(v{i})" for i in range(10_000))
     proto = model(f"g (float[2] v0) => (float[2] v10000) {{ {lines} }}")

@@ -134,6 +134,7 @@ def test_what_is_no_model() -> None:
     assert "holds no graph" in report.errors[0].message
 
 
+@pytest.mark.slow
 def test_findings_are_those_of_the_file(exported: Path) -> None:
     for path in sorted(exported.glob("*.onnx"))[::60]:
         target = trtlint.Target(version="10.7", asked=frozenset({"fp16"}))
@@ -142,6 +143,7 @@ def test_findings_are_those_of_the_file(exported: Path) -> None:
         assert of_proto.findings == of_file.findings, path.name
 
 
+@pytest.mark.slow
 def test_a_model_of_onnx_ir(tmp_path: Path) -> None:
     onnx_ir = pytest.importorskip("onnx_ir")
     onnx.save(proto(w=WEIGHT), tmp_path / "m.onnx")

@@ -144,6 +144,7 @@ def test_a_body_without_metadata_belongs_to_its_owner(elsewhere: Path) -> None:
     assert origin(result, node).stable_module == "gate"
 
 
+@pytest.mark.slow
 @given(
     parts=st.lists(
         st.sampled_from(["home", "alice", "Users", "..", "net", "a.py", "root", ".", "site-packages"]),
@@ -171,6 +172,7 @@ def test_nothing_private_is_printed(
         assert shown == clean[2:][-2:]
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=200), st.text(max_size=200))
 @settings(max_examples=100, deadline=None)
 def test_any_text(

@@ -28,6 +28,7 @@ def findings(path: Path) -> list[list[tuple[str, int]]]:
     return [sorted((found.rule, len(found.sites)) for found in report.findings) for report in reports]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hide_names", [False, True])
 @pytest.mark.parametrize("model", EXAMPLES, ids=lambda path: path.stem)
 def test_what_is_left_tells_the_same(model: Path, hide_names: bool, tmp_path: Path) -> None:
@@ -100,6 +101,7 @@ def test_nothing_that_was_to_be_hidden_is_left(tmp_path: Path) -> None:
     assert hidden.graph.node[-1].op_type == function.name
 
 
+@pytest.mark.slow
 @given(names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True))
 def test_names_that_differ_go_on_differing(
     names: list[str], tmp_path_factory: pytest.TempPathFactory

@@ -219,6 +219,7 @@ def test_a_file_of_more_than_two_gigabytes(tmp_path: Path) -> None:
 # ---- tensors that cannot be read
 
 
+@pytest.mark.slow
 @given(
     dims=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 4), max_size=5),
     data_type=st.integers(0, 40),
@@ -425,6 +426,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     assert all(isinstance(name, str) for name in graph.values)
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=200))
 @settings(max_examples=300, deadline=None)
 def test_fields_of_any_bytes(data: bytes) -> None:

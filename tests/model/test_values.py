@@ -77,6 +77,7 @@ def test_division_by_zero_is_unknown() -> None:
     assert known(model_of(arithmetic("Div", [7, 8], [0, 2])), "y") == [None, 4]
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(["Add", "Sub", "Mul", "Max", "Min"]),
     st.lists(st.tuples(st.integers(-1000, 1000), st.integers(-1000, 1000)), min_size=1, max_size=4),

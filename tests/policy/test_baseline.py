@@ -396,6 +396,7 @@ def check_one_new(path: Path, folder: Path, seed: int) -> None:
     assert made.gone == ()
 
 
+@pytest.mark.slow
 @FEW
 @given(path=st.sampled_from(MODELS), seed=st.integers(0, 10_000))
 def test_one_more_bad_block_is_one_new_finding(tmp_path: Path, path: Path, seed: int) -> None:
@@ -462,6 +463,7 @@ def check_chain(folder: Path, before: onnx.ModelProto, after: onnx.ModelProto, b
 KINDS = st.lists(st.sampled_from(["bad", "Tanh", "Sin"]), max_size=5)
 
 
+@pytest.mark.slow
 @FEW
 @given(kinds=KINDS, place=st.integers(0, 5), seed=st.integers(0, 10_000))
 def test_a_bad_block_anywhere_is_one_new_finding_whatever_its_names(
@@ -471,6 +473,7 @@ def test_a_bad_block_anywhere_is_one_new_finding_whatever_its_names(
     check_chain(tmp_path, chain(kinds), after, kinds.count("bad"))
 
 
+@pytest.mark.slow
 @FEW
 @given(kinds=KINDS, place=st.integers(0, 5), seed=st.integers(0, 10_000))
 @example(kinds=["Tanh", "bad", "Tanh", "bad"], place=0, seed=0)

@@ -261,6 +261,7 @@ DOCUMENTS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(document=DOCUMENTS)
 def test_the_check_is_what_the_schema_says(document: dict[str, Any]) -> None:

@@ -175,6 +175,7 @@ def test_markdown(snapshot: SnapshotAssertion) -> None:
 # SARIF.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("report", REPORTS)
 @pytest.mark.parametrize("show_conditional", [False, True])
 def test_sarif_follows_the_schema(
@@ -387,6 +388,7 @@ def hostile_to_markdown(name: str) -> str:
     return markdown.dumps(seen(Report((ModelReport(f"{name}.onnx", name, (nasty,)),))))
 
 
+@pytest.mark.slow
 @given(NAMES)
 @settings(max_examples=150, deadline=None)
 def test_names_are_no_markup(name: str) -> None:

@@ -69,6 +69,7 @@ def lint(folder: Path, *arguments: str) -> str:
 FILES = ("::error::x.onnx", "##[stop-commands]y.onnx", "::warning::broken.onnx")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", TEXTS)
 def test_no_format_prints_a_command_of_a_model(hostile: Path, format: str) -> None:
     arguments = ("--rules", "house", "--select", "XYZ901", "--isolated", "--format", format)
@@ -87,6 +88,7 @@ def test_no_format_prints_a_command_of_a_model(hostile: Path, format: str) -> No
     assert not COMMAND.search((hostile / "c").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -104,6 +106,7 @@ def test_no_command_prints_one_either(hostile: Path, arguments: tuple[str, ...])
     assert not COMMAND.search(out), out
 
 
+@pytest.mark.slow
 def test_json_holds_the_names_as_they_are(hostile: Path) -> None:
     out = lint(
         hostile, "##[stop-commands]y.onnx", "--rules", "house", "--select", "XYZ901", "--format", "json"

@@ -265,6 +265,7 @@ def test_measured_ranges_are_shown(tmp_path: Path) -> None:
     assert {"up to 97,344", "up to 1", "begins here"} <= set(parsed.texts)
 
 
+@pytest.mark.slow
 def test_nothing_of_it_is_read_unless_asked_for(work: Workspace) -> None:
     code = (
         "import sys; from trtlint.cli import run; run(['models/a.onnx', '-q', '--isolated', *sys.argv[1:]]);"
@@ -310,6 +311,7 @@ def harmless(text: str) -> None:
     text.encode()
 
 
+@pytest.mark.slow
 @given(name=nasty, other=nasty)
 @settings(max_examples=60, deadline=None)
 def test_names_never_become_markup(name: str, other: str) -> None:
@@ -335,6 +337,7 @@ def test_names_never_become_markup(name: str, other: str) -> None:
     assert "##[" not in text
 
 
+@pytest.mark.slow
 @given(
     name=st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=60)
     | nasty.filter(lambda text: text.isprintable() and text != "")
@@ -410,6 +413,7 @@ def found(model: Model, findings: int, sites: int, rows: int = 12) -> Report:
     return Report((ModelReport(str(model.path), "TensorRT 10.7", tuple(map(finding, range(findings)))),))
 
 
+@pytest.mark.slow
 def test_a_large_model_with_many_findings(large: Model) -> None:
     report = found(large, 50, 1)
     style = Style(files=1, rules=(), root=None, look=lambda path: Facts(load(Path(path))))
@@ -420,11 +424,13 @@ def test_a_large_model_with_many_findings(large: Model) -> None:
     assert Parsed(text).elements["figure"] == 51
 
 
+@pytest.mark.slow
 def test_many_sites_take_no_more_room(large: Model) -> None:
     few, many = (len(page(found(large, 2, sites, rows=3), Facts(large))) for sites in (100, 50_000))
     assert many < few + 10_000
 
 
+@pytest.mark.slow
 def test_many_findings_take_no_more_room(large: Model) -> None:
     text = page(found(large, 3_000, 1), Facts(large))
     assert len(text.encode()) < 1_800_000
@@ -470,6 +476,7 @@ def served(folder: Path) -> Iterator[tuple[str, list[str]]]:
         thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 @pytest.mark.parametrize("hostile", [False, True])
 def test_a_browser_fetches_nothing_and_complains_of_nothing(tmp_path: Path, hostile: bool) -> None:

@@ -42,6 +42,7 @@ def test_rows_of_a_scan(work: Workspace) -> None:
     assert len({row["fingerprint"] for row in found}) == 3
 
 
+@pytest.mark.slow
 def test_revisions_are_those_of_the_content(work: Workspace) -> None:
     first = lines(scan(work, "one.jsonl"))
     assert lines(scan(work, "two.jsonl")) == first  # from the cache
