@@ -6,7 +6,7 @@ The entries themselves are data, in ``patterns.yaml`` beside this module.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -94,22 +94,29 @@ class Pattern:
         return self.compiled.search(message, begin, begin + SEARCHED)
 
 
+def _alone(literal: bytes, pattern: Pattern, starts: Iterable[tuple[bytes, Pattern]]) -> bool:
+    """Whether a line that begins so can only be of this entry: then its beginning is enough to count it."""
+    return pattern.decisive and not any(
+        other is not pattern and (text.startswith(literal) or literal.startswith(text))
+        for text, other in starts
+    )
+
+
 class Table:
     """The entries, indexed by how a message begins and by what it contains."""
 
     def __init__(self, patterns: tuple[Pattern, ...]) -> None:
         self.patterns = patterns
-        starts = [(literal, pattern) for pattern in patterns for literal in pattern.literals]
-        self.by_key: dict[bytes, list[tuple[bytes, Pattern, bool]]] = {}
-        for literal, pattern in starts:
-            if len(literal) < KEY:
-                raise ValueError(f"{pattern.name}: {literal!r} is shorter than {KEY} bytes")
-            # Alone: a line that begins so can only be this; then its beginning is enough to count it.
-            alone = pattern.decisive and not any(
-                other is not pattern and (text.startswith(literal) or literal.startswith(text))
-                for text, other in starts
-            )
-            self.by_key.setdefault(literal[:KEY], []).append((literal, pattern, alone))
+        starts: dict[bytes, list[tuple[bytes, Pattern]]] = {}
+        for pattern in patterns:
+            for literal in pattern.literals:
+                if len(literal) < KEY:
+                    raise ValueError(f"{pattern.name}: {literal!r} is shorter than {KEY} bytes")
+                starts.setdefault(literal[:KEY], []).append((literal, pattern))
+        self.by_key = {
+            key: [(literal, pattern, _alone(literal, pattern, found)) for literal, pattern in found]
+            for key, found in starts.items()
+        }
         # Polygraphy prints what TensorRT calls information as verbose.
         self.quiet = {
             key: entries
