@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.fixes.examples import fixed_examples, run_fixed_examples
+from trtlint.fixes import names
+from trtlint.fixes.examples import fixed_by, fixed_examples, run_fixed_examples
 
 BEFORE = """< ir_version: 8, opset_import: ["" : 17] >
 g (float[1,8,19,64] q, float[1,8,64,19] kt, float[1,8,19,64] v) => (float[1,8,19,64] o)
@@ -18,6 +20,10 @@ AFTER = """< ir_version: 8, opset_import: ["" : 17] >
 g (float[1,8,19,64] q, float[1,8,64,19] kt, float[1,8,19,64] v) => (float[1,8,19,64] o)
 < float factor = {0.125} >
 { scaled = Mul (q, factor)  a = MatMul (scaled, kt)  p = Softmax <axis = -1> (a)  o = MatMul (p, v) }"""
+
+
+WITHOUT_NOTATION = {"store-dense"}
+"""Rewrites of what ONNX's text form cannot write down: a sparse tensor that is stored."""
 
 
 def rule_with(folder: Path, before: str, after: str, words: str = "--trt 10.7 --gpu L4 --fp16") -> Rule:
@@ -36,6 +42,22 @@ def test_every_fix_that_an_example_shows_is_what_is_made() -> None:
     assert sum(len(fixed_examples(rule)) for rule in rules) >= 15
     (rule,) = (rule for rule in rules if rule.id == "PERF103")
     assert [result.got for result in run_fixed_examples([rule])] == ["fixed"]
+
+
+def test_every_rule_shows_a_rewrite_that_it_names() -> None:
+    for rule in load_rules([builtin_rules()]):
+        named = {entry.fix for entry in rule.advice if entry.fix is not None}
+        assert named <= set(names()), rule.id
+        assert fixed_examples(rule) or not named - WITHOUT_NOTATION, f"{rule.id} has no '## Fixed'"
+
+
+def test_every_rewrite_is_shown(tmp_path: Path) -> None:
+    path, shown = tmp_path / "model.onnx", set()
+    for rule in load_rules([builtin_rules()]):
+        for example in fixed_examples(rule):
+            model_of_text(example.before.text, path, checked=example.checked)
+            shown |= {applied.fix for applied in fixed_by(rule, example, path).outcome.applied}
+    assert shown == set(names()) - WITHOUT_NOTATION
 
 
 @pytest.mark.parametrize(
