@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -12,9 +12,10 @@ from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kin
 from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
 from trtlint.language.graphfunctions import GRAPH_FUNCTIONS
 from trtlint.model.folding import ma
-from trtlint.model.graph import Value
+from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES
 from trtlint.model.symbolic import dimensions
+from trtlint.model.walks import search
 from trtlint.target.truth import Unknown, both, either
 
 if TYPE_CHECKING:
@@ -90,21 +91,16 @@ def _stored(constants: Constants | None, value: Value) -> object:
 
 def _fed(_: object, value: Value) -> object:
     found: dict[str, None] = {}
-    queue, seen = [value], {value}
-    while queue:
-        value = queue.pop()
-        node = value.producer
-        if value.is_input and value.dtype is not None:
-            found[value.dtype] = None
-        if node is None or node.op in ("Shape", "Size"):
-            continue
-        for before in node.inputs:
-            if before is not None and before not in seen:
-                if len(seen) > MOST_VISITED:
-                    return None
-                seen.add(before)
-                queue.append(before)
+    for number, (source, _) in enumerate(search(value, _of_values, MOST_VISITED + 1)):
+        if number > MOST_VISITED:
+            return None
+        if source.is_input and source.dtype is not None:
+            found[source.dtype] = None
     return tuple(found)
+
+
+def _of_values(node: Node) -> Sequence[Value | None]:
+    return () if node.op in ("Shape", "Size") else node.inputs
 
 
 def _broadcasts(constants: Constants | None, a: Value, b: Value, ignore: int = 0) -> object:

@@ -6,14 +6,16 @@ https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/onnxProtoUtils.cpp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from trtlint.model.graph import WITH_BODIES, Graph, Node, Value
 from trtlint.model.values import Constants
+from trtlint.model.walks import search
 
 _MOST_VISITED = 500
 """Operators that are followed from a value to what is behind it."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
+_OF_SHAPES = ("Shape", "Size")
 
 
 def imported_nodes(graph: Graph, constants: Constants) -> tuple[Node, ...]:
@@ -75,27 +77,24 @@ def settled(value: Value) -> bool | None:
     None where that depends on shapes that are not in the file, or is too far away to tell.
     """
     open_ = False
-    queue, seen = [value], {value}
-    while queue:
-        value = queue.pop()
-        node = value.producer
-        if value.is_input or value.dtype not in _INTEGER or (node is None and value.initializer is None):
+    for number, (made, _) in enumerate(search(value, _of_values, _MOST_VISITED + 1)):
+        if number > _MOST_VISITED:
+            return None
+        node = made.producer
+        if made.is_input or made.dtype not in _INTEGER or (node is None and made.initializer is None):
             return False
         if node is None or node.op == "Constant":
             continue
-        if node.op in ("Shape", "Size"):
+        if node.op in _OF_SHAPES:
             shape = None if node.inputs[0] is None else node.inputs[0].shape
             open_ |= shape is None or not all(isinstance(dim, int) for dim in shape)
-            continue
-        if not node.inputs or node.op in WITH_BODIES:
+        elif not node.inputs or node.op in WITH_BODIES:
             return False
-        for before in node.inputs:
-            if before is not None and before not in seen:
-                if len(seen) > _MOST_VISITED:
-                    return None
-                seen.add(before)
-                queue.append(before)
     return None if open_ else True
+
+
+def _of_values(node: Node) -> Sequence[Value | None]:
+    return () if node.op in _OF_SHAPES else node.inputs
 
 
 def is_stored(value: Value) -> bool:
