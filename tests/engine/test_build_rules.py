@@ -8,6 +8,7 @@ Each expectation was checked against the file by eye.
 from __future__ import annotations
 
 import io
+import re
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.record import FileRead, read_build, together
+from trtlint.buildfiles.records import Log
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rule import Rule
@@ -23,6 +25,8 @@ from trtlint.facts.facts import Facts
 from trtlint.model.load import load
 from trtlint.target.completion import complete
 from trtlint.target.target import Target
+
+_LOG = re.compile(r"^```log[^\n]*\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 GRAPH_RULES = {"ACC101", "PERF101", "PERF104"}
 """Rules about the model that some of the builds bear witness for."""
@@ -204,10 +208,35 @@ def test_a_log_cut_at_any_byte_gives_findings_or_none() -> None:
     assert found[0] == set()
     assert _of_log(data) == {"LOG103", "LOG104", "LOG108"}
     # Of a line that is cut only that something failed is known.
-    assert all(ids <= {"LOG102", "LOG103", "LOG104", "LOG108", "LOG124"} for ids in found)
+    assert all(ids <= {"LOG102", "LOG103", "LOG104", "LOG105", "LOG108", "LOG124"} for ids in found)
 
 
 def _of_log(data: bytes) -> set[str]:
     build = together([FileRead("build.log", read_log(io.BytesIO(data)))])
     report = evaluate(rules(), Facts(None, record=build), complete(Target(), build).target)
     return {finding.rule for finding in report.findings}
+
+
+def _examples() -> list[str]:
+    """The logs under which rules about messages give an error, those apart in which a run is given up."""
+    about = [rule for rule in rules() if rule.find == "log_message" and rule.severity == "error"]
+    texts = dict.fromkeys(match[1] for rule in about for match in _LOG.finditer(rule.body))
+    return [text for text in texts if not {"run_failed", "banner"} & set(_read(text).records)]
+
+
+def test_what_a_build_overcame_is_no_error() -> None:
+    examples = _examples()
+    for text in examples:
+        overcome = f"{text}\n[I] [TRT] Engine generation completed in 1.5 seconds.\n"
+        assert not _errors(overcome), text
+    assert sum(bool(_errors(text)) for text in examples) > 30
+
+
+def _read(text: str) -> Log:
+    return read_log(io.BytesIO(text.encode()))
+
+
+def _errors(text: str) -> set[str]:
+    build = together([FileRead("build.log", _read(text))])
+    report = evaluate(rules(), Facts(None, record=build), complete(Target(), build).target)
+    return {finding.rule for finding in report.findings if finding.severity == "error"}

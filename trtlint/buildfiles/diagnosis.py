@@ -17,6 +17,7 @@ An error of the library that no entry knows is taken for a cause: builds that go
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,8 +25,12 @@ from dataclasses import dataclass
 from trtlint.buildfiles.patterns import Outcome, table
 from trtlint.buildfiles.records import Log, Record
 
+_GETTER = re.compile(r"::get\w*(?:: |::\d)")
+_SETTER = re.compile(r"[bB]uilderConfig(?:\.cpp)?::set\w*(?:: |::\d)")
 _SUBJECTS = re.compile(r"engine|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\b", re.IGNORECASE)
 _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
+_GIVEN_UP = "run_failed"
+"""The entry with which trtexec says that a run has come to nothing."""
 _NEXT = _ORDER[2:]
 """What is taken for the reason where nothing states it, best first."""
 
@@ -46,26 +51,62 @@ class Diagnosis:
     line: Record | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Successes:
+    """Where a log shows that an engine was built or loaded, or that one ran.
+
+    Attributes:
+        lines: numbers of the lines that show it, in order.
+        ends: numbers of the lines in which a tool announces a run or gives one up, in order.
+    """
+
+    lines: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def follow(self, line: int) -> bool:
+        """Whether the run that a line belongs to comes to an engine after it."""
+        after = bisect_right(self.lines, line)
+        if after == len(self.lines):
+            return False
+        end = bisect_left(self.ends, line)
+        return end == len(self.ends) or self.lines[after] < self.ends[end]
+
+
+def successes(log: Log) -> Successes:
+    """Look for the lines that show an engine; what is said before them in a run was overcome."""
+    names = (entry.name for entry in table().patterns if entry.says == "passed")
+    lines = [record.line for name in names for record in log.records.get(name, ())]
+    banners = log.records.get("banner", ())
+    lines += (record.line for record in banners if record.groups["state"] == "PASSED")
+    ends = [record.line for record in banners if record.groups["state"] in ("RUNNING", "FAILED")]
+    ends += (record.line for record in log.records.get(_GIVEN_UP, ()))
+    return Successes(tuple(sorted(lines)), tuple(sorted(ends)))
+
+
 def diagnose(log: Log) -> Diagnosis:
     """Look for the failure that a log ends with."""
     says = {name: entry.says for name, entry in table().by_name.items() if entry.says}
-    passed = _last_success(log, says)
+    done = successes(log)
     lines: dict[int, list[Record]] = defaultdict(list)
     for kept in log.records.values():
         for record in kept:
-            if record.line > passed:
+            if not done.follow(record.line):
                 lines[record.line].append(record)
     none: Outcome = ""
     first: dict[Outcome, Record] = {}
     hints: list[Record] = []
+    settings: list[Record] = []
     for _, records in sorted(lines.items()):
         outcomes = {_outcome(record, says): record for record in records}
-        if "harmless" in outcomes or (passed and "unusable" in outcomes):
+        if "harmless" in outcomes or (done.lines and "unusable" in outcomes):
             continue
         # An error with a name that says nothing of the outcome is known, and no reason by itself.
         if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):
             if any(map(_is_about_engines, records)):
                 hints.append(records[0])
+            continue
+        if set(outcomes) == {""} and any(map(_is_of_settings, records)):
+            settings.append(records[0])
             continue
         if "skipped" in outcomes:
             first.pop("refused", None)
@@ -74,15 +115,16 @@ def diagnose(log: Log) -> Diagnosis:
             first.setdefault(best, outcomes[best])
         if "died" in outcomes:
             first.setdefault("died", outcomes["died"])
-    if not (set(first) - {"skipped", "passed"} or hints or log.settings.status == "failed"):
+    if not (set(first) - {"skipped", "passed"} or hints or settings or log.settings.status == "failed"):
         return Diagnosis()
     stated = [first[outcome] for outcome in _ORDER[:2] if outcome in first]
     cause = min(stated, key=lambda record: record.line, default=None)
     unknown = first.get("")
     if cause is not None and (unknown is None or cause.line < unknown.line):
         return Diagnosis(failed=True, cause=cause)
-    found = [first[outcome] for outcome in ("", *_NEXT) if outcome in first]
-    return Diagnosis(failed=True, cause=cause, line=next(iter(found + hints), _verdict(log)))
+    found = [first[""]] if "" in first else settings
+    found += [first[outcome] for outcome in _NEXT if outcome in first] + hints
+    return Diagnosis(failed=True, cause=cause, line=next(iter(found), _verdict(log)))
 
 
 def _outcome(record: Record, says: Mapping[str, Outcome]) -> Outcome:
@@ -93,20 +135,20 @@ def _outcome(record: Record, says: Mapping[str, Outcome]) -> Outcome:
     )
 
 
-def _last_success(log: Log, says: Mapping[str, Outcome]) -> int:
-    """The last line that shows an engine; 0 without one."""
-    names = (name for name, outcome in says.items() if outcome == "passed")
-    done = [record.line for name in names for record in log.records.get(name, ())]
-    done += (record.line for record in log.records.get("banner", ()) if record.groups["state"] == "PASSED")
-    return max(done, default=0)
-
-
 def _is_unknown_error(record: Record) -> bool:
     if record.severity not in ("E", "F", None) or (record.severity == "E" and _is_anyones(record)):
         return False
-    # What a program asks in vain builds nothing and breaks nothing.
-    asked = record.groups.get("code") == "3" and "::get" in record.groups.get("call", "")
-    return _is_unexplained(record) and not asked
+    return _is_unexplained(record) and not _is_asked_in_vain(record)
+
+
+def _is_asked_in_vain(record: Record) -> bool:
+    """Whether a program asked for something that there is not, which builds nothing and breaks nothing."""
+    return record.groups.get("code") == "3" and _GETTER.search(record.message) is not None
+
+
+def _is_of_settings(record: Record) -> bool:
+    """Whether a setting of the builder was refused: the build goes on without it, if it is not that."""
+    return record.groups.get("code") == "3" and _SETTER.search(record.message) is not None
 
 
 def _is_unexplained(record: Record) -> bool:

@@ -219,22 +219,26 @@ class LogReader:
         quoted = (
             bool(self._open) and number <= self._open_last + 1 and self._open[0].find(" In function ") >= 0
         )
-        if self._dump_line or quoted or not self._marks.telling(line):
-            self._unprefixed(number, line)
+        telling = self._marks.telling(line)
+        if self._dump_line or quoted or not telling:
+            self._unprefixed(number, line, telling=telling)
             return
         rest, prefix = unwrap(line)
         if _TRACEBACK in rest:
             self._close()
             self._trace = line[: line.find(_TRACEBACK)] + b" "
+            before = rest[: rest.find(_TRACEBACK)]
+            if prefix is None and self._marks.telling(before):
+                self._unprefixed(number, before, telling=True)
         elif prefix is None or not prefix.severity:
-            self._unprefixed(number, rest if prefix is None else rest[prefix.start :])
+            self._unprefixed(number, rest if prefix is None else rest[prefix.start :], telling=True)
         elif prefix.severity in ("V", "I"):
             self._close()
             self._quiet(number, rest, prefix.start, prefix.severity)
         else:
             self._begin(number, rest, prefix)
 
-    def _unprefixed(self, number: int, line: bytes) -> None:
+    def _unprefixed(self, number: int, line: bytes, *, telling: bool) -> None:
         if line.startswith((b"&&&& ", b"CompilationSettings(")):
             self._close()
             self._quiet(number, line, 0, "")
@@ -243,7 +247,7 @@ class LogReader:
         elif line.startswith(b"Layers:"):
             self._close()
             self._begin_dump(number)
-        elif self._speaks_of_itself(line):
+        elif telling and self._speaks_of_itself(line):
             self._close()
             self._open = [_text(line)[:MESSAGE]]
             self._open_line = self._open_last = number
@@ -257,8 +261,6 @@ class LogReader:
 
     def _speaks_of_itself(self, line: bytes) -> bool:
         """Whether a line without prefix says something that is known, and does not go on what is open."""
-        if not self._marks.telling(line):
-            return False
         continued = bool(self._open) and any(quote in self._open[0] for quote in _QUOTES)
         if self._open_prefix is _BARE and self._open and self._open[-1].rstrip().endswith(":"):
             return False

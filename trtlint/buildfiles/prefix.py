@@ -22,7 +22,7 @@ _BRACKET = re.compile(
     _STAMP + rb" (?:\[(?P<trtexec>[FEWIV])\](?: (?P<library>\[TRT\])|(?= |$))"
     rb"|\[TRT(?:-LLM)?\] (?:\[RANK \d+\] )?\[(?P<python>[FEWIVD])\])[ ]?"
     rb"|\[(?P<short>[FEWIVXSU!])\](?: (?P<short_library>\[TRT\] ?)|(?= |$))[ ]?"
-    rb"|\[TRT\] \[(?P<undated>[FEWIVD])\] ?"
+    rb"|\[TRT(?:-LLM)?\] \[(?P<undated>[FEWIVD])\] ?"
     rb"|\[TensorRT(?:-LLM)?\](?: (?P<legacy>" + WORD + rb"):|\[(?P<llm>" + WORD + rb")\]) ?"
     rb"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s+(?P<dated>" + WORD + rb")\] ?"
 )

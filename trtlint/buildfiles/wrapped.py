@@ -36,6 +36,7 @@ _WRAPPER = re.compile(
     rb"(?:std(?:out|err) [FP] )?"  # Kubernetes
     rb"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [\w.@/-]{1,80}(?:\[\d+\])?: "  # journals
     rb"|\[\d\d:\d\d:\d\d(?:\.\d{1,9})?\] "
+    rb"|[\w:]{1,80}::log\] "  # the second half of a line that was broken in a thread
     rb"|(?:> ?|\*\*\* |[*-] |\$ |[`]{1,3}|\*\*)"  # quoted in a thread
     rb"|[ \t]{1,40}"
 )
@@ -64,7 +65,8 @@ _SEVERITY_ONLY = re.compile(
     rb"(?:root: ?|__main__: ?)?"
 )
 _CODE = re.compile(
-    rb"(?:\d{1,2}: )?\[[\w.]+\.\w{1,3}::[^\]]{1,200}::\d+\] Error Code|\w[\w:]{0,80}: Error Code \d"
+    rb"(?:\d{1,2}: )?\[[\w.]+\.\w{1,3}::[^\]]{1,200}::\d+\] Error Code"
+    rb"|\w[\w:]{0,80}: Error Code \d|Error Code:? \d"
 )
 _HOLDS = (
     b"TRT",

@@ -31,7 +31,10 @@ def named_in(record: Record, log: Log) -> tuple[bool, tuple[str, ...]]:
     entry = table().named(record.pattern)
     for pattern, far in entry.near.items() if entry else ():
         near = [other for other in log.records.get(pattern, ()) if _within(record, other, far)]
-        return False, _own(near[0] if far > 0 else near[-1]) if near else ()
+        if near:
+            return False, _own(near[0] if far > 0 else near[-1])
+    if entry and entry.near:
+        return False, ()
     announced = log.records.get(entry.announced if entry else "", ())
     found = (name for other in announced if other.line <= record.line for name in _own(other))
     return False, tuple(dict.fromkeys(found))
@@ -101,8 +104,9 @@ def reason(message: str) -> str:
     text = lines[0] if lines else ""
     if len(lines) > 1 and text.rstrip().endswith(":"):
         text = f"{text} {lines[1].strip()}"
-    text = _TAIL.sub("", _CODE.sub("", text, count=1)).strip()
-    inside = _KIND.fullmatch(text)
+    code = _CODE.match(text)
+    text = _TAIL.sub("", text[code.end() :] if code else text).strip()
+    inside = _KIND.fullmatch(text) if code and "Error Code" in code[0] else None
     return (inside[1] if inside else text).strip()
 
 

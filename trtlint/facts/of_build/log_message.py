@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from trtlint.buildfiles.diagnosis import diagnose
+from trtlint.buildfiles.diagnosis import diagnose, successes
 from trtlint.buildfiles.join import island_members, island_nodes
 from trtlint.buildfiles.names import layer_names
 from trtlint.buildfiles.patterns import pattern_names, table
@@ -86,6 +86,7 @@ class LogMessage(Fact):
             second name, such as ``no_profile``.
         first: whether it is the first message of this name.
         count: how many messages of this name the log has.
+        overcome: whether the log shows an engine after it, in the same run: the build went on or began anew.
         refuses: whether the builder ended with it: an error of a dry build that failed.
     """
 
@@ -117,6 +118,7 @@ class LogMessage(Fact):
     alone: bool
     first: bool
     count: int
+    overcome: bool
     refuses: bool
 
     @property
@@ -141,7 +143,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
     # What a build says of every node or layer no rule can be about; ``record.counts`` counts it.
     everywhere = {entry.name for entry in table().patterns if entry.everywhere}
     kept = [record for name, found in log.records.items() if name not in everywhere for record in found]
-    diagnosis = diagnose(log)
+    diagnosis, done = diagnose(log), successes(log)
     alike = {name: _alike(found, log) for name, found in log.records.items()}
     meanings = Counter(record.line for record in kept)
     seen: set[str] = set()
@@ -181,6 +183,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             alone=meanings[record.line] == 1,
             first=record.pattern not in seen,
             count=log.counts.get(record.pattern, 1),
+            overcome=done.follow(record.line),
             refuses=failed and record.severity in ("E", "F"),
         )
         seen.add(record.pattern)
