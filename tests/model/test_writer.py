@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from trtlint.model.errors import ModelError
 from trtlint.model.reader import decode, read
+from trtlint.model.tensors import LEFT
 from trtlint.model.writer import write
 
 LARGE = np.arange(4096, dtype=np.float32).reshape(64, 64)
@@ -75,7 +77,7 @@ def test_what_is_not_changed_is_as_it_was(tmp_path: Path) -> None:
     path, out = saved(tmp_path), tmp_path / "out.onnx"
     raw = read(path, whole=True)
     assert len(raw.data) < path.stat().st_size - 4 * LARGE.nbytes
-    write(decode(raw.data), path, out)
+    write(decode(raw.data), raw.tensors, out)
     before, after = (onnx.ModelProto.FromString(file.read_bytes()) for file in (path, out))
     assert after.SerializeToString(deterministic=True) == before.SerializeToString(deterministic=True)
     assert b"\xfa\x3e\x03abc" in out.read_bytes()
@@ -83,18 +85,35 @@ def test_what_is_not_changed_is_as_it_was(tmp_path: Path) -> None:
 
 def test_a_tensor_may_get_another_name(tmp_path: Path) -> None:
     path, out = saved(tmp_path), tmp_path / "out.onnx"
-    proto = decode(read(path, whole=True).data)
+    raw = read(path, whole=True)
+    proto = decode(raw.data)
     proto.graph.initializer[0].name = "weight"
-    write(proto, path, out)
+    write(proto, raw.tensors, out)
     tensor = onnx.load(out).graph.initializer[0]
     assert tensor.name == "weight"
     np.testing.assert_array_equal(numpy_helper.to_array(tensor), LARGE)
 
 
-def test_a_source_that_changed_is_noticed_and_nothing_is_left(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [20_000, None], ids=["shorter", "as long"])
+def test_a_source_that_changed_is_noticed_and_nothing_is_left(tmp_path: Path, size: int | None) -> None:
     path, out = saved(tmp_path), tmp_path / "out.onnx"
-    proto = decode(read(path, whole=True).data)
-    path.write_bytes(path.read_bytes()[:20_000])
-    with pytest.raises(ModelError):
-        write(proto, path, out)
+    raw = read(path, whole=True)
+    path.write_bytes(path.read_bytes()[:size])
+    os.utime(path, ns=(0, 0))
+    with pytest.raises(ModelError, match="the file changed after it was read"):
+        write(decode(raw.data), raw.tensors, out)
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
+
+
+@pytest.mark.parametrize("place", [{}, {"offset": "0", "length": "1000000"}, {"offset": "x", "length": "3"}])
+def test_a_file_whose_tensors_claim_to_be_left_out_is_refused(tmp_path: Path, place: dict[str, str]) -> None:
+    path = saved(tmp_path)
+    proto = model()
+    tensor = proto.graph.initializer.add(name="claims", dims=[2], data_type=TensorProto.FLOAT)
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in ({"location": LEFT} | place).items():
+        tensor.external_data.add(key=key, value=value)
+    path.write_bytes(proto.SerializeToString())
+    raw = read(path, whole=True)
+    with pytest.raises(ModelError, match="'claims' names no file"):
+        write(decode(raw.data), raw.tensors, tmp_path / "out.onnx")

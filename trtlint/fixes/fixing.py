@@ -20,7 +20,7 @@ from trtlint.model.inline import inline
 from trtlint.model.load import Model, interpret, undeclared
 from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.writer import write
-from trtlint.trials.identity import digest as sampled
+from trtlint.trials.identity import digest_of
 
 KEY = "trtlint.fixes"
 """The key of a model's ``metadata_props`` under which it says what was done to it."""
@@ -40,19 +40,24 @@ class Fixed:
         outcome: what was done.
         proto: the structure of the fixed model; that of the source where nothing was done.
         fault: what the checker finds wrong with it, empty where it is valid.
-        functions: whether the model's functions were replaced by their bodies.
+        raw: the source, as it was read.
     """
 
     path: Path
     outcome: Outcome
     proto: onnx.ModelProto
     fault: str
-    functions: bool
+    raw: RawModel
+
+    @property
+    def functions(self) -> bool:
+        """Whether the model's functions were replaced by their bodies."""
+        return self.raw.has_functions
 
     @property
     def source(self) -> str:
         """What tells the source from other files: see :func:`_digest`."""
-        return _digest(self.path)
+        return _digest(self.path, self.raw)
 
     @property
     def changed(self) -> bool:
@@ -87,7 +92,7 @@ def fix_file(
         raw.notes.extend(inline(proto))
     outcome = Session(_lint_with(judge, path, raw), unsafe=unsafe, prove=prove).run(proto, keep)
     fixed, wrong = _checked(outcome.after.proto) if outcome.applied else (outcome.after.proto, "")
-    return Fixed(path, outcome, fixed, wrong, raw.has_functions)
+    return Fixed(path, outcome, fixed, wrong, raw)
 
 
 def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
@@ -120,7 +125,7 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
         entry = onnx.StringStringEntryProto(key=KEY, value=json.dumps(value))
         return onnx.ModelProto(metadata_props=[entry])
 
-    write(proto, fixed.path, out, note)
+    write(proto, fixed.raw.tensors, out, note)
 
 
 def _checked(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
@@ -146,13 +151,13 @@ def _lint_with(judge: Judge, path: Path, raw: RawModel) -> Callable[[onnx.ModelP
     return lint
 
 
-def _digest(path: Path) -> str:
+def _digest(path: Path, raw: RawModel) -> str:
     """The hash of a file, after its kind.
 
     ``sha256`` is that of the file, external data apart.  Of a large one only the structure and samples of
-    each tensor are read (``sampled-sha256``), as a measurement does: hashing it takes as long as writing it.
+    each tensor count (``sampled-sha256``): hashing it takes longer than writing it.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:
-            return f"sampled-sha256:{sampled(path)}"
+            return f"sampled-sha256:{digest_of(raw)}"
         return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"

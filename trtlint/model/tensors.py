@@ -77,6 +77,10 @@ class TensorStore:
         """The files with external data that have been looked for so far, as the model names them."""
         return tuple(self._files)
 
+    def is_of(self, status: os.stat_result) -> bool:
+        """Whether the model file, by its status, is what was read."""
+        return _stamp(status) == self._stamp
+
     def note(self, text: str) -> None:
         """Add a note that is not there yet."""
         if len(self.notes) < _MOST_NOTES and text not in self.notes:
@@ -135,7 +139,7 @@ class TensorStore:
     def _raw_place(self, tensor: onnx.TensorProto, offset: int, length: int) -> tuple[Path, int, int] | None:
         with open_regular(self.path) as file:
             status = os.fstat(file.fileno())
-            if _stamp(status) != self._stamp:
+            if not self.is_of(status):
                 return None
             payload = _payload(View(file, status.st_size), offset, offset + length)
         if len(payload) != 1:

@@ -21,7 +21,7 @@ from trtlint.files.view import View
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
 from trtlint.model.reader import MODEL, PARTS, TENSOR
-from trtlint.model.tensors import LEFT
+from trtlint.model.tensors import LEFT, TensorStore, place_of
 from trtlint.model.wire import LENGTH, Buffer, fields, header, record
 
 _CHUNK = 1 << 20
@@ -34,23 +34,27 @@ _Piece = bytes | tuple[int, int]
 
 
 def write(
-    proto: onnx.ModelProto, source: Path, out: Path, tail: Callable[[], onnx.ModelProto] | None = None
+    proto: onnx.ModelProto,
+    source: TensorStore,
+    out: Path,
+    tail: Callable[[], onnx.ModelProto] | None = None,
 ) -> None:
     """Write a model that was read with ``whole=True`` and changed.
 
     The file appears whole or not at all.
 
     Args:
-        proto: the structure; tensors that were left out are streamed from ``source``.
-        source: the file that it was read from.
+        proto: the structure; tensors that were left out are streamed from the file that it was read from.
+        source: the tensors of that file.
         out: the file to write; one that is there is replaced.
         tail: what is added at the end, asked for when all else is written; None for nothing.
 
     Raises:
-        ModelError: the source has changed and no longer holds what was read.
+        ModelError: the file has changed and no longer holds what was read.
         OSError: a file cannot be read or written.
     """
-    with open_regular(source) as file, replacing(out, [source]) as target:
+    with open_regular(source.path) as file, replacing(out, [source.path]) as target:
+        _require(source, file)
         data = View(file, os.fstat(file.fileno()).st_size)
         for piece in _pieces(proto.SerializeToString(), data):
             if isinstance(piece, bytes):
@@ -59,6 +63,13 @@ def write(
                 _copy(file, target, *piece)
         if tail is not None:
             target.write(tail().SerializeToString())
+        _require(source, file)
+
+
+def _require(source: TensorStore, file: BinaryIO) -> None:
+    """Refuse a file that was written to since it was read: its tensors are others, or lie elsewhere."""
+    if not source.is_of(os.fstat(file.fileno())):
+        raise ModelError("the file changed after it was read")
 
 
 def _pieces(structure: bytes, source: Buffer) -> Iterator[_Piece]:
@@ -89,11 +100,11 @@ def _message(kind: int, data: bytes, start: int, end: int, source: Buffer) -> tu
 def _tensor(stub: bytes, source: Buffer) -> tuple[list[_Piece], int]:
     """What stands in the source for a tensor that was left out, under the name that it has now."""
     tensor = onnx.TensorProto.FromString(stub)
-    place = {text(entry.key): text(entry.value) for entry in tensor.external_data}
-    start = int(place["offset"])
-    end = start + int(place["length"])
-    if end > len(source):
-        raise ModelError("the file changed while it was read", offset=start)
+    place = place_of(tensor)
+    if place is None or place[2] is None or place[1] + place[2] > len(source):
+        # The reader leaves none out so: the file itself says it.
+        raise ModelError(f"tensor {text(tensor.name)!r} names no file for its external data")
+    start, end = place[1], place[1] + place[2]
     names = [field for field in fields(source, start, end) if field[0] == _NAME]
     if [bytes(source[begin:stop]) for _, _, _, begin, stop in names] == [_bytes(tensor.name)]:
         return [(start, end)], end - start

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from trtlint.model.reader import decode, read
+from trtlint.model.reader import RawModel, decode, read
 
 _SAMPLE = 4096
 """Bytes at the beginning and the end of a tensor; training changes them all."""
@@ -17,7 +17,14 @@ def digest(path: Path) -> str:
     Raises:
         ModelError: the file is no model.
     """
-    raw = read(path)
+    return digest_of(read(path))
+
+
+def digest_of(raw: RawModel) -> str:
+    """The same of a model that has been read; the file is opened for the samples alone.
+
+    What it was read with counts: ``read(path, whole=True)`` gives another structure, and another hash.
+    """
     found = hashlib.sha256(raw.data)
     for tensor in decode(raw.data).graph.initializer:
         place = raw.tensors.place(tensor)
