@@ -30,7 +30,7 @@ from trtlint.policy.failing import fails
 from trtlint.policy.options import FailOn
 from trtlint.policy.review import Policy, Ran, Review, names
 from trtlint.policy.selection import choose
-from trtlint.runs.linting import lint_file
+from trtlint.runs.linting import lint_file, needed
 from trtlint.runs.worker import renamed
 from trtlint.target.completion import built_with
 from trtlint.target.target import Target
@@ -224,12 +224,13 @@ def fix(
     from trtlint.model.errors import ModelError
 
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    chosen = tuple(entry.read() for entry in choose(_builtin().entries)) if rules is None else tuple(rules)
+    chosen = tuple(choose(_builtin().entries)) if rules is None else tuple(rules)
     prove: Prove | None = import_module("trtlint.fixes.proof").prove if verify else None
 
     def judge(read: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
-        evaluation = Evaluation(Facts(read))
-        return evaluation.facts, tuple(evaluation.report(chosen, each) for each in targets)
+        evaluation = Evaluation(facts := Facts(read))
+        wanted = tuple(needed(chosen, [facts]))
+        return facts, tuple(evaluation.report(wanted, each) for each in targets)
 
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         graph: Any = None

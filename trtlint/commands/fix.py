@@ -30,6 +30,7 @@ from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
+from trtlint.runs.linting import needed
 from trtlint.trials.comparison import Inputs
 
 if TYPE_CHECKING:
@@ -154,11 +155,11 @@ def _out(model: Path, given: str | None) -> Path:
 def _judge(task: Task) -> Judge:
     """Lints as ``trtlint lint`` does, without what a build of the unfixed model left behind."""
     review = Review()
-    rules = tuple(entry.read() for entry in task.entries)
 
     def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
         facts = Facts(model, command=task.command)
         evaluation = Evaluation(facts)
+        rules = tuple(needed(task.entries, [facts]))
         reports = [evaluation.report(rules, target) for target in task.targets]
         return facts, review.apply(task.file, reports, task.policy)
 

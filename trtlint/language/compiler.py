@@ -149,8 +149,12 @@ class Compiler:
     def _tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Checked:
         parts = [self.visit(part) for part in node.elts]
         items = tuple(dict.fromkeys(kind for kinds, _ in parts for kind in kinds))
+        kinds = (Kind("tuple", items=items),)
         codes = tuple(code for _, code in parts)
-        return (Kind("tuple", items=items),), lambda names: tuple(code(names) for code in codes)
+        if _literals(*node.elts):
+            value = tuple(code({}) for code in codes)
+            return kinds, lambda _: value
+        return kinds, lambda names: tuple(code(names) for code in codes)
 
     def _bool_op(self, node: ast.BoolOp) -> Checked:
         codes = [self.condition(part)[1] for part in node.values]

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trtlint.language.compiler import Compiler
-from trtlint.language.operations import Code
+from trtlint.language.operations import Code, truth
 from trtlint.language.syntax import ExpressionError, parse
 from trtlint.target.truth import Truth, Unknown
 
@@ -75,8 +75,7 @@ class Expression:
         :class:`~trtlint.model.values.Constants` of the graph, without which ``const`` is unknown.
         A value that is no truth value, as a field of no declared type can be, is unknown.
         """
-        found = self._ready().code(names)
-        return found if isinstance(found, bool | Unknown) else Unknown()
+        return truth(self._ready().code(names))
 
     def value(self, names: Mapping[str, object]) -> object:
         """The value, None where it is unknown; ``names`` as for :meth:`truth`."""

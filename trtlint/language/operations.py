@@ -23,6 +23,9 @@ _PLAIN = (bool, int, float, str, tuple, Unknown)
 _NUMBERS = (int, float)
 _TRUTHS = (bool, Unknown)
 _SEQUENCES = (tuple, list)
+_CONTAINERS = (*_SEQUENCES, frozenset, set, Mapping)
+_ATOMS = frozenset({str, bool, int})
+"""Types of which two values compare as Python compares them: what most conditions ask for."""
 
 
 def plain(value: Any) -> Any:
@@ -36,10 +39,12 @@ def plain(value: Any) -> Any:
 
 def unknown(*values: object) -> Unknown | None:
     """What is unknown about a result that needs all of these values, None if all are known."""
-    missing = [value for value in values if isinstance(value, Unknown)]
-    if not missing:
+    for value in values:
+        if isinstance(value, Unknown):
+            break
+    else:
         return None
-    found = both(*missing)
+    found = both(*(value for value in values if isinstance(value, Unknown)))
     return found if isinstance(found, Unknown) else None
 
 
@@ -64,10 +69,12 @@ def equal(left: object, right: object) -> Truth:
 
     The size 64 and the dimension called ``N`` are such a pair: they may turn out to be equal.
     """
+    if type(left) is type(right) and type(left) in _ATOMS:
+        return left == right
     missing = unknown(left, right)
     if missing is not None:
         return missing
-    if isinstance(left, tuple | list) and isinstance(right, tuple | list):
+    if isinstance(left, _SEQUENCES) and isinstance(right, _SEQUENCES):
         if len(left) != len(right):
             return False
         return both(*(equal(plain(a), plain(b)) for a, b in zip(left, right, strict=True)))
@@ -95,7 +102,9 @@ def contained(item: object, many: object) -> Truth:
         return many
     if isinstance(many, str):
         return item in many if isinstance(item, str) else undecided(item)
-    if isinstance(many, tuple | list | frozenset | set | Mapping):
+    if type(item) in _ATOMS and type(many) is tuple and {type(item)}.issuperset(map(type, many)):
+        return item in many
+    if isinstance(many, _CONTAINERS):
         return either(*(equal(item, plain(other)) for other in many))
     return UNKNOWN
 

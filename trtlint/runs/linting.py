@@ -97,7 +97,7 @@ def _lint_file(
                 key: Evaluation(Facts(model, command=command, record=record, trials=trials, weights=weights))
                 for key, trials in distinct.items()
             }
-            chosen = tuple(_read(rules, [evaluation.facts for evaluation in evaluations.values()]))
+            chosen = tuple(needed(rules, [evaluation.facts for evaluation in evaluations.values()]))
             reports = []
             for target, each in zip(targets, settled, strict=True):
                 trials = tried.get(target)
@@ -115,7 +115,7 @@ def _lint_file(
     return tuple(ModelReport(str(path), each.target.words, errors=problems) for each in settled)
 
 
-def _read(rules: Iterable[Rule | RuleEntry], known: Sequence[Facts]) -> Iterator[Rule]:
+def needed(rules: Iterable[Rule | RuleEntry], known: Sequence[Facts]) -> Iterator[Rule]:
     """The rules that may find something: those of a kind of which there are no facts are not read."""
     for rule in rules:
         if isinstance(rule, Rule):
