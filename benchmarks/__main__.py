@@ -16,6 +16,7 @@ BENCHMARKS = (
         "parser_verdicts",
         "dry_build",
         "half_precision",
+        "writing",
         "fixes",
         "repairs",
         "rule_checks",

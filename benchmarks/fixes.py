@@ -1,8 +1,8 @@
-"""What ``trtlint fix`` repairs and what it costs, beside other tools in the same run.
+"""What ``trtlint fix`` repairs, beside other tools in the same run.
 
 The exports that are to be repaired are those of the shared data that TensorRT-RTX refuses, where that is
 at hand; what each tool makes of them is built by the real builder, which needs ``trtlint[rtx]``, and
-compared with ``trtlint[verify]``.  The costs are those of a model of a gigabyte.
+compared with ``trtlint[verify]``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.measure import PYTHON, TRTLINT, costs, report
-from benchmarks.reading import LARGE, peak, write
+from benchmarks.measure import PYTHON, TRTLINT
 from trtlint.trials.comparison import compare
 from trtlint.trials.drybuild import dry_build
 from trtlint.trials.errors import DryBuildError, WheelError
@@ -93,51 +92,18 @@ def _cause(entry: Mapping[str, object]) -> str:
     return "Attention (build)" if "Attention" in text else "NonMaxSuppression (build)"
 
 
-_COPY = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])"
-_LOAD_SAVE = "import sys, onnx; onnx.save(onnx.load(sys.argv[1]), sys.argv[2])"
-_SURGEON = (
-    "import sys, onnx, onnx_graphsurgeon as gs; "
-    "onnx.save(gs.export_onnx(gs.import_onnx(onnx.load(sys.argv[1])).cleanup().toposort()), sys.argv[2])"
-)
-
-
-def gigabyte() -> bool:
-    """What fixing a model of a gigabyte costs beside copying the file; whether the goals are met."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        model, out = folder / "large.onnx", folder / "large.fixed.onnx"
-        write(model, LARGE)
-        fix = [*TRTLINT, "fix", str(model), "-o", str(out), "--trt", "10.7", "--isolated"]
-        tools = {
-            "copying the file": [*PYTHON, "-c", _COPY, str(model), str(folder / "copy.onnx")],
-            "trtlint fix": fix,
-            "onnx.load and save": [*PYTHON, "-c", _LOAD_SAVE, str(model), str(out)],
-        }
-        if importlib.util.find_spec("onnx_graphsurgeon") is not None:
-            tools["graphsurgeon"] = [*PYTHON, "-c", _SURGEON, str(model), str(out)]
-        found = dict(zip(tools, costs(list(tools.values()), runs=3), strict=True))
-        for title, each in found.items():
-            seconds = f"{each.seconds:.2f} s, {each.processor:.2f} s of the processor"
-            print(f"  {title}: {seconds}, {each.megabytes:.0f} MB")
-        copied, fixed = found["copying the file"], found["trtlint fix"]
-        met = report("trtlint fix of 1 GB, times the copy", fixed.seconds / copied.seconds, 2.0, "x")
-        return report("memory of trtlint fix of 1 GB", peak(fix), 250, " MB") and met
-
-
 def main() -> int:
-    """Run both; the exit code says whether the goals are met."""
-    print("fix: a model of a gigabyte")
-    met = gigabyte()
+    """The exit code says whether the goals are met."""
     exported = SHARED / "data" / "exported"
     if not exported.is_dir():
         print("fix: no refused exports at hand")
-        return 0 if met else 1
+        return 0
     print("fix: exports that TensorRT-RTX refuses")
     try:
-        met = repaired(exported) and met
+        return 0 if repaired(exported) else 1
     except WheelError as error:
         print(f"  not built: {error}")
-    return 0 if met else 1
+    return 0
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 PYTHON = [sys.executable]
@@ -36,10 +36,17 @@ def cost(command: Sequence[str], runs: int = 5) -> Cost:
     return found
 
 
-def costs(commands: Sequence[Sequence[str]], runs: int = 5) -> list[Cost]:
+def costs(
+    commands: Sequence[Sequence[str]], runs: int = 5, before: Callable[[], object] | None = None
+) -> list[Cost]:
     """Run commands a few times, in turn, so that what else the machine does strikes all alike.
 
     Their output is thrown away; findings (exit code 1) are no failure.
+
+    Args:
+        commands: what to run.
+        runs: how often.
+        before: is called before every run, and not counted.
 
     Raises:
         subprocess.CalledProcessError: a command failed.
@@ -47,6 +54,8 @@ def costs(commands: Sequence[Sequence[str]], runs: int = 5) -> list[Cost]:
     best = [Cost(float("inf"), 0.0)] * len(commands)
     for _ in range(runs):
         for position, command in enumerate(commands):
+            if before is not None:
+                before()
             once, so_far = _once(command), best[position]
             best[position] = Cost(
                 min(once.seconds, so_far.seconds),
