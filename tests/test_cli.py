@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from trtlint import __version__
 from trtlint.cli import run
-from trtlint.report.json import schema
+from trtlint.report import schemas
 
 RULE = """---
 id: {id}
@@ -154,7 +154,7 @@ def test_json_follows_the_schema(work: Path, capsys: pytest.CaptureFixture[str])
     assert run(["models", "--trt", "10.7", "--trt", "10.8", "--format", "json", *HOUSE]) == 3
     out = capsys.readouterr().out
     document = json.loads(out)
-    jsonschema.validate(document, schema())
+    jsonschema.validate(document, schemas.load("trtlint.report/1"))
     assert [(model["path"], model["target"]) for model in document["models"]] == [
         (path, f"TensorRT {version}")
         for path in ("models/b.onnx", "models/sub/a.onnx", "models/text.onnx")

@@ -24,7 +24,7 @@ from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.placement import Placement
 from trtlint.facts.of_model.attention import Attention
 from trtlint.model.load import load
-from trtlint.report.json import schema
+from trtlint.report import schemas
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
 
@@ -94,7 +94,7 @@ class TestConfirmed:
         Path("profile.json").write_text(json.dumps(times))
         out, _ = output(capsys, "a.onnx", "build.log", "profile.json", "--format", "json")
         document = json.loads(out)
-        jsonschema.validate(document, schema())
+        jsonschema.validate(document, schemas.load("trtlint.report/1"))
         (found,) = (f for f in document["models"][0]["findings"] if f["rule"] == "ACC101")
         assert (found["standing"], found["time"]) == ("confirmed", {"ms": 0.5, "share": 0.25})
         assert f"layer {name}: 25 % of 2 ms" in found["evidence"]

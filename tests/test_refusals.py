@@ -17,7 +17,7 @@ from trtlint.cli import run
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
 from trtlint.files.problem import Problem
-from trtlint.report.json import schema
+from trtlint.report import schemas
 from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
@@ -41,7 +41,7 @@ def linted(text: str, folder: Path, *options: str, capsys: pytest.CaptureFixture
     onnx.save(onnx.parser.parse_model(text), path)
     run([str(path), *options, "--format", "json"])
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema())
+    jsonschema.validate(document, schemas.load("trtlint.report/1"))
     (model,) = document["models"]
     found: dict[str, Any] = model
     return found

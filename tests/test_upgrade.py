@@ -19,8 +19,9 @@ from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.engine.rulefile import load_rule
 from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
 from trtlint.facts.facts import Facts
+from trtlint.report import schemas
 from trtlint.report.upgrade import UpgradeReport
-from trtlint.report.upgradejson import schema, to_json
+from trtlint.report.upgradejson import to_json
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
 
@@ -209,8 +210,8 @@ class TestText:
 class TestJson:
     def test_it_follows_its_schema(self, rules: list[Rule]) -> None:
         data = json.loads(json.dumps(to_json([moved(rules, "10.6", "10.10")])))
-        jsonschema.Draft202012Validator.check_schema(schema())
-        jsonschema.validate(data, schema())
+        jsonschema.Draft202012Validator.check_schema(schemas.load("trtlint.upgrade/1"))
+        jsonschema.validate(data, schemas.load("trtlint.upgrade/1"))
         (model,) = data["models"]
         assert (model["from"], model["to"], model["safest"]["version"]) == ("10.6", "10.10", "10.8")
         assert [version["opset_max"] for version in model["versions"]] == [22, 22, 22, 22, 22]
@@ -222,7 +223,7 @@ class TestJson:
         data: dict[str, Any] = to_json([moved(rules, "10.6", "10.7")])
         data["models"][0]["more"] = 1
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(data, schema())
+            jsonschema.validate(data, schemas.load("trtlint.upgrade/1"))
 
 
 class TestCommand:
@@ -356,7 +357,7 @@ def test_real_models_from_8_6_to_11_4(exported: Path, name: str, capsys: pytest.
     args = [str(exported / f"{name}.onnx"), "--from", "8.6", "--to", "11.4", "--gpu", "L4", "--fp16"]
     assert run(["upgrade", *args, "--format", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    jsonschema.validate(data, schema())
+    jsonschema.validate(data, schemas.load("trtlint.upgrade/1"))
     (model,) = data["models"]
     rules = {item["finding"]["rule"] for item in model["findings"]}
     assert {"PORT110", "PORT111", "PORT112", "PORT127", "PORT129"} <= rules

@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.trials.test_measuring import NORM
 from trtlint.cli import run
-from trtlint.report.measurejson import schema
+from trtlint.report import schemas
 
 pytest.importorskip("onnxruntime")
 
@@ -39,7 +39,7 @@ def measured(*arguments: str) -> dict[str, Any]:
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode in (0, 1), found.stderr
     data: dict[str, Any] = json.loads(found.stdout)
-    jsonschema.validate(data, schema())
+    jsonschema.validate(data, schemas.load("trtlint.measure/1"))
     return data
 
 

@@ -18,7 +18,7 @@ from trtlint.cli import run
 from trtlint.fixes.edit import apply
 from trtlint.fixes.keeping import widen
 from trtlint.model.load import load
-from trtlint.report.fixes import schema
+from trtlint.report import schemas
 from trtlint.trials.measurement import MeasurementError
 
 HALF = """
@@ -86,7 +86,7 @@ def test_what_was_measured_is_kept_and_the_numbers_get_better(
     options = ["--isolated", "--trt", "11.0", "--verify", "--inputs", "large.npz", "--format", "json"]
     assert run(["fix", "half.onnx", "--ranges", "ranges.json", *options]) == 0
     data = json.loads(capsys.readouterr().out)
-    jsonschema.validate(data, schema())
+    jsonschema.validate(data, schemas.load("trtlint.fix/1"))
     (report,) = data["models"]
     assert [each["place"] for each in report["applied"]] == ["square", "mean", "shift", "root"]
     assert all(each["proof"]["equal"] for each in report["applied"])

@@ -17,7 +17,7 @@ from trtlint.fixes import names, proposer
 from trtlint.fixes.fixing import KEY
 from trtlint.fixes.patch import Draft, Patch
 from trtlint.model.load import Model
-from trtlint.report.fixes import schema
+from trtlint.report import schemas
 
 ATTENTION = """
 < ir_version: 11, opset_import: ["" : 23] >
@@ -82,7 +82,7 @@ def test_json_follows_its_schema(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "broken.onnx").write_bytes(b"no model")
     run(["fix", str(tmp_path), "--format", "json", "--diff", *RTX])
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, schema())
+    jsonschema.validate(document, schemas.load("trtlint.fix/1"))
     assert [entry["fix"] for entry in document["models"][0]["applied"]] == ["decompose-attention"]
     assert len(document["errors"]) == 1
 

@@ -7,12 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workspace import Workspace
 from trtlint.cli import run
+from trtlint.report import schemas
 from trtlint.report.rows import NAMES, Row, as_dict
 from trtlint.report.trend import RowsError, as_json, as_text, compare, read_rows
 
@@ -86,7 +88,7 @@ def test_a_trend(work: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["trend", "before.jsonl", "after.jsonl", "--format", "json", "--fail-on", "never"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "trtlint.trend/1"
+    jsonschema.validate(document, schemas.load("trtlint.trend/1"))
     assert [(row["rule"], row["model"]) for row in document["new"]] == [("XYZ901", "models/b.onnx")]
     assert [(row["rule"], row["model"]) for row in document["gone"]] == [("XYZ902", "models/a.onnx")]
     assert [(row["rule"], row["model"]) for row in document["added"]] == [("XYZ902", "models/c.onnx")]

@@ -7,7 +7,6 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -24,7 +23,6 @@ from trtlint.model.protos import DTYPES, text
 from trtlint.report.counts import by_severity, plural
 from trtlint.report.escape import clean
 from trtlint.report.json import finding_data, problem_data
-from trtlint.report.json import schema as report_schema
 from trtlint.report.names import collapse
 
 if TYPE_CHECKING:
@@ -39,15 +37,6 @@ _SHOWN = 8
 GOOD = {True: "as before or better", False: "worse", None: "not told"}
 _CONTEXT = 2
 """Unchanged lines around a change in a difference."""
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of the JSON format, with what it shares with reports."""
-    name = SCHEMA.replace("/", "-") + ".json"
-    document = files("trtlint.report").joinpath("schema").joinpath(name).read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(document)
-    loaded["$defs"] = {**report_schema()["$defs"], **loaded["$defs"]}
-    return loaded
 
 
 class FixReport:

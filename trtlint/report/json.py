@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from importlib.resources import files
 from typing import Any
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
@@ -17,14 +16,6 @@ from trtlint.trials.result import Result
 
 SCHEMA = "trtlint.report/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of :func:`to_json`'s result."""
-    name = SCHEMA.replace("/", "-") + ".json"
-    text = files("trtlint.report").joinpath("schema").joinpath(name).read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
 
 
 def to_json(report: Report) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.rows import NAMES, Row, as_dict
 
+SCHEMA = "trtlint.trend/1"
+"""Name and version of the format; the number grows when a reader of the old one would break."""
 MOST_BYTES = 1 << 30
 _MOST_ROWS = 20_000_000
 _MAGIC = b"PAR1"
@@ -110,7 +112,7 @@ def as_json(trend: Trend) -> str:
     rules = [{"rule": r, "new": n, "gone": g, "still": s} for r, n, g, s in trend.counts()]
     return json.dumps(
         {
-            "schema": "trtlint.trend/1",
+            "schema": SCHEMA,
             "models": dict(trend.models),
             "rules": rules,
             "still": len(trend.still),

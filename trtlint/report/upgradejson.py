@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import Any
 
 from trtlint.engine.upgrade import Assessed, Listed, Step, Upgrade
 from trtlint.files.problem import Problem
 from trtlint.report.json import finding_data, problem_data
-from trtlint.report.json import schema as report_schema
 from trtlint.target.target import Target
 
 SCHEMA = "trtlint.upgrade/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of :func:`to_json`'s result, with what it shares with reports."""
-    name = SCHEMA.replace("/", "-") + ".json"
-    text = files("trtlint.report").joinpath("schema").joinpath(name).read_text(encoding="utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    loaded["$defs"] = {**report_schema()["$defs"], **loaded["$defs"]}
-    return loaded
 
 
 def to_json(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> dict[str, Any]:

@@ -1,0 +1,29 @@
+"""The JSON Schemas of what trtlint writes, which ship with the package."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from trtlint.report.json import SCHEMA as REPORT
+
+
+def load(name: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a document, with the definitions that it shares with reports.
+
+    Args:
+        name: what the document says in its field ``schema``, such as ``trtlint.fix/1``.
+
+    Raises:
+        FileNotFoundError: there is no document of that name.
+    """
+    schema = _read(name)
+    shared = {} if name == REPORT else _read(REPORT)["$defs"]
+    return {**schema, "$defs": {**shared, **schema.get("$defs", {})}}
+
+
+def _read(name: str) -> dict[str, Any]:
+    file = files("trtlint.report").joinpath("schema").joinpath(name.replace("/", "-") + ".json")
+    loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return loaded
