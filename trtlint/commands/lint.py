@@ -76,8 +76,8 @@ def _refuse_contradictions(options: LintOptions) -> None:
 
 def _warn(tasks: Iterable[Task]) -> None:
     """Say of each target once that it cannot be built for."""
-    for build in dict.fromkeys(build for task in tasks for build in task.targets):
-        if sentence := build.unsupported():
+    for target in dict.fromkeys(target for task in tasks for target in task.targets):
+        if sentence := target.unsupported():
             click.echo(f"trtlint: warning: {sentence}", err=True)
 
 

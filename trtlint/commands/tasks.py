@@ -14,7 +14,7 @@ from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.commands.setup import build_command, build_commands, rulebook, tell
-from trtlint.commands.setup import targets as expanded
+from trtlint.commands.setup import targets as expand
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rulebook import Rulebook, RuleEntry, looking_at
 from trtlint.facts.kinds import Ground, grounds_for
@@ -40,7 +40,7 @@ class Task:
     Attributes:
         file: the model.
         configuration: what counts for it.
-        builds: the targets as asked for, before versions are expanded.
+        asked: the targets as asked for, before versions are expanded.
         targets: what to lint it for.
         command: the command line that builds it, None where it is not known.
         book: all rules.
@@ -58,7 +58,7 @@ class Task:
 
     file: Path
     configuration: Configuration
-    builds: tuple[TargetOptions, ...]
+    asked: tuple[TargetOptions, ...]
     targets: tuple[Target, ...]
     command: BuildCommand | None
     book: Rulebook
@@ -159,14 +159,14 @@ class TaskFactory:
         )
         preview = configuration.preview if options.preview is None else options.preview
         chosen = self._choose(configuration, book, tuple(layers), preview=preview)
-        builds = _builds(told, options.target)
-        asked = [target for build in builds for target in self._expanded(build)]
+        asked = _asked(told, options.target)
+        expanded = [target for each in asked for target in self._expanded(each)]
         command = build_command(self._commands, file)
-        targets = tuple(dict.fromkeys(built_with(asked, command)))
+        targets = tuple(dict.fromkeys(built_with(expanded, command)))
         task = Task(
             file=file,
             configuration=configuration,
-            builds=builds,
+            asked=asked,
             targets=targets,
             command=command,
             book=book,
@@ -201,16 +201,16 @@ class TaskFactory:
                 for selector, _ in choices.severity:
                     require(selector, book.entries, f"{choices.where}severity: ")
                 tell(f"{choices.where}severity", (selector for selector, _ in choices.severity), book)
-                for build in choices.targets:
-                    self._check_target(build, choices.where)
+                for target in choices.targets:
+                    self._check_target(target, choices.where)
             for entry in configuration.suppress:
                 for selector in entry.rules:
                     require(selector, book.entries, f"{entry.suppression.where}.rule: ")
                 tell(f"{entry.suppression.where}.rule", entry.rules, book)
 
-    def _check_target(self, build: TargetOptions, where: str) -> None:
+    def _check_target(self, target: TargetOptions, where: str) -> None:
         try:
-            self._expanded(build)
+            self._expanded(target)
         except click.UsageError as error:
             raise click.UsageError(f"{where}target: {error.message}") from None
 
@@ -247,10 +247,10 @@ class TaskFactory:
             self._ran[key] = Ran(task.entries, task.targets)
         return self._ran[key]
 
-    def _expanded(self, build: TargetOptions) -> tuple[Target, ...]:
-        if build not in self._targets:
-            self._targets[build] = tuple(expanded(build))
-        return self._targets[build]
+    def _expanded(self, asked: TargetOptions) -> tuple[Target, ...]:
+        if asked not in self._targets:
+            self._targets[asked] = tuple(expand(asked))
+        return self._targets[asked]
 
     def _baseline(self, configuration: Configuration, book: Rulebook) -> Baseline | None:
         options = self._options
@@ -270,7 +270,7 @@ def _without(file: Path, error: click.UsageError) -> Task:
     return Task(
         file=file,
         configuration=Configuration(),
-        builds=(),
+        asked=(),
         targets=(Target(),),
         command=None,
         book=Rulebook(()),
@@ -281,7 +281,7 @@ def _without(file: Path, error: click.UsageError) -> Task:
     )
 
 
-def _builds(told: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:
+def _asked(told: Sequence[Choices], given: TargetOptions) -> tuple[TargetOptions, ...]:
     """The targets of the innermost place that names some, with what the command line says of them."""
     named = _last(choices.targets for choices in told) or (TargetOptions(),)
     plugins = tuple(dict.fromkeys(name for choices in told for name in choices.plugins)) or None

@@ -132,9 +132,9 @@ def _results(tasks: list[Task], product: Product, first: str, last: str) -> Iter
             continue
         rules = tuple(entry.read() for entry in task.entries)
         for base in _bases(task, product):
-            builds = targets(base, first, last)
-            found = review.apply(task.file, reports(facts, builds, rules), task.policy)
-            yield upgrade(facts, builds, found, rules)
+            way = targets(base, first, last)
+            found = review.apply(task.file, reports(facts, way, rules), task.policy)
+            yield upgrade(facts, way, found, rules)
 
 
 def _bases(task: Task, product: Product) -> list[Target]:

@@ -151,21 +151,21 @@ def _newest(line: str, product: Product) -> str:
     return next(release.version for release in reversed(releases(product)) if release.minor == line)
 
 
-def reports(facts: Facts, builds: Sequence[Target], rules: Iterable[Rule]) -> tuple[ModelReport, ...]:
+def reports(facts: Facts, way: Sequence[Target], rules: Iterable[Rule]) -> tuple[ModelReport, ...]:
     """The findings for each target."""
     chosen = tuple(rules)
     evaluation = Evaluation(facts)
-    return tuple(evaluation.report(chosen, target) for target in builds)
+    return tuple(evaluation.report(chosen, target) for target in way)
 
 
 def upgrade(
-    facts: Facts, builds: Sequence[Target], found: Sequence[ModelReport], rules: Iterable[Rule]
+    facts: Facts, way: Sequence[Target], found: Sequence[ModelReport], rules: Iterable[Rule]
 ) -> Upgrade:
     """What the findings for the release lines of a range say of an upgrade.
 
     Args:
         facts: the model.
-        builds: what :func:`targets` gives, two at least.
+        way: the release lines from the first to the last, as :func:`targets` gives them, two at least.
         found: the findings for each, as :func:`reports` gives them, perhaps reviewed.
         rules: the rules that were evaluated.
     """
@@ -179,11 +179,9 @@ def upgrade(
         )
         for seen in merge([report.findings for report in found])
     )
-    lines = tuple(
-        _assessed(index, target, findings, found[index].target) for index, target in enumerate(builds)
-    )
+    lines = tuple(_assessed(index, target, findings, found[index].target) for index, target in enumerate(way))
     unsettled = [_keys(report.conditional) for report in found]
-    base = replace(builds[0], version=None)
+    base = replace(way[0], version=None)
     graph = facts.model.graph
     return Upgrade(
         path=str(facts.model.path),
