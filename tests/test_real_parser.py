@@ -27,32 +27,40 @@ from trtlint.target.target import Target
 PYTHON = os.environ.get("TRTLINT_RTX_PYTHON", sys.executable)
 
 CHILD = """
-import json, sys
+import json, os, sys
 import tensorrt_rtx_bindings as trt
 if len(sys.argv) == 1:
     print(json.dumps(trt.__version__))
     sys.exit()
-logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
-builder = trt.Builder(logger)
-for path in sys.argv[1:]:
+
+def judge(path):
+    logger = trt.Logger(trt.Logger.INTERNAL_ERROR)
+    builder = trt.Builder(logger)
     network = builder.create_network(0)
-    parsed, built = trt.OnnxParser(network, logger).parse_from_file(path), None
-    if parsed:
-        config = builder.create_builder_config()
-        config.num_compute_capabilities = 1
-        config.set_compute_capability(trt.ComputeCapability.SM89, 0)
-        profile = builder.create_optimization_profile()
-        for i in range(network.num_inputs):
-            tensor = network.get_input(i)
-            sizes = [4 if size == -1 else size for size in tensor.shape]
-            if tensor.is_shape_tensor:
-                count = [1] * (sizes[0] if sizes else 1)
-                profile.set_shape_input(tensor.name, count, [2 * n for n in count], [3 * n for n in count])
-            elif -1 in tuple(tensor.shape):
-                profile.set_shape(tensor.name, sizes, sizes, sizes)
-        config.add_optimization_profile(profile)
-        built = builder.build_serialized_network(network, config) is not None
-    print(json.dumps([parsed, built]), flush=True)
+    if not trt.OnnxParser(network, logger).parse_from_file(path):
+        return [False, None]
+    config = builder.create_builder_config()
+    config.num_compute_capabilities = 1
+    config.set_compute_capability(trt.ComputeCapability.SM89, 0)
+    profile = builder.create_optimization_profile()
+    for i in range(network.num_inputs):
+        tensor = network.get_input(i)
+        sizes = [4 if size == -1 else size for size in tensor.shape]
+        if tensor.is_shape_tensor:
+            count = [1] * (sizes[0] if sizes else 1)
+            profile.set_shape_input(tensor.name, count, [2 * n for n in count], [3 * n for n in count])
+        elif -1 in tuple(tensor.shape):
+            profile.set_shape(tensor.name, sizes, sizes, sizes)
+    config.add_optimization_profile(profile)
+    return [True, builder.build_serialized_network(network, config) is not None]
+
+for path in sys.argv[1:]:
+    child = os.fork()
+    if child == 0:
+        print(json.dumps(judge(path)), flush=True)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:  # some models end the library
+        print(json.dumps([False, None]), flush=True)
 """
 
 ATTENTION = """({0}[1,4,16,{1}] q, {0}[1,4,16,{1}] k, {0}[1,4,16,{1}] v) => ({0}[1,4,16,{1}] y)

@@ -65,6 +65,15 @@ def shape(rng: random.Random, low: int = 0, high: int = 4) -> tuple[int, ...]:
     return tuple(rng.choice([1, 2, 2, 3, 4]) for _ in range(rng.randint(low, high)))
 
 
+def wild_shape(rng: random.Random, low: int = 0, high: int = 4) -> tuple[int, ...]:
+    """A shape that may have very many dimensions, or no elements."""
+    dims = shape(rng, low, high)
+    if dims and rng.random() < 0.03:
+        empty = rng.randrange(len(dims))
+        return tuple(0 if at == empty else dim for at, dim in enumerate(dims))
+    return (*(1,) * (rng.randint(6, 9) - len(dims)), *dims) if rng.random() < 0.03 else dims
+
+
 def data(rng: random.Random, dims: Sequence[int], kind: Kind = "data", type: int | None = None) -> Operand:
     """An operand of random numbers near zero."""
     generator = np.random.default_rng(rng.randrange(1 << 30))

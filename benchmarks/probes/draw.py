@@ -17,11 +17,14 @@ from typing import Any
 
 import onnx
 
+from benchmarks.probes.modules import MODULES
 from benchmarks.probes.places import Places
 from benchmarks.probes.recipes import OFTEN, RECIPES
 from benchmarks.probes.tensors import UnluckyError, valid
 
 _TRIES = 40
+_MODULES = 0.3
+"""How many of the probes are modules of several operators."""
 
 
 @dataclass(slots=True)
@@ -67,17 +70,16 @@ class Drawing(Places):
 
     def probe(self, op: str = "") -> Probe:
         """Draw everything once; the operator, too, where none is named."""
-        op = op or self.rng.choice((*RECIPES, *OFTEN, *OFTEN, *OFTEN))
-        call = RECIPES[op](self.rng, self.opset)
-        if call is None:
-            raise UnluckyError(op)
-        outputs = self.call(call)
-        results = self.trial(outputs)
-        results = getattr(self, f"_{self.place}")(results)
+        if not op:
+            modules = self.rng.random() < _MODULES
+            op = self.rng.choice(tuple(MODULES) if modules else (*RECIPES, *OFTEN, *OFTEN, *OFTEN))
+        results = self.trial(self._outputs(op))
+        results = self.placed(results)
         self._after(results)
         model = self._model(results)
         self._declare(model)
         ran = valid(model, self.feeds)
+        self._spoil(model)
         return Probe(
             model,
             op,
@@ -91,6 +93,14 @@ class Drawing(Places):
             },
             ran,
         )
+
+    def _outputs(self, op: str) -> list[str]:
+        if op in MODULES:
+            return MODULES[op](self)
+        call = RECIPES[op](self.rng, self.opset)
+        if call is None:
+            raise UnluckyError(op)
+        return self.call(call)
 
 
 def write(probes: Iterable[tuple[str, Probe]], folder: Path) -> None:

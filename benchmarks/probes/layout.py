@@ -22,6 +22,7 @@ from benchmarks.probes.calls import (
     data,
     ints,
     shape,
+    wild_shape,
 )
 
 
@@ -99,7 +100,7 @@ def split(rng: random.Random, opset: int) -> Call | None:
 
 def concat(rng: random.Random, opset: int) -> Call | None:
     """Concat."""
-    dims = list(shape(rng, 1, 4))
+    dims = list(wild_shape(rng, 1, 4))
     axis = rng.randrange(-len(dims), len(dims))
     operands: list[Operand | None] = []
     for _ in range(rng.randint(1, 3)):
@@ -111,7 +112,7 @@ def concat(rng: random.Random, opset: int) -> Call | None:
 
 def reshape(rng: random.Random, opset: int) -> Call | None:
     """Reshape."""
-    dims = shape(rng, 0, 4)
+    dims = wild_shape(rng, 0, 4)
     size = int(np.prod(dims))
     target = [size] if rng.random() < 0.4 else [1, size] if rng.random() < 0.5 else list(reversed(dims))
     if target and rng.random() < 0.4:
@@ -148,7 +149,7 @@ def unsqueeze(rng: random.Random, opset: int) -> Call | None:
 
 def expand(rng: random.Random, opset: int) -> Call | None:
     """Expand."""
-    dims = shape(rng, 0, 3)
+    dims = wild_shape(rng, 0, 3)
     target = [rng.randint(1, 3) if dim == 1 else rng.choice([dim, 1]) for dim in dims]
     target = [rng.randint(1, 2) for _ in range(rng.randint(0, 2))] + target
     return Call("Expand", [data(rng, dims), ints(target)])

@@ -22,13 +22,20 @@ from benchmarks.probes.calls import (
     UINT8,
     Call,
     Operand,
+    names,
 )
 from benchmarks.probes.tensors import UnluckyError, cast, number_of, tensor
 
 OPSETS = (11, 13, 17, 18, 20, 21, 23, 23, 24)
-PLACES = ("main",) * 12 + ("if",) * 4 + ("loop",) * 3 + ("function",) * 2
+PLACES = ("main",) * 24 + ("if",) * 7 + ("loop",) * 5 + ("function",) * 4 + ("scan",)
 USUAL = {FLOAT: 12, FLOAT16: 5, INT64: 3, INT32: 3, BFLOAT16: 3, DOUBLE: 2, BOOL: 2, INT8: 2, UINT8: 2}
 """How often a type is drawn; each other one that the schema allows counts 0.4."""
+
+
+_WAYS = names(
+    "identity identity cast cast reshape transpose unsqueeze arithmetic unary slice squeeze concat "
+)
+"""How a computed operand is made of another value."""
 
 
 @dataclass(slots=True)
@@ -52,6 +59,7 @@ class Operands:
         self.tags: list[str] = []
         self.place = rng.choice(PLACES)
         self.functions: list[onnx.FunctionProto] = []
+        self.sparse_weights: list[str] = []
         self._count = 0
         self._symbolic = rng.random() < 0.3
 
@@ -197,12 +205,12 @@ class Operands:
                 return self.fed(array, type)
             return self.stored(array, type, part) if rng.random() < 0.5 else self.constant(array, type, part)
 
-        way = rng.choice(
-            ["identity", "identity", "cast", "reshape", "transpose", "unsqueeze", "arithmetic", "unary"]
-        )
+        way = rng.choice(_WAYS)
         if way == "cast" and type in (FLOAT, FLOAT16, BFLOAT16, DOUBLE, INT32, INT64):
             floats = type in (FLOAT, FLOAT16, BFLOAT16, DOUBLE)
             other = rng.choice([FLOAT, FLOAT16, BFLOAT16, DOUBLE] if floats else [INT32, INT64, UINT8, INT8])
+            if not floats and np.abs(array).max(initial=0) > 100:
+                other = INT64
             if other == BFLOAT16 and self.opset < 13:
                 other = FLOAT
             if other == UINT8:
@@ -225,6 +233,16 @@ class Operands:
             and (type != BFLOAT16 or self.opset >= 13)
         ):
             return self.add(part, "Add", [source(array, type), self.stored(np.zeros(()), type, part)])
+        if way == "slice" and array.ndim:
+            longer = source(np.concatenate([array, array[:1]]), type)
+            bounds = [self.stored(np.array([at]), INT64, part) for at in (0, array.shape[0], 0)]
+            return self.add(part, "Slice", [longer, *bounds])
+        if way == "squeeze" and self.opset >= 13:
+            axis = self.stored(np.array([0]), INT64, part)
+            return self.add(part, "Squeeze", [source(array[np.newaxis], type), axis])
+        if way == "concat" and array.ndim and array.shape[0] > 1:
+            pieces = [source(array[:1], type), self.stored(array[1:], type, part)]
+            return self.add(part, "Concat", pieces, axis=0)
         if way == "unary" and type in (FLOAT, FLOAT16):
             return self.add(part, "Neg", [self.add(part, "Neg", [source(array, type)])])
         return self.add(part, "Identity", [source(array, type)])

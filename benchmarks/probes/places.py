@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper
 
+from benchmarks.probes.building import make_sparse
 from benchmarks.probes.calls import (
     BOOL,
     DOUBLE,
@@ -16,13 +18,42 @@ from benchmarks.probes.calls import (
     INT8,
     INT32,
     INT64,
-    Operand,
+    UINT8,
 )
-from benchmarks.probes.operands import Operands, Part
+from benchmarks.probes.loops import Loops
+from benchmarks.probes.operands import Part
 from benchmarks.probes.tensors import UnluckyError, contrib, run, tensor
 
 
-class Places(Operands):
+def _bodies(node: onnx.NodeProto) -> list[onnx.GraphProto]:
+    return [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+
+
+def _free(nodes: Iterable[onnx.NodeProto], known: set[str]) -> list[str]:
+    """Names that nodes and the graphs in them read, and that none of them makes."""
+    nodes = list(nodes)
+    known = known | {output for node in nodes for output in node.output}
+    found = [name for node in nodes for name in node.input if name and name not in known]
+    for body in (body for node in nodes for body in _bodies(node)):
+        own = {info.name for info in body.input} | {stored.name for stored in body.initializer}
+        found += _free(body.node, known | own)
+        made = {output for node in body.node for output in node.output} | own | known
+        found += [info.name for info in body.output if info.name not in made]
+    return found
+
+
+def _rename(nodes: Iterable[onnx.NodeProto], names: Mapping[str, str]) -> None:
+    for node in nodes:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        for body in _bodies(node):
+            _rename(body.node, names)
+
+
+_NESTED = 0.12
+"""How many of the probes that stand in a body stand in one inside of another."""
+
+
+class Places(Loops):
     """Puts what was drawn in its place."""
 
     # --- places ------------------------------------------------------------------------------------
@@ -63,6 +94,33 @@ class Places(Operands):
         if arrays is not None:
             results = [(n, t, tuple(np.shape(a))) for (n, t, _), a in zip(results, arrays, strict=True)]
         return results
+
+    def placed(self, results: list[Any]) -> list[Any]:
+        """The results of what was drawn, put in its place; now and then in one inside of another."""
+        around = self.rng.choice(["if", "loop", "scan"])
+        if self.place == "main" or self.rng.random() > _NESTED:
+            return list(getattr(self, f"_{self.place}")(results))
+        self.tags.append(f"nested in {around}")
+        outer, self.outer = self.outer, Part()
+        results = getattr(self, f"_{self.place}")(results)
+        if any(dims is None for _, _, dims in results):
+            results = self._measured(outer, results)
+        self.inner, self.outer = self.outer, outer
+        return list(getattr(self, f"_{around}")(results))
+
+    def _measured(self, outer: Part, results: list[Any]) -> list[Any]:
+        """The results with the shapes that they have when run."""
+        graph = helper.make_graph(
+            [*outer.nodes, *self.outer.nodes],
+            "trial",
+            self.inputs,
+            [helper.make_tensor_value_info(name, type, None) for name, type, _ in results],
+            [*outer.stored, *self.outer.stored],
+        )
+        arrays = run(self._versioned(graph), self.feeds)
+        if arrays is None:
+            return results
+        return [(n, t, tuple(np.shape(a))) for (n, t, _), a in zip(results, arrays, strict=True)]
 
     def _main(self, results: list[Any]) -> list[Any]:
         self.outer.nodes += self.inner.nodes
@@ -142,115 +200,10 @@ class Places(Operands):
         dim = self.add(self.outer, "Gather", [shape, self.stored(np.array(1), INT64, self.outer)])
         return self.add(self.outer, "Equal", [dim, self.stored(np.array(1), INT64, self.outer)])
 
-    def _loop(self, results: list[Any]) -> list[Any]:
-        rng = self.rng
-        count, start = self._trips()
-        iteration, go = self.name("it"), self.name("go")
-        inputs = [
-            helper.make_tensor_value_info(iteration, INT64, ()),
-            helper.make_tensor_value_info(go, BOOL, ()),
-        ]
-        states, updates = [], []
-        for _ in range(rng.randint(0, 2)):
-            dims = tuple(rng.choice([1, 2, 3, 4]) for _ in range(rng.randint(1, 3)))
-            type = rng.choice([FLOAT, FLOAT, FLOAT16, INT64, INT32])
-            first = self.operand(Operand(np.ones(dims), "data"), type) if False else self._state(dims, type)
-            own = self.name("s")
-            inputs.append(helper.make_tensor_value_info(own, type, None))
-            way = rng.choice(["add", "add", "same", "grows", "other"])
-            if way == "add":
-                after = self.add(
-                    self.inner,
-                    rng.choice(["Add", "Mul"]),
-                    [own, self.stored(np.ones(dims), type, self.inner)],
-                )
-            elif way == "grows" and count != "":
-                self.tags.append("loop grows")
-                after = self.add(self.inner, "Concat", [own, own], axis=0)
-            elif way == "other":
-                after = self.add(self.inner, "Add", [own, self._state(dims, type)])
-            else:
-                after = self.add(self.inner, "Identity", [own])
-            states.append((first, type))
-            updates.append((after, type))
-        again = self._again(go, iteration, count == "")
-        outputs = [helper.make_tensor_value_info(again, BOOL, ())]
-        outputs += [helper.make_tensor_value_info(name, type, None) for name, type in updates]
-        outputs += [helper.make_tensor_value_info(name, type, None) for name, type, _ in results]
-        body = helper.make_graph(self.inner.nodes, self.name("body"), inputs, outputs, self.inner.stored)
-        names = [self.name() for _ in (*states, *results)]
-        self.outer.nodes.append(
-            helper.make_node(
-                "Loop", [count, start, *(name for name, _ in states)], names, name=self.name("n_"), body=body
-            )
-        )
-        types = [type for _, type in updates] + [type for _, type, _ in results]
-        return [(name, type, None) for name, type in zip(names, types, strict=True)]
-
-    def _state(self, dims: tuple[int, ...], type: int) -> str:
-        wild = self.rng.random()
-        if wild < 0.5:
-            return self.fed(np.ones(dims), type)
-        return (
-            self.stored(np.ones(dims), type, self.outer)
-            if wild < 0.8
-            else self.computed(np.ones(dims), type, self.outer, constant=False)
-        )
-
-    def _trips(self) -> tuple[str, str]:
-        """The trip count and the condition that a loop starts with; empty where left out."""
-        rng = self.rng
-        way = rng.choice(["stored", "stored", "constant", "fed", "shape", "computed", "absent", "huge"])
-        start = rng.choice(["stored", "stored", "constant", "fed", "absent"])
-        self.tags.append(f"loop {way}/{start}")
-        trips = np.array(rng.randint(1, 3))
-        if way == "stored":
-            count = self.stored(trips, INT64, self.outer)
-        elif way == "constant":
-            count = self.constant(trips, INT64, self.outer)
-        elif way == "fed":
-            count = self.fed(trips, INT64)
-        elif way == "shape":
-            count = self._from_shape(trips, self.outer)
-        elif way == "computed":
-            count = self.add(
-                self.outer,
-                "Add",
-                [self.stored(trips, INT64, self.outer), self.stored(np.array(0), INT64, self.outer)],
-            )
-        elif way == "huge":
-            count = self.stored(
-                np.array(rng.choice([(1 << 31) - 1, (1 << 63) - 1, 1 << 40])), INT64, self.outer
-            )
-            self._finite = False
-        else:
-            count = ""
-        true = np.array(True)
-        places = {"stored": self.stored, "constant": self.constant}
-        if start in places:
-            return count, places[start](true, BOOL, self.outer)
-        return count, self.fed(true, BOOL) if start == "fed" else ""
-
-    def _again(self, go: str, iteration: str, endless: bool) -> str:
-        rng = self.rng
-        huge = any("huge" in tag for tag in self.tags)
-        way = "less" if endless or huge else rng.choice(["same", "same", "true", "less"])
-        if way == "less":
-            return self.add(
-                self.inner, "Less", [iteration, self.stored(np.array(rng.randint(1, 5)), INT64, self.inner)]
-            )
-        if way == "true":
-            return self.constant(np.array(True), BOOL, self.inner)
-        return self.add(self.inner, "Identity", [go])
-
     def _function(self, results: list[Any]) -> list[Any]:
-        made = {output for node in self.inner.nodes for output in node.output}
-        reads = dict.fromkeys(
-            name for node in self.inner.nodes for name in node.input if name and name not in made
-        )
+        reads = dict.fromkeys(_free(self.inner.nodes, set()))
         formal = {name: f"in_{index}" for index, name in enumerate(reads)}
-        for node in self.inner.nodes:
-            node.input[:] = [formal.get(name, name) for name in node.input]
+        _rename(self.inner.nodes, formal)
         self.functions.append(
             helper.make_function(
                 "local",
@@ -278,13 +231,15 @@ class Places(Operands):
         """An operator or two behind the results, in place."""
         for index, (name, type, dims) in enumerate(results):
             while self.rng.random() < 0.35:
-                way = self.rng.choice(["identity", "relu", "cast", "flat", "add", "transpose"])
+                way = self.rng.choice(
+                    ["identity", "relu", "cast", "flat", "add", "transpose", "shape", "more"]
+                )
                 if way == "relu" and (
                     type in (FLOAT, FLOAT16) or (type in (INT32, INT64, INT8) and self.opset >= 14)
                 ):
                     name = self.add(self.outer, "Relu", [name])
                 elif way == "cast" and type in (FLOAT, FLOAT16, INT32, INT64, BOOL, DOUBLE):
-                    type = self.rng.choice([FLOAT, FLOAT16, INT32, INT64, DOUBLE, BOOL])
+                    type = self.rng.choice([FLOAT, FLOAT16, INT32, INT64, DOUBLE, BOOL, UINT8, INT8])
                     name = self.add(self.outer, "Cast", [name], to=type)
                 elif way == "flat":
                     name = self.add(
@@ -296,6 +251,11 @@ class Places(Operands):
                 elif way == "transpose":
                     name = self.add(self.outer, "Transpose", [name])
                     dims = None
+                elif way == "shape" and self.rng.random() < 0.3:
+                    name, type, dims = self.add(self.outer, "Shape", [name]), INT64, None
+                elif way == "more" and self.opset >= 13:
+                    axis = self.stored(np.array([0]), INT64, self.outer)
+                    name, dims = self.add(self.outer, "Unsqueeze", [name, axis]), None
                 else:
                     name = self.add(self.outer, "Identity", [name])
             results[index] = (name, type, dims)
@@ -334,3 +294,18 @@ class Places(Operands):
                 )
         if self.rng.random() < 0.2:
             model.graph.value_info.extend(inferred.graph.value_info)
+
+    def _spoil(self, model: onnx.ModelProto) -> None:
+        """What ONNX's own inference does not take: weights stored sparse, and a value_info that is wrong."""
+        for name in self.sparse_weights:
+            make_sparse(model.graph, name)
+        infos = model.graph.value_info
+        if not infos or self.rng.random() > 0.3:
+            return
+        type = self.rng.choice(infos).type.tensor_type
+        if self.rng.random() < 0.5 and type.elem_type in (FLOAT, FLOAT16):
+            self.tags.append("stale type")
+            type.elem_type = FLOAT16 if type.elem_type == FLOAT else FLOAT
+        elif type.shape.dim:
+            self.tags.append("stale shape")
+            type.shape.dim[0].dim_value = 7

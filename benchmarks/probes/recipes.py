@@ -63,8 +63,69 @@ MICROSOFT: dict[str, Recipe] = {
         ("FusedConv", [(1, 2, 5, 5), (2, 2, 3, 3)], {"activation": "Relu"}),
         ("SkipLayerNormalization", [(1, 2, 4), (1, 2, 4), (4,)], {}),
         ("Trilu", [(3, 3)], {}),
+        ("Pad", [(2, 3), (4,)], {}),
+        ("MultiHeadAttention", [(1, 2, 8), (1, 3, 8), (1, 3, 8)], {"num_heads": 2}),
+        ("FusedGemm", [(2, 3), (3, 4)], {"activation": "Relu"}),
+        ("EmbedLayerNormalization", [(1, 2), (1, 2), (4, 4), (4, 4), (4, 4), (4,), (4,)], {}),
+    )
+} | {
+    "com.microsoft." + op: plain(op, *dims, domain="com.microsoft", types=types, **attributes)
+    for op, dims, types, attributes in (
+        ("QuantizeLinear", [(2, 3), (), ()], [1, 1, 3], {}),
+        ("DequantizeLinear", [(2, 3), (), ()], [3, 1, 3], {}),
+        ("Unique", [(4,)], [1], {}),
+        ("QLinearAdd", [(2, 3), (), (), (2, 3), (), (), (), ()], [3, 1, 3, 3, 1, 3, 1, 3], {}),
     )
 }
+
+MICROSOFT |= {
+    f"com.microsoft.RotaryEmbedding ({form})": plain(
+        "RotaryEmbedding",
+        dims,
+        (1,),
+        (4, 2),
+        (4, 2),
+        domain="com.microsoft",
+        types=[1, 7, 1, 1],
+        **attributes,
+    )
+    for form, dims, attributes in (
+        ("heads", (1, 2, 8), {"num_heads": 2, "rotary_embedding_dim": 4}),
+        ("rank 3", (1, 2, 4), {}),
+        ("rank 4", (1, 2, 2, 4), {}),
+    )
+}
+
+FOREIGN: dict[str, Recipe] = {
+    op: plain(op, *dims, types=types, since=since, **attributes)
+    for op, dims, types, since, attributes in (
+        ("QLinearMatMul", [(2, 3), (), (), (3, 4), (), (), (), ()], [3, 1, 3, 3, 1, 3, 1, 3], 10, {}),
+        ("NegativeLogLikelihoodLoss", [(2, 3), (2,)], [1, 7], 12, {}),
+        ("SoftmaxCrossEntropyLoss", [(2, 3), (2,)], [1, 7], 12, {}),
+        ("Compress", [(3, 2), (3,)], [1, 9], 9, {"axis": 0}),
+        ("Multinomial", [(2, 3)], [1], 7, {"sample_size": 2}),
+        ("AffineGrid", [(1, 2, 3), (4,)], [1, 7], 20, {}),
+        ("MaxRoiPool", [(1, 1, 4, 4), (1, 5)], [1, 1], 1, {"pooled_shape": [2, 2]}),
+        ("Col2Im", [(1, 4, 4), (2,), (2,)], [1, 7, 7], 18, {}),
+        ("CenterCropPad", [(4, 3), (2,)], [1, 7], 18, {}),
+        (
+            "TfIdfVectorizer",
+            [(4,)],
+            [7],
+            9,
+            {
+                "max_gram_length": 1,
+                "min_gram_length": 1,
+                "max_skip_count": 0,
+                "mode": "TF",
+                "ngram_counts": [0],
+                "ngram_indexes": [0, 1],
+                "pool_int64s": [1, 2],
+            },
+        ),
+    )
+}
+"""Operators that few models have."""
 
 RECIPES: dict[str, Recipe] = {
     **{op: unary(op) for op in UNARY},
@@ -130,6 +191,7 @@ RECIPES: dict[str, Recipe] = {
     "DynamicQuantizeLinear": plain("DynamicQuantizeLinear", (2, 3), types=[1]),
     "Unique": plain("Unique", (4,)),
     **MICROSOFT,
+    **FOREIGN,
 }
 """The operators that are probed, by name."""
 

@@ -18,7 +18,13 @@ class UnluckyError(Exception):
 
 def contrib(model: onnx.ModelProto) -> bool:
     """Whether a model has operators that ONNX does not define."""
-    return any(node.domain == "com.microsoft" for node in model.graph.node)
+    return any(foreign(node) for node in model.graph.node)
+
+
+def foreign(node: onnx.NodeProto) -> bool:
+    """Whether a node, or one in its bodies, is of another domain than ONNX's."""
+    bodies = (attribute.g for attribute in node.attribute if attribute.HasField("g"))
+    return node.domain == "com.microsoft" or any(foreign(inner) for body in bodies for inner in body.node)
 
 
 def number_of(text: str) -> int:

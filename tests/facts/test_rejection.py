@@ -178,3 +178,41 @@ def test_mixed_types_are_refusals() -> None:
     """).of("mixed_types")
     found = [(f.op, f.refusal and f.refusal.stage) for f in facts if isinstance(f, MixedTypes)]
     assert found == [("Clip", None), ("Add", "parse")]
+
+
+@pytest.mark.parametrize(
+    ("condition", "reasons"),
+    [
+        # Measured with the builder of TensorRT-RTX 1.7.1: it checks zero points before it drops what is not
+        # needed; of a branch that the parser does not import it knows nothing.
+        ("c = Identity (yes)", ["quantization"]),
+        ("c = Constant <value = bool {1}> ()", []),
+    ],
+)
+def test_zero_points_are_checked_in_a_branch_that_is_not_taken(condition: str, reasons: list[str]) -> None:
+    branches = (
+        "then_branch = a () => (float[2,4] p) { p = Neg (x) }, "
+        "else_branch = b () => (float[2,4] r) { q = QuantizeLinear (x, s, z) r = DequantizeLinear (q, s) }"
+    )
+    facts = rejections(
+        f"{condition} y = If (c) <{branches}>",
+        inputs="float[2,4] x, int8 z",
+        outputs="float[2,4] y",
+        constants="float s = {0.5}, bool yes = {1}",
+    )
+    assert refused_by(facts, "1.7") == reasons
+
+
+@pytest.mark.parametrize(("dims", "reasons"), [("", ["control"]), ("[1]", [])])
+def test_the_parser_gives_a_quantized_scalar_a_dimension(dims: str, reasons: list[str]) -> None:
+    branches = (
+        f"then_branch = a () => (float{dims} p) {{ q = QuantizeLinear (x, s, z) d = DequantizeLinear (q, s)"
+        f" p = Neg (d) }}, else_branch = b () => (float{dims} n) {{ n = Neg (x) }}"
+    )
+    facts = rejections(
+        f"y = If (c) <{branches}>",
+        inputs=f"float{dims} x, bool c",
+        outputs=f"float{dims} y",
+        constants="float s = {0.5}, int8 z = {0}",
+    )
+    assert refused_by(facts, "1.7") == reasons

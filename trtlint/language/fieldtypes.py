@@ -78,6 +78,7 @@ _ATTRIBUTES: Mapping[type, Mapping[str, Kinds]] = {
         "name": TEXT,
         "is_input": TRUTH,
         "is_output": TRUTH,
+        "leaves_body": TRUTH,
         "producer": (Kind("record", cls=Node),),
     },
     Node: {"path": TEXT, "op": TEXT, "domain": TEXT, "scope": TEXT},

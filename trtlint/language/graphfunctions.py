@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
 from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
-from trtlint.model.graph import Value
-from trtlint.model.imported import imported_type, is_stored, settled
+from trtlint.model.graph import Node, Value
+from trtlint.model.imported import imported_rank, imported_type, is_stored, settled
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS
 from trtlint.model.symbolic import dimensions
 from trtlint.target.truth import Truth, both
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from trtlint.model.values import Constants
 
 _QUANTIZED = frozenset({"i8", "f8e4m3fn", "i4", "f4e2m1"})
+_MOVES = frozenset({"Transpose", "Reshape", "Identity", "Squeeze", "Unsqueeze"})
 _KEEPS_WEIGHTS = frozenset({"Flatten", "Dropout"})
 """Operators that the parser works out itself where they read a stored tensor; the result is stored, too."""
 
@@ -30,8 +31,36 @@ def _imported(_: object, value: Value) -> object:
     return imported_type(value)
 
 
+def _internal(_: object, values: tuple[Any, ...], dtype: str) -> object:
+    inner = (value for value in _values(values) if not value.is_output and not value.leaves_body)
+    return any(value.dtype == dtype and imported_type(value) == dtype for value in inner)
+
+
 def _quantized(_: object, values: tuple[Any, ...]) -> object:
     return any(value.dtype in _QUANTIZED and _is_weights(value) for value in _values(values))
+
+
+def _dequantizer(value: Value) -> Node | None:
+    """The dequantizer that a value comes from, through operators that move elements only."""
+    node = value.producer
+    while node is not None and node.op in _MOVES and not node.domain:
+        before = node.input(0)
+        node = None if before is None else before.producer
+    return node if node is not None and node.op == "DequantizeLinear" else None
+
+
+def _dequantized(_: object, value: Value) -> object:
+    node = _dequantizer(value)
+    read = None if node is None else node.input(0)
+    return None if read is None else read.dtype
+
+
+def _one_scale(_: object, value: Value) -> object:
+    node = _dequantizer(value)
+    scale = None if node is None else node.input(1)
+    if scale is None or scale.shape is None:
+        return None
+    return all(dim == 1 for dim in scale.shape)
 
 
 def _is_weights(value: Value) -> bool:
@@ -76,7 +105,7 @@ def _same_ranks(constants: Constants | None, left: tuple[Any, ...], right: tuple
 
 def _rank(value: Value, constants: Constants) -> int | None:
     dims = dimensions(value, constants)
-    return None if dims is None else len(dims)
+    return None if dims is None else len(dims) or imported_rank(value)
 
 
 def _same_types(_: object, left: tuple[Any, ...], right: tuple[Any, ...]) -> object:
@@ -188,12 +217,34 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         _DTYPE,
         _imported,
     ),
+    "internal": Function(
+        "internal(vs, type)",
+        "whether one of several values is of a type, as the parser imports it, and is read by operators only",
+        (TUPLE, _DTYPE),
+        TRUTH,
+        _internal,
+    ),
     "quantized": Function(
         "quantized(vs)",
         "whether one of several values is stored in a quantized type, such as int8",
         (TUPLE,),
         TRUTH,
         _quantized,
+    ),
+    "dequantized": Function(
+        "dequantized(v)",
+        "the element type that v was dequantized from, through operators that move elements only; unknown if"
+        " it was not",
+        (VALUE,),
+        _DTYPE,
+        _dequantized,
+    ),
+    "one_scale": Function(
+        "one_scale(v)",
+        "whether v was dequantized with one scale for all its elements",
+        (VALUE,),
+        TRUTH,
+        _one_scale,
     ),
     "rest": Function("rest(xs, n)", "a tuple without its first n elements", (TUPLE, NUMBER), ANYTHING, _rest),
     "first": Function(

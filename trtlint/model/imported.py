@@ -103,6 +103,21 @@ def is_stored(value: Value) -> bool:
     return value.initializer is not None or (node is not None and node.op == "Constant" and not node.domain)
 
 
+def imported_rank(scalar: Value) -> int:
+    """How many dimensions the parser gives what has none: one, if it is computed from a quantized scalar."""
+    queue, seen = [scalar], {scalar}
+    while queue and len(seen) <= _MOST_VISITED:
+        node = queue.pop().producer
+        if node is None or node.domain:
+            continue
+        if node.op in ("QuantizeLinear", "DequantizeLinear"):
+            return 1
+        before = {value for value in node.inputs if value is not None and value.shape == ()}
+        queue.extend(before - seen)
+        seen |= before
+    return 0
+
+
 def imported_type(value: Value) -> str | None:
     """The element type that the parser gives a value, by the short names of ONNX's types.
 

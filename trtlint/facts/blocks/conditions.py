@@ -32,7 +32,7 @@ _EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
 KEYS = frozenset(
     (
         *("op", "tensorrt", "rtx", "stage", "code", "reason", "plugin", "typing", "min_sm", "types", "once"),
-        *("where", "says", "do", "source"),
+        *("unused", "where", "says", "do", "source"),
     )
 )
 """The keys of an entry besides those of its examples."""
@@ -69,6 +69,7 @@ class Condition:
         typing: ``strong`` where it holds for strongly typed networks only.
         types: looked at only where a value of the operator has such a type; empty for all.
         once: stated of the first operator of a model only.
+        unused: whether it holds of operators that the builder drops, too.
         min_sm: the least compute capability times ten that takes it, None where it does not matter.
         source: public URL.
     """
@@ -84,6 +85,7 @@ class Condition:
     typing: str
     types: frozenset[str]
     once: bool
+    unused: bool
     min_sm: int | None
     source: str
 
@@ -229,6 +231,7 @@ def _condition(block: str) -> Condition:
         typing=entry.get("typing", ""),
         types=frozenset(entry.get("types", ())),
         once=entry.get("once", False),
+        unused=entry.get("unused", False),
         min_sm=entry.get("min_sm"),
         source=_sources()[entry["source"]],
     )

@@ -146,7 +146,9 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         for condition in conditions:
             if condition in stated or (condition.types and types.isdisjoint(condition.types)):
                 continue
-            if condition.holds(names) and (condition.stage != "build" or node in facts.built):
+            if condition.holds(names) and (
+                condition.stage != "build" or condition.unused or node in facts.built
+            ):
                 if condition.once:
                     stated.add(condition)
                 versions = _without(condition.applies, taken)
