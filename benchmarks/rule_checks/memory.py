@@ -55,6 +55,12 @@ def _wide_table() -> bool:
     return _table("float", "Cast <to = 10>") == 2 * _table("float16", "Identity") == 256_000
 
 
+def _table_cast_first() -> bool:
+    answer = ask(f"""{_HEAD} g (int64[4] i) => (float16[4,64] y) < float[1000,64] w = {{}} >
+    {{ n = Cast <to = 10> (w) y = Gather (n, i) }}""")
+    return _bytes(answer, "Weights") == 128_000
+
+
 def _unused_input() -> bool:
     answer = ask(f"{_HEAD} g (float[4] x, float[4] mask) => (float[4] y) {{ y = Relu (x) }}")
     return answer.built is True and answer.says("Unused Input: mask")
@@ -98,6 +104,7 @@ CHECKS = [
     Check("MEM101", "unfused attention holds its scores twice, fused none", "builder", _scores),
     Check("MEM102", "an expanded constant is stored at its full size", "builder", _expanded),
     Check("MEM105", "a table that is cast behind its Gather stays in FP32", "builder", _wide_table),
+    Check("MEM105", "one that is cast in front of it is stored in FP16", "builder", _table_cast_first),
     Check("BLD241", "an unused input is warned of and kept", "builder", _unused_input),
     Check("BLD242", "the second node of a name is warned of", "builder", _shared_name),
     Check("ACC120", "nothing is said of NaN among the weights", "builder", _nothing_is_said_of_nan),

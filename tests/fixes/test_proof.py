@@ -72,6 +72,68 @@ g (float[2,5,16] x, float[2,5,16] z) => (float[2,5,16] y)
 """
 GELU = FUSED % "a = Add (x, z)  y = com.microsoft.BiasGelu (a, bias)"
 SKIP = FUSED % "y = com.microsoft.SkipLayerNormalization (x, z, gain)"
+LOGIT = (
+    HEAD.format(opset=17)
+    + """
+g (float16[1,8,4] x) => (float16[1,8,4] y)
+< float16 one = {15360}, float16 eps = {168} >
+{
+  d = Sub (one, x)
+  c = Clip (d, eps)
+  q = Div (x, c)
+  y = Log (q)
+}
+"""
+)
+LOGSUMEXP = (
+    HEAD.format(opset=17)
+    + """
+g (float16[6,6] x) => (float16[6] y)
+< int64[1] last = {-1} >
+{ e = Exp (x)  s = ReduceSum <keepdims = 0> (e, last)  y = Log (s) }
+"""
+)
+SOFTPLUS = (
+    HEAD.format(opset=17)
+    + """
+g (float16[6,6] x) => (float16[6,6] y)
+< float16 one = {15360} >
+{ e = Exp (x)  s = Add (e, one)  y = Log (s) }
+"""
+)
+PRELU = (
+    HEAD.format(opset=17)
+    + """
+g (float[1,2,4,4] x) => (float[1,2,4,4] y)
+< float[2,2,1,1] w = {1, 2, 3, 4}, float[2,1,1] slope = {0.25, 0.5} >
+{ c = Conv (x, w)  y = PRelu (c, slope) }
+"""
+)
+WEIGHT = (
+    HEAD.format(opset=19)
+    + """
+g (float[1,2,4,4] x) => (float[1,2,4,4] y)
+< int8[2,2,1,1] w = {1, -2, 100, 127}, float[2] scale = {0.5, 0.25} >
+{ d = DequantizeLinear <axis = 0> (w, scale)  y = Conv (x, d) }
+"""
+)
+EXPANDED = (
+    HEAD.format(opset=17)
+    + """
+g (float[1024,1024] x) => (float[1024,1024] y)
+< int64[2] shape = {1024, 1024} >
+{ e = Expand (row, shape)  y = Add (x, e) }
+"""
+)
+TABLE = (
+    HEAD.format(opset=17)
+    + """
+g (int64[4] i) => (float16[4,1024] y)
+{ e = Gather (table, i)  y = Cast <to = 10> (e) }
+"""
+)
+STORED = {"row": (1, 1024), "table": (1024, 1024)}
+"""Stored tensors that are too large to be written down, by the names that models have for them."""
 TRT, RTX = ("--trt", "10.7", "--fp16"), ("--rtx", "1.7", "--gpu", "L4")
 
 
@@ -81,6 +143,10 @@ def model_of(text: str) -> onnx.ModelProto:
     if "gain" in text or "bias" in text:
         model.graph.initializer.append(numpy_helper.from_array(np.ones(16, np.float32), "gain"))
         model.graph.initializer.append(numpy_helper.from_array(np.zeros(16, np.float32), "bias"))
+    read = {name for node in model.graph.node for name in node.input}
+    for name in read & STORED.keys():
+        numbers = np.random.default_rng(0).normal(size=STORED[name]).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(numbers, name))
     return model
 
 
@@ -141,6 +207,51 @@ def wrong_scatter_axis(patch: Patch) -> None:
     turned[1].attribute[0].ints[:] = [0, 1]
 
 
+def initializer_off(patch: Patch) -> None:
+    """What is stored is 30 % too small."""
+    (tensor,) = patch.initializers
+    tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) * np.float32(0.7), tensor.name))
+
+
+def another_row(patch: Patch) -> None:
+    """Another row is read."""
+    other = numpy_helper.from_array(np.full((1, 1024), 0.7, np.float32), "other")
+    object.__setattr__(patch, "initializers", (other,))
+    object.__setattr__(patch, "rewire", tuple((node, port, "other") for node, port, _ in patch.rewire))
+
+
+def columns_for_rows(patch: Patch) -> None:
+    """The table is read along its other axis."""
+    nodes = {node.op_type: node for node in patch.insert}
+    turned = onnx.helper.make_node("Transpose", [nodes["Cast"].output[0]], ["turned"], perm=[1, 0])
+    nodes["Gather"].input[0] = "turned"
+    object.__setattr__(patch, "insert", (*patch.insert, turned))
+
+
+def swapped(one: str, other: str) -> Callable[[Patch], None]:
+    """An operator in place of another one."""
+
+    def spoil(patch: Patch) -> None:
+        for node in patch.insert:
+            if node.op_type == one:
+                node.op_type = other
+
+    return spoil
+
+
+def maximum_not_added(patch: Patch) -> None:
+    """What was subtracted is not added again."""
+    last = patch.insert[-1]
+    last.input[1] = last.input[0]
+
+
+def wrong_maximum(patch: Patch) -> None:
+    """The maximum is taken over the other axis, and no longer that of the sum."""
+    for node in patch.insert:
+        if node.op_type == "ReduceMax":
+            node.attribute[0].ints[:] = [0]
+
+
 CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[[Patch], None]]] = {
     "scale off by 30 %": (BOTH, TRT, "scale-on-query", scale_off),
     "gain dropped": (NORM, TRT, "fuse-norm", gain_dropped),
@@ -150,6 +261,15 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[[Patch], None]]] = {
     "wrong axis": (MASKED, RTX, "decompose-attention", wrong_axis),
     "half of a fused operator off": (GELU, RTX, "write-out-fused", half_off),
     "gain of a fused norm dropped": (SKIP, RTX, "write-out-fused", foreign_gain_dropped),
+    "divisor for dividend": (LOGIT, TRT, "widen-chain", swapped("Sub", "Add")),
+    "no logarithm": (LOGIT, TRT, "widen-chain", swapped("Log", "Sqrt")),
+    "maximum not added again": (LOGSUMEXP, TRT, "shift-logsumexp", maximum_not_added),
+    "maximum over a wrong axis": (LOGSUMEXP, TRT, "shift-logsumexp", wrong_maximum),
+    "another activation": (SOFTPLUS, TRT, "fuse-softplus", swapped("Softplus", "Softsign")),
+    "slope on the wrong side": (PRELU, RTX, "write-out-prelu", swapped("Min", "Abs")),
+    "scale of a weight off": (WEIGHT, RTX, "store-dequantized", initializer_off),
+    "another row": (EXPANDED, RTX, "broadcast-constant", another_row),
+    "columns for rows": (TABLE, RTX, "cast-table", columns_for_rows),
     "wrong axis of updates": (SCATTER, RTX, "write-out-scatter", wrong_scatter_axis),
 }
 

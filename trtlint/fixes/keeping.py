@@ -22,6 +22,7 @@ from trtlint.trials.widening import widen_node
 NAME = "keep-fp32"
 """The rewrite's name in reports."""
 
+_TITLE = "computes in FP32 what was measured to need it"
 _NARROW = frozenset({"f16", "bf16"})
 _NARROW_TYPES = frozenset({onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16})
 _INSIDE = frozenset({"softmax_precision", "stash_type", "output_dtype"})
@@ -57,12 +58,12 @@ def widen(model: Model, paths: Iterable[str]) -> tuple[list[Widened], dict[str, 
         node = known.get(path)
         if node is not None and node.op == "Constant" and not node.domain:
             continue
-        why = "the model has no such operator" if node is None else _obstacle(node, model)
+        why = "the model has no such operator" if node is None else obstacle(node, model)
         if node is None or why:
             refused[path] = why
         else:
             chosen.append(node)
-    return [Widened(tuple(group), _patch(model, group)) for group in _groups(chosen)], refused
+    return [Widened(tuple(group), in_fp32(model, group, _TITLE)) for group in _groups(chosen)], refused
 
 
 def _groups(nodes: Sequence[Node]) -> list[list[Node]]:
@@ -84,7 +85,7 @@ def _values(node: Node) -> list[Value]:
     return [value for value in (*node.inputs, *node.outputs) if value is not None and value.name]
 
 
-def _obstacle(node: Node, model: Model) -> str:
+def obstacle(node: Node, model: Model) -> str:
     """Why an operator cannot be widened, empty where it can."""
     if node.scope:
         return "it is in the body of an If or a loop"
@@ -139,7 +140,14 @@ def _widen(proto: onnx.NodeProto) -> None:
             attribute.i = onnx.TensorProto.FLOAT
 
 
-def _patch(model: Model, nodes: Sequence[Node]) -> Patch:
+def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
+    """Let operators compute in FP32, with Casts where what they read comes in and what they give goes out.
+
+    Args:
+        model: the model.
+        nodes: operators that :func:`obstacle` has nothing against, in the order of the graph.
+        title: what it does, a clause without a subject.
+    """
     draft = Draft(model, nodes[0])
     inside = set(nodes)
     wide: dict[Value, str] = {}
@@ -162,7 +170,7 @@ def _patch(model: Model, nodes: Sequence[Node]) -> Patch:
         for value in computed:
             if value.is_output or value.leaves_body or any(reader not in inside for reader, _ in value.uses):
                 draft.op("Cast", wide[value], to=onnx_type(value.dtype or "f16"), out=value.name)
-    return draft.patch("computes in FP32 what was measured to need it", nodes)
+    return draft.patch(title, nodes)
 
 
 def _only_narrows(node: Node) -> bool:

@@ -9,6 +9,7 @@ be farther from FP64 than before.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -72,21 +73,21 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     }
     narrowest = max((k for k in kinds if k in FLOAT_DTYPES), key=lambda k: _TOLERANCE[k or ""], default="f32")
     tolerance = _TOLERANCE[narrowest or "f32"]
-    wide = [_widened(proto) for proto in (region.before, region.after)]
+    doubled = [widened(proto) for proto in (region.before, region.after)]
     worst = 0.0
     halves = [0.0, 0.0]
     count = 0
     failure = "no inputs could be made"
     guessed = any(None in (value.shape or ()) for value in region.inputs)
     for feeds in _feeds(model, patch, region):
-        wide_feeds = {name: _wide(array) for name, array in feeds.items()}
+        wide_feeds = {name: wide(array) for name, array in feeds.items()}
         try:
-            before = run_reference(wide[0], wide_feeds)
+            before = run_reference(doubled[0], wide_feeds)
         except Exception as error:  # noqa: BLE001 - sizes that do not fit each other, or no implementation
             failure = f"{type(error).__name__}: {error}".splitlines()[0][:120]
             continue
         try:
-            after = run_reference(wide[1], wide_feeds)
+            after = run_reference(doubled[1], wide_feeds)
         except Exception as error:  # noqa: BLE001 - what ran before must run after
             if guessed:  # sizes that do not belong together, which the reference did not notice before
                 failure = "the shapes of what it reads are not known"
@@ -186,6 +187,8 @@ def _stored(value: Value, model: Model, patch: Patch, rng: np.random.Generator) 
     """The elements of a constant; random ones for a parameter, whose own may be all one or all zero."""
     if not model.constants.foldable(value):
         return None
+    if math.prod(dim if isinstance(dim, int) else 1 for dim in value.shape or ()) > _MOST_ELEMENTS:
+        raise RegionError(f"{value.name} is too large")
     array = model.constants.payload(value)
     if array is None:
         folded = model.constants.array(value)
@@ -217,11 +220,12 @@ def _random(value: Value, size: int, kind: str, scale: float, rng: np.random.Gen
     return np.asarray(rng.integers(0, 2, size=shape)).astype(dtype)
 
 
-def _wide(array: Array) -> Array:
+def wide(array: Array) -> Array:
+    """A tensor in FP64 where it is one of floats."""
     return array.astype(np.float64) if array.dtype.kind == "f" or array.dtype.name == "bfloat16" else array
 
 
-def _widened(proto: onnx.ModelProto) -> onnx.ModelProto:
+def widened(proto: onnx.ModelProto) -> onnx.ModelProto:
     """A model that computes in FP64 what it computes in other float types."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
-import numpy as np
-import onnx
-from onnx import helper, numpy_helper
-
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.convolution import Convolution
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal
-from trtlint.model.graph import Node, Value
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._computing import computed
 from trtlint.model.load import Model
-
-_MOST_NODES = 256
 
 
 def propose(fact: Fact, model: Model) -> Patch | Refusal:
@@ -28,52 +19,9 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         return Refusal("its weight is not computed from constants")
     if value.is_output or value.producer.scope != node.scope or len(value.producer.outputs) > 1:
         return Refusal("its weight is an output, or computed around a body")
-    array = _computed(value, model)
+    array = computed(value, model)
     if isinstance(array, Refusal):
         return array
     draft = Draft(model, value.producer)
     draft.constant(array, out=value.name)
     return draft.patch("stores the weight that was left to be computed", [value.producer], folds=True)
-
-
-def _computed(value: Value, model: Model) -> np.ndarray[Any, Any] | Refusal:
-    """The elements of a value, by ONNX's reference."""
-    nodes: dict[Node, None] = {}
-    tensors: dict[str, onnx.TensorProto] = {}
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if current.initializer is not None:
-            array = model.constants.payload(current)
-            if array is None or math.prod(array.shape) > MOST_ELEMENTS:
-                return Refusal("what it is computed from cannot be read, or is too large")
-            tensors[current.name] = numpy_helper.from_array(np.asarray(array), current.name)
-        elif current.producer is None or len(nodes) > _MOST_NODES:
-            return Refusal("what it is computed from cannot be followed")
-        elif current.producer not in nodes:
-            nodes[current.producer] = None
-            pending += [each for each in current.producer.inputs if each is not None]
-    protos = [_restored(node, model) for node in sorted(nodes, key=lambda node: node.index)]
-    output = helper.make_value_info(value.name, onnx.TypeProto())
-    graph = helper.make_graph(protos, "weights", [], [output], list(tensors.values()))
-    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
-    from onnx.reference import ReferenceEvaluator
-
-    try:
-        (result,) = ReferenceEvaluator(helper.make_model(graph, opset_imports=opsets)).run(None, {})
-    except Exception as error:  # noqa: BLE001 - whatever the reference cannot compute stays as it is
-        return Refusal(f"ONNX's reference cannot compute it ({type(error).__name__})")
-    array = np.asarray(result)
-    return array if array.size <= MOST_ELEMENTS else Refusal("it is too large to be stored")
-
-
-def _restored(node: Node, model: Model) -> onnx.NodeProto:
-    """A node with the tensors of its attributes, where the reader left them in the file."""
-    proto = onnx.NodeProto()
-    proto.CopyFrom(node.proto)
-    for attribute in proto.attribute:
-        if attribute.HasField("t"):
-            array = model.tensors.array(attribute.t)
-            if array is not None:
-                attribute.t.CopyFrom(numpy_helper.from_array(np.asarray(array), attribute.t.name))
-    return proto

@@ -17,6 +17,7 @@ _ELEMENTWISE = frozenset(
     {"Mul", "Div", "Add", "Sub", "Where", "Cast", "Clip", "Max", "Min", "Tanh", "Identity"}
 )
 _TITLE = "gives the attention a fourth axis"
+_RANK = 3
 _SINCE = 13
 """The opset from which Unsqueeze and Squeeze take their axes as an input."""
 
@@ -43,7 +44,9 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     draft.op("Squeeze", result, draft.ints(0), out=weighted.output.name)
     inner = (block.product, *block.path.nodes, softmax)
     retyped = [value.name for node in inner for value in node.outputs]
-    return draft.patch(_TITLE, [softmax, weighted], rewire=rewire, retyped=retyped)
+    values = (product.query, product.key, block.weights.value)
+    around = [value.producer for value in values if value.producer is not None and _transposed(value)[0]]
+    return draft.patch(_TITLE, [softmax, weighted], rewire=rewire, retyped=retyped, around=around)
 
 
 def _refusal(block: Block, model: Model) -> Refusal | None:
@@ -67,4 +70,17 @@ def _refusal(block: Block, model: Model) -> Refusal | None:
 
 
 def _raised(draft: Draft, value: Value) -> str:
-    return draft.op("Unsqueeze", value, draft.ints(0))
+    """A value with one more axis; a Transpose comes behind it, as kernels look for it at the product."""
+    source, perm = _transposed(value)
+    if source is None:
+        return draft.op("Unsqueeze", value, draft.ints(0))
+    return draft.op("Transpose", draft.op("Unsqueeze", source, draft.ints(0)), perm=perm)
+
+
+def _transposed(value: Value) -> tuple[Value | None, list[int]]:
+    """What a Transpose reads that gives a value, and its axes with one more in front; None for others."""
+    node = value.producer
+    perm = None if node is None or node.domain or node.op != "Transpose" else node.attribute("perm")
+    if node is None or not isinstance(perm, list | tuple) or len(perm) != _RANK:
+        return None, []
+    return node.input(0), [0, *(int(axis) + 1 for axis in perm)]

@@ -1,0 +1,57 @@
+"""What is computed from stored tensors alone, by ONNX's reference."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from trtlint.fixes.patch import MOST_ELEMENTS, Refusal
+from trtlint.fixes.proof import run_reference
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+
+_MOST_NODES = 256
+
+
+def computed(value: Value, model: Model) -> np.ndarray[Any, Any] | Refusal:
+    """The elements of a value that depends on stored tensors alone, or why they cannot be had."""
+    nodes: dict[Node, None] = {}
+    tensors: dict[str, onnx.TensorProto] = {}
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if current.initializer is not None:
+            array = model.constants.payload(current)
+            if array is None or math.prod(array.shape) > MOST_ELEMENTS:
+                return Refusal("what it is computed from cannot be read, or is too large")
+            tensors[current.name] = numpy_helper.from_array(np.asarray(array), current.name)
+        elif current.producer is None or len(nodes) > _MOST_NODES:
+            return Refusal("what it is computed from cannot be followed")
+        elif current.producer not in nodes:
+            nodes[current.producer] = None
+            pending += [each for each in current.producer.inputs if each is not None]
+    protos = [_restored(node, model) for node in sorted(nodes, key=lambda node: node.index)]
+    output = helper.make_value_info(value.name, onnx.TypeProto())
+    graph = helper.make_graph(protos, "weights", [], [output], list(tensors.values()))
+    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
+    try:
+        (array,) = run_reference(helper.make_model(graph, opset_imports=opsets), {})
+    except Exception as error:  # noqa: BLE001 - whatever the reference cannot compute stays as it is
+        return Refusal(f"ONNX's reference cannot compute it ({type(error).__name__})")
+    return array if array.size <= MOST_ELEMENTS else Refusal("it is too large to be stored")
+
+
+def _restored(node: Node, model: Model) -> onnx.NodeProto:
+    """A node with the tensors of its attributes, where the reader left them in the file."""
+    proto = onnx.NodeProto()
+    proto.CopyFrom(node.proto)
+    for attribute in proto.attribute:
+        if attribute.HasField("t"):
+            array = model.tensors.array(attribute.t)
+            if array is not None:
+                attribute.t.CopyFrom(numpy_helper.from_array(np.asarray(array), attribute.t.name))
+    return proto

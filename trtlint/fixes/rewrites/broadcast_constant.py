@@ -1,0 +1,68 @@
+"""A stored tensor that is expanded for operators that broadcast: read by them as it is stored.
+
+https://onnx.ai/onnx/repo-docs/Broadcasting.html
+"""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.protos import Dimension
+
+_BROADCAST = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Pow", "Mod", "Max", "Min", "Mean", "Sum", "Where"}
+    | {"And", "Or", "Xor", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}
+)
+_SINCE = 8
+"""The opset from which all of them broadcast in all dimensions."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Let every reader of an Expand or Tile read what is expanded."""
+    node = fact.node
+    if node is None or node.domain or node.op not in ("Expand", "Tile") or (model.opset or 0) < _SINCE:
+        return Refusal("there is no Expand or Tile here")
+    source, result = node.input(0), node.output
+    if source is None or result.is_output or result.leaves_body or not result.uses:
+        return Refusal("the expanded tensor is an output")
+    if not _repeats(source, result):
+        return Refusal("it does not only repeat dimensions of 1, or sizes are not known")
+    for reader, _ in result.uses:
+        if reader.domain or reader.op not in _BROADCAST:
+            return Refusal(f"{reader.op} reads it, which does not broadcast")
+        if reader.scope != node.scope:
+            return Refusal("it is read in the body of an If or a loop")
+        if not _same_result(reader, result, source):
+            return Refusal(f"the result of {reader.op} is so large because of it")
+    rewire = [(reader, port, source.name) for reader, port in result.uses]
+    title = f"leaves {node.op} of a stored tensor to broadcasting"
+    return Draft(model, node).patch(title, [], rewire=rewire, around=[node], folds=True)
+
+
+def _repeats(source: Value, result: Value) -> bool:
+    """Whether every dimension is what it was, or was 1."""
+    before, after = source.shape, result.shape
+    if before is None or after is None or len(before) > len(after):
+        return False
+    pairs = zip(before, after[len(after) - len(before) :], strict=True)
+    return all(one == 1 or (isinstance(one, int) and one == other) for one, other in pairs)
+
+
+def _same_result(reader: Node, result: Value, source: Value) -> bool:
+    """Whether a reader gives a tensor of the same shape when it reads the tensor that is not expanded."""
+    shape = reader.output.shape
+    if shape is None:
+        return False
+    values = [source if value is result else value for value in reader.inputs]
+    return all(
+        size == 1 or (size is not None and any(_at(value, place) == size for value in values))
+        for place, size in enumerate(reversed(shape), 1)
+    ) and any(value is not None and value.rank == len(shape) for value in values)
+
+
+def _at(value: Value | None, place: int) -> Dimension:
+    """The size of a dimension, counted from the last one; 1 where there is none."""
+    shape = None if value is None else value.shape
+    return None if shape is None else shape[-place] if place <= len(shape) else 1

@@ -1,0 +1,29 @@
+"""A table of which Gather takes rows that are cast: cast before, where the builder folds the Cast.
+
+Rows are rounded one by one either way, so that the results are the same to the last bit.
+"""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.model.load import Model
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Change places of a Gather and the Cast behind it."""
+    steps = {step.node.op: step.node for step in fact.chain}
+    if not {"Gather", "Cast"} <= steps.keys():
+        return Refusal("there is no Gather with a Cast behind it here")
+    gather, cast = steps["Gather"], steps["Cast"]
+    table, rows = gather.inputs[:2]
+    if table is None or rows is None or model.constants.stored(table) is None:
+        return Refusal("the table is not stored in the model")
+    if [reader for reader, _ in gather.output.uses] != [cast] or gather.output.is_output:
+        return Refusal("something else reads the rows")
+    if gather.output.leaves_body or gather.scope != cast.scope:
+        return Refusal("it spans the body of an If or a loop")
+    draft = Draft(model, gather)
+    narrow = draft.op("Cast", table, to=int(cast.number("to", 0)))
+    draft.op("Gather", narrow, rows, axis=int(gather.number("axis", 0)), out=cast.output.name)
+    return draft.patch("casts the table in place of its rows", [gather, cast])

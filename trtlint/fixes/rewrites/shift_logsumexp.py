@@ -1,0 +1,68 @@
+"""log(sum(exp(x))) with the greatest element taken out of the exponentials and added again.
+
+The greatest element is kept finite: rows of minus infinity alone stay what they are.
+https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.model.graph import Node
+from trtlint.model.load import Model
+
+_SINCE = 11
+"""The opset from which Clip takes its bounds as inputs."""
+_AXES_AS_INPUT = 18
+"""The opset from which ReduceMax takes its axes as an input."""
+_LARGEST = 65504.0
+"""Of FP16."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Subtract the maximum before the exponential."""
+    steps = {step.node.op: step.node for step in fact.chain}
+    if not {"Exp", "ReduceSum", "Log"} <= steps.keys():
+        return Refusal("there is no sum of exponentials here")
+    exponential, total, log = steps["Exp"], steps["ReduceSum"], steps["Log"]
+    tensor, opset = exponential.input(0), model.opset or 0
+    if tensor is None or tensor.dtype != "f16" or opset < _SINCE:
+        return Refusal("it is not in FP16, or its opset is older than 11")
+    if len({node.scope for node in (exponential, total, log)}) > 1:
+        return Refusal("it spans the body of an If or a loop")
+    axes = _axes(total, model)
+    if axes is None:
+        return Refusal("the axes of the sum are not known")
+    draft = Draft(model, log)
+
+    def reduced(op: str, value: str, *, keep: bool) -> str:
+        given: dict[str, Any] = {"keepdims": int(keep)}
+        if not axes:
+            return draft.op(op, value, **given)
+        if opset >= (_AXES_AS_INPUT if op == "ReduceMax" else 13):
+            return draft.op(op, value, draft.ints(*axes), **given)
+        return draft.op(op, value, axes=list(axes), **given)
+
+    low, high = (draft.like(sign * _LARGEST, tensor, "bound") for sign in (-1, 1))
+    greatest = draft.op("Clip", reduced("ReduceMax", tensor.name, keep=True), low, high)
+    keep = bool(total.number("keepdims", 1))
+    summed = reduced("ReduceSum", draft.op("Exp", draft.op("Sub", tensor, greatest)), keep=keep)
+    back = greatest if keep else reduced("ReduceMax", greatest, keep=False)
+    draft.op("Add", draft.op("Log", summed), back, out=log.output.name)
+    title = "takes the greatest element out of the exponentials"
+    return draft.patch(title, [log], around=[exponential, total])
+
+
+def _axes(total: Node, model: Model) -> tuple[int, ...] | None:
+    """The axes of a sum, none for all of them; None where they are not known."""
+    axes = total.attribute("axes")
+    if total.input(1) is not None:
+        array = model.constants.array(total.input(1))
+        axes = None if array is None or array.mask.any() else array.reshape(-1).tolist()
+        if axes is None:
+            return None
+    if not axes:
+        return None if total.number("noop_with_empty_axes", 0) else ()
+    return tuple(int(axis) for axis in axes)

@@ -1,0 +1,142 @@
+"""A chain of operators in 16 bits computed in FP32: Casts where tensors come in and results go out.
+
+What a finding names is widened with the element-wise arithmetic that leads to it, since rounding to 16 bits
+in front of a sine or of sampling is what is lost; a sum of squares up to where its root is used.  Products of
+matrices stay where they are, outer ones and those with a matrix of coordinates apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trtlint.facts.base import Fact
+from trtlint.facts.of_model.sum_of_squares import SumOfSquares
+from trtlint.fixes.keeping import in_fp32, obstacle
+from trtlint.fixes.patch import Patch, Refusal
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+
+_NARROW = frozenset({"f16", "bf16"})
+_MOST_NODES = 64
+_VIEWS = frozenset(
+    {"Cast", "Identity", "Unsqueeze", "Squeeze", "Reshape", "Transpose", "Expand", "Concat", "Slice", "Split"}
+)
+_ARITHMETIC = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Neg", "Exp", "Pow", "Reciprocal", "Sqrt", "Clip", "Min", "Max", "Range"}
+    | {"MatMul", "Einsum"}
+)
+_DEEPEST = 4
+"""Terms of the sums of a product that is widened: coordinates, and a one behind them."""
+_ROUNDED = {"Sin": 0, "Cos": 0, "GridSample": 1}
+"""Operators for which it counts that an operand is not rounded, and its port."""
+_SMALLER = frozenset({"Sqrt", "Reciprocal", "Log", "Div", "Mul", "Pow"})
+"""What makes a sum of squares smaller."""
+_BEHIND = _SMALLER | {"Add", "Clip", "Max", "Expand", "Unsqueeze", "Squeeze", "Reshape"}
+"""What stands between a sum of squares and the division by its root."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write the operators of a finding again, in FP32."""
+    core = list(dict.fromkeys(step.node for step in fact.chain)) or [node for node in (fact.node,) if node]
+    for node in core:
+        why = obstacle(node, model)
+        if why:
+            return Refusal(why)
+    chosen = dict.fromkeys(core)
+    more = _after(core, model) if isinstance(fact, SumOfSquares) else _before(core, model)
+    if more is None:
+        return Refusal("what leads to it is longer than can be followed")
+    chosen.update(dict.fromkeys(more))
+    if isinstance(fact, SumOfSquares) and not _is_reduced(fact.node, chosen):
+        return Refusal("the sum itself goes on in 16 bits, and does not fit in them")
+    for node in core:
+        given = _given(node, chosen)
+        if given is not None:
+            return Refusal(f"{given.name} is given in 16 bits: what was lost is lost before")
+    nodes = sorted(chosen, key=lambda node: node.index)
+    return in_fp32(model, nodes, "computes in FP32 what 16 bits do not hold")
+
+
+def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
+    """Whether something behind a sum makes it smaller before it is rounded."""
+    return total is not None and any(node.op in _SMALLER and node.index > total.index for node in chosen)
+
+
+def _before(core: Iterable[Node], model: Model) -> list[Node] | None:
+    """The arithmetic in 16 bits that leads to operators; None where it is too long."""
+    found: dict[Node, None] = {}
+    pending = [value for node in core for value in _operands(node)]
+    while pending:
+        value = pending.pop()
+        node = value.producer
+        if node is None or node in found or value.dtype not in _NARROW or not _is_slight(node):
+            continue
+        if obstacle(node, model):
+            continue
+        found[node] = None
+        if len(found) > _MOST_NODES:
+            return None
+        pending += _operands(node)
+    return list(found)
+
+
+def _is_slight(node: Node) -> bool:
+    """Whether an operator is one that is widened for what it leads to: it computes little."""
+    if node.domain or node.op not in _ARITHMETIC | _VIEWS:
+        return False
+    if node.op == "MatMul":
+        depths = [shape[-1] for value in node.inputs[:1] if value is not None and (shape := value.shape)]
+        return any(isinstance(depth, int) and depth <= _DEEPEST for depth in depths)
+    if node.op == "Einsum":
+        operands, arrow, result = str(node.attribute("equation") or "").replace(" ", "").partition("->")
+        return bool(arrow) and set(operands) - {","} <= set(result)
+    return True
+
+
+def _operands(node: Node) -> list[Value]:
+    """What an operator computes with; of sampling where it samples, not the image."""
+    port = _ROUNDED.get(node.op)
+    values = node.inputs if port is None else node.inputs[port : port + 1]
+    return [value for value in values if value is not None]
+
+
+def _given(node: Node, chosen: dict[Node, None]) -> Value | None:
+    """The operand that must not be rounded, where no arithmetic that leads to it is widened."""
+    port = _ROUNDED.get(node.op)
+    value = None if port is None else node.input(port)
+    first = value
+    seen = 0
+    while value is not None and seen < _MOST_NODES:
+        producer = value.producer
+        if producer is None or producer not in chosen:
+            return first
+        if producer.op not in _VIEWS or (producer.op == "Cast" and _is_wide(producer.input(0))):
+            return None
+        value, seen = producer.input(0), seen + 1
+    return None
+
+
+def _is_wide(value: Value | None) -> bool:
+    return value is not None and value.dtype not in _NARROW
+
+
+def _after(core: list[Node], model: Model) -> list[Node]:
+    """What is done with a sum of squares up to the division by its root."""
+    found: list[Node] = []
+    tensors = {value for node in core for value in node.inputs}
+    for _ in range(_MOST_NODES):
+        last = max((*core, *found), key=lambda node: node.index)
+        value = last.output
+        if value.is_output or value.leaves_body or len(value.uses) != 1:
+            break
+        reader = value.uses[0][0]
+        others = [each for each in reader.inputs if each is not None and each is not value]
+        if reader.domain or obstacle(reader, model):
+            break
+        if reader.op in _BEHIND and all(model.constants.data_free(each) for each in others):
+            found.append(reader)
+            continue
+        if reader.op in ("Div", "Mul") and all(each in tensors for each in others):
+            found.append(reader)
+        break
+    return found
