@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -17,6 +16,7 @@ from google.protobuf.message import DecodeError
 from trtlint.files.regular import open_regular
 from trtlint.files.replace import replacing
 from trtlint.files.view import View
+from trtlint.model.copying import copy_stretch
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
 from trtlint.model.reader import decode, read
@@ -24,7 +24,6 @@ from trtlint.model.wire import LENGTH, Buffer, fields, record
 
 _METADATA = 14
 """``metadata_props`` of ModelProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
-_CHUNK = 1 << 20
 
 
 def copy_with(path: Path, out: Path, key: str, change: Callable[[str], str]) -> None:
@@ -51,9 +50,9 @@ def copy_with(path: Path, out: Path, key: str, change: Callable[[str], str]) -> 
         with replacing(out, [path], lambda copy: _verify(copy, key, value)) as target:
             copied = 0
             for start, stop, _, _ in old:
-                _copy(source, target, copied, start)
+                copy_stretch(source, target, copied, start)
                 copied = stop
-            _copy(source, target, copied, len(data))
+            copy_stretch(source, target, copied, len(data))
             target.write(record(_METADATA, entry))
 
 
@@ -66,16 +65,6 @@ def _entries(data: Buffer) -> Iterator[tuple[int, int, str, str]]:
             except DecodeError:
                 raise ModelError("not an ONNX model: a metadata entry cannot be decoded", offset=at) from None
             yield at, stop, text(entry.key), text(entry.value)
-
-
-def _copy(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
-    source.seek(start)
-    while start < stop:
-        chunk = source.read(min(_CHUNK, stop - start))
-        if not chunk:
-            raise ModelError("the file shrinks while it is copied", offset=start)
-        target.write(chunk)
-        start += len(chunk)
 
 
 def _verify(copy: Path, key: str, value: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,13 +17,13 @@ import onnx
 from trtlint.files.regular import open_regular
 from trtlint.files.replace import replacing
 from trtlint.files.view import View
+from trtlint.model.copying import copy_stretch
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
 from trtlint.model.reader import MODEL, PARTS, TENSOR
 from trtlint.model.tensors import LEFT, TensorStore, place_of
 from trtlint.model.wire import LENGTH, Buffer, fields, header, record
 
-_CHUNK = 1 << 20
 _NAME = 8
 """``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
 _MARK = onnx.StringStringEntryProto(key="location", value=LEFT).SerializeToString(deterministic=True)
@@ -60,7 +59,7 @@ def write(
             if isinstance(piece, bytes):
                 target.write(piece)
             else:
-                _copy(file, target, *piece)
+                copy_stretch(file, target, *piece)
         if tail is not None:
             target.write(tail().SerializeToString())
         _require(source, file)
@@ -119,21 +118,3 @@ def _tensor(stub: bytes, source: Buffer) -> tuple[list[_Piece], int]:
 
 def _bytes(name: str | bytes) -> bytes:
     return name if isinstance(name, bytes) else name.encode()
-
-
-def _copy(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
-    if stop - start >= _CHUNK and hasattr(os, "copy_file_range"):
-        target.flush()
-        with suppress(OSError):  # not every file system copies by itself
-            while start < stop:
-                copied = os.copy_file_range(source.fileno(), target.fileno(), stop - start, start)
-                if not copied:
-                    break
-                start += copied
-    source.seek(start)
-    while start < stop:
-        chunk = source.read(min(_CHUNK, stop - start))
-        if not chunk:
-            raise ModelError("the file shrinks while it is copied", offset=start)
-        target.write(chunk)
-        start += len(chunk)
