@@ -71,6 +71,11 @@ g (float[2,5,16] x, float[2,5,16] z) => (float[2,5,16] y)
 { %s }
 """
 GELU = FUSED % "a = Add (x, z)  y = com.microsoft.BiasGelu (a, bias)"
+PACKED = """
+< ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1] >
+g (float[2,5,3,3,4] x) => (float[2,5,12] y)
+{ y = com.microsoft.MultiHeadAttention <num_heads = 3> (x) }
+"""
 SKIP = FUSED % "y = com.microsoft.SkipLayerNormalization (x, z, gain)"
 LOGIT = (
     HEAD.format(opset=17)
@@ -228,6 +233,12 @@ def columns_for_rows(patch: Patch) -> None:
     object.__setattr__(patch, "insert", (*patch.insert, turned))
 
 
+def key_for_query(patch: Patch) -> None:
+    """Q and K are taken for each other."""
+    first, second = [node for node in patch.insert if node.op_type == "Gather"][:2]
+    first.input[1] = second.input[1]
+
+
 def swapped(one: str, other: str) -> Callable[[Patch], None]:
     """An operator in place of another one."""
 
@@ -270,6 +281,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[[Patch], None]]] = {
     "scale of a weight off": (WEIGHT, RTX, "store-dequantized", initializer_off),
     "another row": (EXPANDED, RTX, "broadcast-constant", another_row),
     "columns for rows": (TABLE, RTX, "cast-table", columns_for_rows),
+    "K for Q": (PACKED, TRT, "write-out-fused", key_for_query),
     "wrong axis of updates": (SCATTER, RTX, "write-out-scatter", wrong_scatter_axis),
 }
 

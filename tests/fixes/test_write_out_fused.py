@@ -317,7 +317,19 @@ def test_types_and_ranks_behind_others_become_known(tmp_path: Path) -> None:
             "y, float[2,5,1] m",
             "statistics",
         ),
-        ("float[2,5,3,3,4] x", f"y = {M} <num_heads = 3> (x)", "y", "packed into one tensor"),
+        ("float[2,5,36] x", f"y = {M} <num_heads = 3> (x)", "y", "not known to have five axes"),
+        (
+            "float[2,5,4,3,3] x",
+            f"y = {M} <num_heads = 3> (x)",
+            "y",
+            "not of the shape that the operator wants",
+        ),
+        (
+            "float[2,5,3,3,4] x, float[36] b",
+            f"y = {M} <num_heads = 3> (x, , , b)",
+            "y",
+            "a bias for what is packed",
+        ),
         ("float[2,5,12] x", "y = com.microsoft.Inverse (x)", "y", "no form of Inverse"),
         (ATTENTION, f"y = {A} <num_heads = 3, do_rotary = 1> (x, w, b)", "y", "it turns Q and K"),
         (
@@ -345,6 +357,41 @@ def test_what_tensorrt_rtx_does_not_take_of_attention_is_written_out(case: str, 
     assert after is not None
     for one, other in zip(computed(before, feeds), computed(after, feeds), strict=True):
         np.testing.assert_allclose(other, one, rtol=2e-5, atol=2e-5 * float(np.abs(one).max()))
+
+
+@pytest.mark.parametrize("form", ["Q, K and V", "K and V"])
+@pytest.mark.parametrize(
+    ("settings", "more", "inputs", "feeds"),
+    [
+        ("", "", "", {}),
+        (", scale = 0.3, unidirectional = 1", "", "", {}),
+        ("", ", , m, a", ", int32[2,5] m, float[1,3,5,5] a", {"m": LEFT[:, :5], "a": tensor(1, 3, 5, 5)}),
+    ],
+    ids=["plain", "scaled and causal", "masked"],
+)
+@pytest.mark.parametrize("opset", [13, 18])
+def test_packed_operands_of_attention(
+    form: str, settings: str, more: str, inputs: str, feeds: dict[str, Array], opset: int, tmp_path: Path
+) -> None:
+    """No kernel for CPUs reads them packed, so that the same numbers are given apart to ONNX Runtime."""
+    query, key, value = (tensor(2, 5, 12) for _ in range(3))
+    apart = [array.reshape(2, 5, 3, 4) for array in (query, key, value)]
+    call = f"y = {M} <num_heads = 3{settings}>"
+    one = "float[2,5,12]"
+    plain = f"""{HEAD % opset} g ({one} q, {one} k, {one} v{inputs}) => ({one} y)
+    {{ {call} (q, k, v{more}) }}"""
+    (right,) = computed(onnx.parser.parse_model(plain), {"q": query, "k": key, "v": value, **feeds})
+    if form == "K and V":
+        names, sources = f"{one} q, float[2,5,3,2,4] kv", "q, kv, "
+        given = {"q": query, "kv": np.stack(apart[1:], axis=3)}
+    else:
+        names, sources, given = "float[2,5,3,3,4] qkv", "qkv, , ", {"qkv": np.stack(apart, axis=3)}
+    text = f"{HEAD % opset} g ({names}{inputs}) => ({one} y) {{ {call} ({sources}{more}) }}"
+    _, after = fixed(tmp_path, text.replace(", )", ")").replace(", )", ")"), *TRT)
+    assert after is not None
+    onnx.checker.check_model(after, full_check=True)
+    assert not {"com.microsoft"} & {node.domain for node in after.graph.node}
+    np.testing.assert_allclose(computed(after, {**given, **feeds})[0], right, rtol=2e-5, atol=2e-5)
 
 
 def test_norms_in_fp16_keep_their_statistics_in_fp32(tmp_path: Path) -> None:

@@ -45,29 +45,35 @@ class _Heads:
     has_past: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """What a ``MultiHeadAttention`` reads: batch, heads, positions, features.
+
+    Attributes:
+        parts: Q, K and V.
+        size: features of a head of Q and K.
+        batch, rows, columns: sizes of the batch, of Q and of K without its past, where known.
+        dtype: the element type.
+    """
+
+    parts: list[str]
+    size: int
+    batch: Dimension
+    rows: Dimension
+    columns: Dimension
+    dtype: str
+
+
 def multi_head_attention(forms: Forms, node: Node) -> Refusal | None:
     """Q, K and V are projected already."""
     draft = forms.draft
-    query, key, value, bias, mask, added, past_key, past_value = (node.input(port) for port in range(8))
-    heads = int(node.number("num_heads", 0))
-    if query is None or key is None or value is None:
-        return Refusal("Q, K and V are packed into one tensor")
-    if query.shape is None or len(query.shape) != 3 or query.dtype not in FLOAT_DTYPES:
-        return Refusal("the shape and type of Q are not known, or Q, K and V are packed into one tensor")
-    if key.rank is None or value.rank is None or key.rank == 5:
-        return Refusal("the shapes of K and V are not known, or both are packed into one tensor")
+    mask, added, past_key, past_value = (node.input(port) for port in range(4, 8))
     if any(node.input(port) is not None for port in (8, 9)) or _reads(node, 3):
         return Refusal("it decodes with a shared cache, or gives its scores")
-    width = query.shape[2]
-    if not isinstance(width, int) or heads < 1 or width % heads:
-        return Refusal("the size of a head is not known")
-    sources: list[Tensor] = [query, key, value]
-    if bias is not None:
-        sources = _biased(forms, sources, bias, width, (key.rank, value.rank))
-    parts = [
-        (each if isinstance(each, str) else each.name) if rank == 4 else _apart(draft, each, heads)
-        for each, rank in zip(sources, (3, key.rank, value.rank), strict=True)
-    ]
+    read = _packed(forms, node) if node.input(2) is None else _given(forms, node)
+    if isinstance(read, Refusal):
+        return read
+    parts = read.parts
     names = [_named(node, port) for port in (1, 2)]
     before = None
     if past_key is not None and past_value is not None:
@@ -77,20 +83,65 @@ def multi_head_attention(forms: Forms, node: Node) -> Refusal | None:
     else:
         for port, name in enumerate(names, start=1):
             parts[port] = draft.op("Identity", parts[port], out=name) if name else parts[port]
-    own = None if key.shape is None else key.shape[2 if key.rank == 4 else 1]
-    scale = float(node.number("scale", 0.0)) or (width // heads) ** -0.5
     block = _Heads(
         parts[0],
         parts[1],
         parts[2],
-        scale,
-        query.dtype or "",
-        query.shape[1],
-        _sum(own, before) if past_key is not None else own,
+        float(node.number("scale", 0.0)) or read.size**-0.5,
+        read.dtype,
+        read.rows,
+        _sum(read.columns, before) if past_key is not None else read.columns,
         before,
         past_key is not None,
     )
-    return _attended(forms, node, block, mask, added, query.shape[0])
+    return _attended(forms, node, block, mask, added, read.batch)
+
+
+def _given(forms: Forms, node: Node) -> _Operands | Refusal:
+    """Q, K and V as tensors of their own; K and V may have their heads apart already."""
+    query, key, value, bias = (node.input(port) for port in range(4))
+    heads = int(node.number("num_heads", 0))
+    if query is None or query.shape is None or len(query.shape) != 3 or query.dtype not in FLOAT_DTYPES:
+        return Refusal("the shape and type of Q are not known")
+    if key is None or value is None or key.rank not in (3, 4) or value.rank not in (3, 4):
+        return Refusal("the shapes of K and V are not known")
+    width = query.shape[2]
+    if not isinstance(width, int) or heads < 1 or width % heads:
+        return Refusal("the size of a head is not known")
+    sources: list[Tensor] = [query, key, value]
+    if bias is not None:
+        sources = _biased(forms, sources, bias, width, (key.rank, value.rank))
+    parts = [
+        (each if isinstance(each, str) else each.name) if rank == 4 else _apart(forms.draft, each, heads)
+        for each, rank in zip(sources, (3, key.rank, value.rank), strict=True)
+    ]
+    own = None if key.shape is None else key.shape[2 if key.rank == 4 else 1]
+    return _Operands(parts, width // heads, query.shape[0], query.shape[1], own, query.dtype or "")
+
+
+def _packed(forms: Forms, node: Node) -> _Operands | Refusal:
+    """Q, K and V in one tensor, or K and V in one: batch, positions, heads, which of them, features."""
+    query, key = node.input(0), node.input(1)
+    heads = int(node.number("num_heads", 0))
+    whole, count = (query, 3) if key is None else (key, 2)
+    if query is None or whole is None or whole.shape is None or len(whole.shape) != 5:
+        return Refusal("Q, K and V are packed into a tensor that is not known to have five axes")
+    size = whole.shape[4]
+    if whole.shape[2:4] != (heads, count) or not isinstance(size, int) or query.dtype not in FLOAT_DTYPES:
+        return Refusal("what is packed is not of the shape that the operator wants")
+    if query.shape is None or (key is not None and query.shape[2:] != (heads * size,)):
+        return Refusal("the shape of Q is not known, or not that of K")
+    if node.input(3) is not None:
+        return Refusal("it has a bias for what is packed, of which ONNX Runtime does not say how it lies")
+    draft = forms.draft
+    indices = (draft.constant(np.array(index, np.int64), "index") for index in range(count))
+    parts = [
+        draft.op("Transpose", draft.op("Gather", whole, index, axis=3), perm=[0, 2, 1, 3])
+        for index in indices
+    ]
+    if key is not None:
+        parts.insert(0, _apart(draft, query, heads))
+    return _Operands(parts, size, query.shape[0], query.shape[1], whole.shape[1], query.dtype or "")
 
 
 def attention(forms: Forms, node: Node) -> Refusal | None:
