@@ -99,6 +99,22 @@ def test_usage_errors_come_before_any_work(arguments: tuple[str, ...], words: st
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder in which nothing can be made")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*LINT, "--output", "html:/proc/x"),
+        (*LINT, "--write-baseline", "/proc/x"),
+        ("skeleton", MODEL, "-o", "/proc/x"),
+        ("suppress", MODEL, "ACC102", "--reason", "measured", "-o", "/proc/x"),
+    ],
+)
+def test_the_file_that_cannot_be_written_is_named(arguments: tuple[str, ...]) -> None:
+    done = trtlint(*arguments)
+    assert done.returncode == 3
+    assert done.stderr == "trtlint: cannot write /proc/x: No such file or directory\n"
+
+
 def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")

@@ -31,6 +31,12 @@ def test_the_model_itself_stays(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert model.read_bytes() == EXAMPLE.read_bytes()
 
 
+@pytest.mark.parametrize("name", [".", "/"])
+def test_a_folder_is_no_model(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["skeleton", name]) == 3
+    assert capsys.readouterr().err == f"trtlint: {name}: this is a directory\n"
+
+
 def test_a_device_stays(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -64,6 +64,13 @@ def test_files_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert file.read_bytes() == b"second \\ud800"
 
 
+def test_an_error_names_the_file_that_was_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trtlint.files.replace._NEW", os.O_WRONLY)  # the temporary file is not there
+    with pytest.raises(FileNotFoundError) as caught:
+        replace_text(tmp_path / "report", "text")
+    assert caught.value.filename == str(tmp_path / "report")
+
+
 @needs_posix
 def test_permissions_stay_and_new_files_have_the_usual_ones(tmp_path: Path) -> None:
     replace_text(tmp_path / "new", "text")

@@ -362,6 +362,7 @@ def test_a_model_cut_off_anywhere(tmp_path: Path, cut: int) -> None:
 def test_a_truncated_model_says_where(tmp_path: Path) -> None:
     caught = error(tmp_path, GOOD[:-20])
     assert caught.message.startswith("truncated")
+    assert caught.message.endswith("more; the file ends")
     assert caught.offset == len(GOOD) - 20
 
 

@@ -17,7 +17,7 @@ from syrupy.assertion import SnapshotAssertion
 from tests.report import handmade
 from trtlint.engine import targets
 from trtlint.engine.finding import ModelReport, Report, Row, Site
-from trtlint.report import concise, counts, drawing, names
+from trtlint.report import concise, counts, drawing, locations, names, wording
 from trtlint.report.escape import clean, clean_block
 from trtlint.report.layout import hang, shorten
 from trtlint.report.text import render
@@ -153,6 +153,11 @@ def test_long_blocks_are_elided_and_culprits_kept() -> None:
     )
 
 
+def test_a_rule_that_marks_a_node_several_times_is_named_once() -> None:
+    marks = [drawing.Marks(rows(2, 1), "bold", name) for name in ("BLD206", "BLD206", "BLD202")]
+    assert "BLD206, BLD202: here" in drawn(drawing.draw(marks, None))
+
+
 def test_operators_are_named_where_names_do_not_tell() -> None:
     named = (Row("/a/Add", "Add"), Row("/a/Mul", "Mul"))
     unnamed = (Row("n0", "Add"), Row("/a/Mul", "Mul"))
@@ -222,6 +227,27 @@ def test_places_are_summarised() -> None:
     assert header("a", "a", "a") == "--> m.onnx  a  (+2 more there)"
     assert header("a.0", "a.1") == "--> m.onnx  a.0  (+1 more: a.1)"
     assert header("a", "b", "c", "d", "e") == "--> m.onnx  a  (+4 more: b, c, d, ...)"
+
+
+def test_lines_of_a_log_are_named_once() -> None:
+    at = [replace(handmade.CLIP.sites[0], node=f"logs/build.log:{n}", rows=()) for n in (20, 31)]
+
+    def report(count: int) -> Report:
+        finding = replace(handmade.CLIP, sites=tuple(at[:count]))
+        return Report((ModelReport("logs/build.log", "", findings=(finding,)),))
+
+    assert "--> logs/build.log:20\n" in text(report(1))
+    assert "--> logs/build.log:20  (+1 more: 31)\n" in text(report(2))
+    line, *_ = concise.lines(report(2))
+    assert line.startswith("logs/build.log:20: note[ACC104] ")
+    (spot,) = locations.overview(report(2), None).spots
+    assert wording.site_of(spot) == "logs/build.log at line 20 (+1 more: line 31)"
+
+
+def test_what_is_refuted_says_so() -> None:
+    finding = replace(handmade.SCALE, standing="refuted", confidence="low", said=("layer attn: fused",))
+    shown = text(Report((ModelReport("m.onnx", "", findings=(finding,)),)))
+    assert "= confidence: low, maintainer-confirmed; refuted by what is seen\n" in shown
 
 
 def test_clean() -> None:

@@ -37,7 +37,7 @@ def _ended(command: Callable[[], int | None]) -> int:
     except OSError as error:
         # Files to lint are dealt with where they are read; what is left is writing the output.
         discard_output()
-        complain(f"cannot write the output: {error.strerror or error}")
+        complain(f"cannot write {error.filename or 'the output'}: {error.strerror or error}")
         return Exit.UNREADABLE
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)

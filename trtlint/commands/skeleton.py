@@ -19,18 +19,18 @@ def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     """Write the copy, and return the exit code."""
     refuse_addresses([model])
     path = Path(model)
-    out = path.with_name(f"{path.stem}.skeleton.onnx") if output is None else Path(output)
+    out = path.parent / f"{path.stem}.skeleton.onnx" if output is None else Path(output)
     try:
         require_replaceable(out, [path])
     except OSError as error:
         raise click.UsageError(f"cannot write the skeleton to {out}: {error.strerror or error}") from None
     try:
         data = outline(path, hide_names=hide_names).SerializeToString()
-        with replacing(out, [path]) as file:
-            file.write(data)
     except (ModelError, OSError) as error:
         click.echo(f"trtlint: {clean(str(Problem.of(path, error)))}", err=True)
         return Exit.UNREADABLE
+    with replacing(out, [path]) as file:
+        file.write(data)
     hidden = "names hidden" if hide_names else "names as they are"
     click.echo(clean(f"{out}: {len(data):,} bytes, no weights, {hidden}"))
     return Exit.CLEAN

@@ -11,6 +11,7 @@ from trtlint.engine.subjects import Subject
 from trtlint.engine.witness import Shown, Verdict, Witness, Witnesses
 from trtlint.facts.base import Fact
 from trtlint.facts.facts import Facts
+from trtlint.facts.figures import figure
 from trtlint.facts.of_build.build import BuildFact
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.log_message import LogMessage
@@ -213,4 +214,4 @@ def in_percent(share: float) -> str:
 
 def milliseconds(ms: float) -> str:
     """A time in words."""
-    return f"{ms:.3g} ms"
+    return f"{figure(ms)} ms"

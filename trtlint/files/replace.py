@@ -65,19 +65,22 @@ def replacing(
         The file to write to, in binary.
 
     Raises:
-        OSError: it cannot be written, or :func:`require_replaceable` refuses it.
+        OSError: it cannot be written, or :func:`require_replaceable` refuses it; ``filename`` is ``path``.
     """
     require_replaceable(path, spared)
     temporary = path.with_name(f".trtlint-{os.urandom(8).hex()}.tmp")
-    descriptor = os.open(temporary, _NEW, 0o666)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:
             yield file
         if check is not None:
             check(temporary)
         with suppress(FileNotFoundError):
             temporary.chmod(path.lstat().st_mode & _PERMISSIONS)
         temporary.replace(path)
+    except OSError as error:
+        if error.filename in (None, os.fspath(temporary)):  # nobody knows the temporary file
+            error.filename = os.fspath(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -86,7 +86,8 @@ def _overrun(data: Buffer, at: int, wanted: int, end: int) -> ModelError:
             f"corrupt: a field claims {wanted - end} more bytes than the message it lies in has", offset=at
         )
     return ModelError(
-        f"truncated: the field at byte {at} needs {wanted - end} bytes more than the file's {end}", offset=end
+        f"truncated: the field that begins at byte {at} needs {wanted - end} more; the file ends",
+        offset=end,
     )
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
-
-from trtlint.report.formats import Style, Writer
-
-if TYPE_CHECKING:
-    from trtlint.report.formats import Fails
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING, TextIO
 
 from trtlint.engine.finding import Finding, ModelReport, Report
 from trtlint.engine.targets import labels, merge, seen_for
 from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import hidden
 from trtlint.report.escape import clean
+from trtlint.report.formats import Style, Writer
+from trtlint.report.names import line_of
+
+if TYPE_CHECKING:
+    from trtlint.report.formats import Fails
 
 
 def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:
@@ -90,9 +88,11 @@ def run_notes(notes: Iterable[str]) -> Iterator[str]:
 
 
 def _line(path: str, finding: Finding) -> str:
-    node = f"{finding.sites[0].node}: " if finding.sites and finding.sites[0].node else ""
+    node = finding.sites[0].node if finding.sites else ""
+    line = line_of(path, node)
+    place = f"{path}:{line}" if line else f"{path}: {node}" if node else path
     more = len(finding.sites) - 1
     suffix = f" (+{more} more {'site' if more == 1 else 'sites'})" if more > 0 else ""
     if finding.depends:
         suffix += f" (depends on {', '.join(finding.depends)})"
-    return clean(f"{path}: {node}{finding.severity}[{finding.rule}] {finding.message}{suffix}")
+    return clean(f"{place}: {finding.severity}[{finding.rule}] {finding.message}{suffix}")

@@ -78,7 +78,7 @@ def _labels(marks: Sequence[Marks], index: int) -> Iterator[tuple[str, str]]:
         if each.rows[index].label:
             alike.setdefault(each.rows[index].label, []).append(each)
     for label, having in alike.items():
-        names = ", ".join(each.name for each in having if each.name)
+        names = ", ".join(dict.fromkeys(each.name for each in having if each.name))
         yield f"{names}: {label}" if names else label, having[0].style
 
 

@@ -92,7 +92,7 @@ def _fill(
 
 
 def _case(suite: ElementTree.Element, spot: Spot) -> ElementTree.Element:
-    place = within(spot.finding.sites)
+    place = within(spot)
     name = f"{heading(spot.finding)} at {place}" if place else heading(spot.finding)
     return ElementTree.SubElement(suite, "testcase", classname=clean(spot.model), name=name)
 

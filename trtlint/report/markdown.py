@@ -106,7 +106,7 @@ def _table(spots: tuple[Spot, ...]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for spot in spots[:_ROWS]:
         line = f"{spot.place.path}:{spot.place.line}" if spot.place.line else ""
-        where = within(spot.finding.sites)
+        where = within(spot)
         named = [_severity(spot), _named(spot.finding), text(spot.finding.message)]
         cells = [*named, code(line), code(spot.model), code(where)]
         yield f"| {' | '.join(cells)} |"

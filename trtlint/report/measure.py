@@ -9,7 +9,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from trtlint.facts.of_trial.tensor_range import number
+from trtlint.facts.figures import figure
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
@@ -102,12 +102,12 @@ class MeasureReport:
         shown = shorten(names, None if self._width is None else _NAME)
         wide = max(map(len, shown))
         operators = max(len(site.op) for site in worst)
-        end = f"{format_.label}, {number(format_.largest)}"
+        end = f"{format_.label}, {figure(format_.largest)}"
         yield Text(f"closest to the end of {end}; each cell of a bar is a power of two:")
         for site, name in zip(worst, shown, strict=True):
             line = Text("  ")
             line.append(name.ljust(wide), "bold" if site.origin else "")
-            line.append(f"  {clean(site.op):{operators}}  {number(site.greatest):>9}  ")
+            line.append(f"  {clean(site.op):{operators}}  {figure(site.greatest):>9}  ")
             line.append(bar(site.greatest, format_), _style(site))
             line.append("  " + _remark(site, format_))
             yield line

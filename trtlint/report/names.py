@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import PurePath
 
 
 def last_component(name: str) -> str:
     """The part of a node path that tells it from its neighbours: ``Mul`` of ``/attn/Mul``."""
     return name.rstrip("/").rpartition("/")[2] or name
+
+
+def line_of(path: str, name: str) -> str:
+    """The line that a name stands for if it is one of the file itself, a log; else empty.
+
+    >>> line_of("logs/build.log", "build.log:3116"), line_of("vit.onnx", "blocks.0")
+    ('3116', '')
+    """
+    file, _, line = name.rpartition(":")
+    return line if line.isdigit() and PurePath(file).name == PurePath(path).name else ""
 
 
 _NUMBER = re.compile(r"\d+")

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
-
-from trtlint.report.formats import Style, Writer
-
-if TYPE_CHECKING:
-    from trtlint.report.formats import Fails
-
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TextIO
 
 from rich.text import Text
 
@@ -22,9 +15,13 @@ from trtlint.files.problem import Problem
 from trtlint.report.accepted import Accepted
 from trtlint.report.counts import by_severity, hidden, plural
 from trtlint.report.escape import clean
+from trtlint.report.formats import Style, Writer
 from trtlint.report.layout import hang
 from trtlint.report.terminal import console
 from trtlint.report.text import SEVERITY_STYLES
+
+if TYPE_CHECKING:
+    from trtlint.report.formats import Fails
 
 SCREEN = 24
 """Lines of a terminal at the least, https://vt100.net/docs/vt100-ug/chapter1.html."""

@@ -6,19 +6,11 @@ findings are printed as soon as it is linted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
-
-from trtlint.report.formats import Style, Writer
-
-if TYPE_CHECKING:
-    from trtlint.report.formats import Fails
-
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -30,13 +22,16 @@ from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import by_severity, either, hidden, plural
 from trtlint.report.drawing import Marks, draw
 from trtlint.report.escape import clean
+from trtlint.report.formats import Style, Writer
 from trtlint.report.layout import hang
 from trtlint.report.manual import rule_page
-from trtlint.report.names import collapse
+from trtlint.report.names import collapse, line_of
 from trtlint.report.wording import fix_command, witnesses
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from trtlint.report.formats import Fails
 
 SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 _FRAME = "bold blue"
@@ -252,7 +247,7 @@ class TextReport:
         title = Text.assemble(named, " ", (finding.name, "bold"), ": ")
         message = Text(clean(finding.message), style="bold")
         lines = hang(Text(), title + message, self._width)
-        place, others = _where(finding.sites)
+        place, others = _where(models[0].path, finding.sites)
         others += "" if drawn else "  (drawn above)"
         arrow = Text.assemble(("  --> ", _FRAME), clean(models[0].path), place)
         if self._width and cell_len(arrow.plain + others) > self._width:
@@ -349,11 +344,18 @@ def _clean_line(models: Sequence[ModelReport]) -> Text:
     return Text.assemble(f"{clean(models[0].path)}: ", ("no findings", "green"), f" for {clean(target)}")
 
 
-def _where(sites: Sequence[Site]) -> tuple[str, str]:
-    """The first site, and the others as patterns: ``  blocks.0.attn``, ``  (+11 more: blocks.*.attn)``."""
+def _where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
+    """The first site, and the others as patterns: ``  blocks.0.attn``, ``  (+11 more: blocks.*.attn)``.
+
+    Where the sites are lines of the file itself, a log: ``:3116``, ``  (+1 more: 3125)``.
+    """
     if not sites:
         return "", ""
     first, *others = (site.module or site.node for site in sites)
+    if line := line_of(path, first):
+        lines = [line_of(path, other) for other in others]
+        listed = ", ".join(lines[:_PLACES]) + (", ..." if len(lines) > _PLACES else "")
+        return f":{line}", f"  (+{len(lines)} more: {listed})" if lines else ""
     place = f"  {clean(first)}" if first else ""
     if not others:
         return place, ""
@@ -380,6 +382,7 @@ def _details(finding: Finding, target: str) -> Iterable[tuple[str, str]]:
         yield "help", advice
     if finding.fixes:
         yield "help", fix_command(finding)
-    yield "confidence", f"{finding.confidence}, {finding.evidence_level}"
+    refuted = "; refuted by what is seen" if finding.standing == "refuted" else ""
+    yield "confidence", f"{finding.confidence}, {finding.evidence_level}{refuted}"
     for reference in finding.references:
         yield "see", reference

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from trtlint.engine.finding import Finding, Row, Site
+from trtlint.engine.finding import Finding, Row
 from trtlint.report.counts import either
 from trtlint.report.escape import clean
 from trtlint.report.locations import Spot
 from trtlint.report.manual import rule_page
-from trtlint.report.names import collapse
+from trtlint.report.names import collapse, line_of
 
 _PLACES = 3
 """Patterns of places named at most."""
@@ -20,9 +20,13 @@ def heading(finding: Finding) -> str:
     return clean(f"{finding.rule} {finding.name}")
 
 
-def within(sites: Sequence[Site]) -> str:
-    """Where in the model: ``blocks.0.attn (+11 more: blocks.*.attn)``; empty for the whole model."""
-    names = [site.module or site.node for site in sites]
+def within(spot: Spot) -> str:
+    """Where in the model: ``blocks.0.attn (+11 more: blocks.*.attn)``; empty for the whole model.
+
+    Of a log: ``line 20 (+1 more: line 31)``.
+    """
+    names = [site.module or site.node for site in spot.finding.sites]
+    names = [f"line {line}" if (line := line_of(spot.model, name)) else name for name in names]
     if not names or not names[0]:
         return ""
     if len(names) == 1:
@@ -34,7 +38,7 @@ def within(sites: Sequence[Site]) -> str:
 
 def site_of(spot: Spot) -> str:
     """The model and where in it: ``vit.onnx at blocks.0.attn (+11 more: blocks.*.attn)``."""
-    place = within(spot.finding.sites)
+    place = within(spot)
     return f"{clean(spot.model)} at {place}" if place else clean(spot.model)
 
 

@@ -13,12 +13,12 @@ from trtlint.facts.blocks.geometry import geometry
 from trtlint.facts.blocks.outputs import nodes_to_output
 from trtlint.facts.blocks.weighted import weighted
 from trtlint.facts.blocks.weights import Weight, weight_of
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
 from trtlint.model.walks import behind
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
 
 _WEIGHT_PORT: Mapping[str, int] = {"Conv": 1, "ConvTranspose": 1, "ConvInteger": 1, "QLinearConv": 3}
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
+from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
 from trtlint.model.walks import behind
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
-from trtlint.model.protos import ElementType
 
 _NORMS = frozenset({"ReduceL1", "ReduceL2", "ReduceSumSquare"})
 """Reductions that are zero for a zero tensor, and never negative."""

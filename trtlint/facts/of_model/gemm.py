@@ -12,11 +12,11 @@ from trtlint.facts.blocks.outputs import nodes_to_output
 from trtlint.facts.blocks.weighted import weighted
 from trtlint.facts.blocks.weights import Weight, weight_of
 from trtlint.model.graph import Node
+from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
-from trtlint.model.protos import ElementType
 
 _OPERANDS: Mapping[str, tuple[int, int]] = {
     "MatMul": (0, 1),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.figures import figure
 from trtlint.model.graph import Node, Value
 from trtlint.trials.formats import FORMATS, Format
 from trtlint.trials.measurement import Measurement, Site
@@ -109,7 +110,7 @@ class _Common:
     ) -> TensorRange:
         inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
         within = inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0)
-        words = number(site.greatest)
+        words = figure(site.greatest)
         what = f"{inside.what} inside up to {words}" if inside is not None and within else f"up to {words}"
         label = f"{words} here" + (f", beyond {self.format.label}" if site.fits == "overflow" else "")
         return TensorRange(
@@ -127,7 +128,7 @@ class _Common:
             origin=site.origin,
             type=self.format.label,
             largest=self.format.largest,
-            largest_words=number(self.format.largest),
+            largest_words=figure(self.format.largest),
             operands=_operands(node, greatest),
             reader=value.uses[0][0].op if value.uses else "",
             guards=site.constant and _guards(value),
@@ -158,14 +159,3 @@ def _guards(value: Value) -> bool:
                 return True
             layer = [after for after, _ in behind]
     return False
-
-
-def number(value: float) -> str:
-    """A magnitude in a few characters.
-
-    >>> number(97344.0), number(0.012345), number(3.4e38)
-    ('97,344', '0.0123', '3.4e+38')
-    """
-    if value >= 1e9 or (value and value < 1e-4):
-        return f"{value:.2g}"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"

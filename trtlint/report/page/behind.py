@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from trtlint.facts.figures import figure
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.placement import Placement
-from trtlint.facts.of_trial.tensor_range import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,8 +73,8 @@ class Behind:
         placed = self.placements.get(node)
         if placed is not None and placed.ms is not None and not placed.absorbed:
             shared = f" for {placed.others + 1} nodes" if placed.others else ""
-            parts.append(f"{number(placed.ms)} ms{shared}")
+            parts.append(f"{figure(placed.ms)} ms{shared}")
         site = self.ranges.get(node.path)
         if site is not None:
-            parts.append("not finite in FP32" if site.max_abs is None else f"up to {number(site.greatest)}")
+            parts.append("not finite in FP32" if site.max_abs is None else f"up to {figure(site.greatest)}")
         return ", ".join(parts)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trtlint.engine.finding import Finding, Site
+from trtlint.facts.figures import figure
 from trtlint.report.counts import either, plural
 from trtlint.report.drawing import Marks, draw
 from trtlint.report.manual import rule_page
@@ -129,7 +130,7 @@ def _where(finding: Finding) -> Markup | None:
             tag("code", clipped(str(site.source), 300)),
         ]
     if finding.ms is not None and finding.share is not None:
-        timed = tag("strong", f"{finding.ms:.3g} ms")
+        timed = tag("strong", f"{figure(finding.ms)} ms")
         parts += [" · ", timed, f", {finding.share:.0%} of the time of all layers"]
     return tag("p", parts, class_="where") if parts else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trtlint.facts.of_trial.tensor_range import number
+from trtlint.facts.figures import figure
 from trtlint.report.counts import plural
 from trtlint.report.page.card import clipped
 from trtlint.report.page.markup import Content, Markup, tag
@@ -34,12 +34,12 @@ def _layers(behind: Behind) -> Markup:
             tag("code", clipped(layer.name, 160)),
             layer.precision,
             _of_nodes(layer.nodes[0].path, len(layer.nodes)) if layer.nodes else None,
-            tag("strong", f"{layer.ms:.3g}"),
+            tag("strong", figure(layer.ms or 0.0)),
             f"{layer.share:.0%}" if layer.share is not None else None,
         ]
         for layer in behind.layers[:_ROWS]
     ]
-    words = f"{plural(len(behind.layers), 'layer')} take {number(whole)} ms"
+    words = f"{plural(len(behind.layers), 'layer')} take {figure(whole)} ms"
     return _folded(words, ["Layer", "Type", "Nodes", "ms", "Share"], rows, 3)
 
 
@@ -56,7 +56,7 @@ def _ranges(found: Measurement) -> Markup:
             site.op,
             "begins here" if site.origin else None,
             site.fits,
-            tag("strong", "not finite" if site.max_abs is None else number(site.greatest)),
+            tag("strong", "not finite" if site.max_abs is None else figure(site.greatest)),
         ]
         for site in beyond[:_ROWS]
     ]

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
-from trtlint.facts.of_trial.tensor_range import number as figure
+from trtlint.facts.figures import figure
 from trtlint.model.origin import origin
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean

@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import changes
+from trtlint.facts.figures import figure
 from trtlint.report.page.card import Entry, badge, clipped, ticked
 from trtlint.report.page.markup import Content, Markup, tag
 from trtlint.report.page.sections import Section
@@ -80,7 +81,7 @@ def of_findings(found: Sequence[tuple[Section, Entry]], linked: Collection[str],
         unit = "places" if places > 1 else "place"
         cells.append(tag("td", f"{places:,}" if places else None, class_="figure", data_unit=unit))
         if timed:
-            ms = None if finding.ms is None else f"{finding.ms:.3g}"
+            ms = None if finding.ms is None else figure(finding.ms)
             cells.append(tag("td", ms, class_="figure", data_unit="ms"))
         rows.append(tag("tr", cells))
     heads = ["Severity", "Rule", "What", *(["Model"] if several else []), "First place", "Places"]
