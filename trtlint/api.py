@@ -37,7 +37,7 @@ from trtlint.target.target import Target
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
-    from trtlint.fixes.session import Applied, Prove, Refused
+    from trtlint.fixes.outcome import Applied, Prove, Refused
     from trtlint.model.load import Model
 
 AnyPath = str | os.PathLike[str]

@@ -55,6 +55,15 @@ def test_exit_codes_and_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run(["fix", str(path), *RTX]) == 3
 
 
+def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = onnx.parser.parse_model(ATTENTION)
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    assert fixed(tmp_path, model)[1] is None
+    assert "not written: the checker refuses the source as well: Field 'shape'" in capsys.readouterr().out
+
+
 def test_what_has_no_rewrite_is_named_with_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

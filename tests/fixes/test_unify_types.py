@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 
 from tests.fixes.fixing import computed, fixed, ops
 
@@ -45,3 +46,40 @@ def test_products_keep_the_type_of_their_weights_and_outputs_theirs(tmp_path: Pa
     product = X["x"].astype(np.float16).astype(np.float64).sum() * 0.5
     np.testing.assert_allclose(given.astype(np.float64), max(product, 0), rtol=2e-2)
     np.testing.assert_allclose(wide.astype(np.float64), X["x"] + product, rtol=2e-2, atol=2e-2)
+
+
+MIXED = """
+  n = Cast <to = 1> (a)
+  y = LayerNormalization <axis = -1> (n, gain)
+"""
+SPLIT = f"""
+{HEAD} g (float16[1,4,128,64] q, float16[1,4,64,128] k, float16[1,4,128,64] v, float16[64] gain)
+  => (float[1,4,128,64] y)
+{{
+  wide = Constant <value_float = 0.3535> ()
+  root = Cast <to = 10> (wide)
+  one = Mul (q, root)
+  other = Mul (k, root)
+  scores = MatMul (one, other)
+  probabilities = Softmax <axis = -1> (scores)
+  a = MatMul (probabilities, v)
+  {MIXED}
+}}
+"""
+
+
+def test_what_else_is_fixed_for_a_weakly_typed_target_can_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, after = fixed(tmp_path, SPLIT, "--trt", "10.7", "--fp16")
+    out = capsys.readouterr().out
+    assert "error[ACC102] scale-on-query" in out
+    assert "  fixed    unify-types: casts to one type where operators read two at LayerNorm" in out
+    assert ops(after) == ["Mul", "MatMul", "Softmax", "MatMul", "Cast", "Cast", "LayerNormalization"]
+    assert after is not None
+    onnx.checker.check_model(after, full_check=True)
+
+
+def test_a_weakly_typed_target_has_no_need_of_it(tmp_path: Path) -> None:
+    text = f"{HEAD} g (float16[1,64] a, float16[64] gain) => (float[1,64] y) {{ {MIXED} }}"
+    assert fixed(tmp_path, text, "--trt", "10.7", "--fp16")[1] is None

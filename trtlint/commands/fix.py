@@ -21,7 +21,7 @@ from trtlint.files.problem import Problem
 from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.fixes.fixing import Fixed, Judge, fix_file, write_fixed
 from trtlint.fixes.keeping import NAME as KEEP_FP32
-from trtlint.fixes.session import Prove
+from trtlint.fixes.outcome import Prove
 from trtlint.fixes.verification import Verdict
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model

@@ -14,7 +14,8 @@ import onnx
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.regular import open_regular
-from trtlint.fixes.session import Linted, Outcome, Prove, Session
+from trtlint.fixes.outcome import Linted, Outcome, Prove
+from trtlint.fixes.session import Session
 from trtlint.model.check import fault
 from trtlint.model.inline import inline
 from trtlint.model.load import Model, interpret, undeclared
@@ -92,6 +93,8 @@ def fix_file(
         raw.notes.extend(inline(proto))
     outcome = Session(_lint_with(judge, path, raw), unsafe=unsafe, prove=prove).run(proto, keep)
     fixed, wrong = _checked(outcome.after.proto) if outcome.applied else (outcome.after.proto, "")
+    if wrong and fault(outcome.before.proto) == wrong:
+        wrong = f"the checker refuses the source as well: {wrong}"
     return Fixed(path, outcome, fixed, wrong, raw)
 
 

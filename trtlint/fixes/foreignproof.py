@@ -15,9 +15,9 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.region import Region, RegionError
-from trtlint.fixes.session import Proof
 from trtlint.trials.comparison import MISSING, Inputs, available, compare
 
 _SETS = 4

@@ -20,9 +20,9 @@ from packaging.version import Version
 
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign
 from trtlint.fixes.opsets import has, raises
+from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Patch, numpy_type
 from trtlint.fixes.region import Region, RegionError, region_of
-from trtlint.fixes.session import Proof
 from trtlint.model.graph import Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
 import onnx
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Rewrite, Severity, Site
 from trtlint.facts.base import Fact, Step
-from trtlint.facts.facts import Facts
 from trtlint.fixes import keeping, names, proposer
 from trtlint.fixes.edit import EditError, apply
+from trtlint.fixes.outcome import Applied, Lint, Linted, Outcome, Proof, Prove, Refused
 from trtlint.fixes.patch import Patch, Refusal
 from trtlint.fixes.unfixable import reason
+from trtlint.model.check import fault
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -24,91 +24,8 @@ MOST_ROUNDS = 64
 """Rounds of linting and rewriting; each settles every place of one rewrite that is free of others."""
 MOST_TRIES = 64
 """Places that are tried one by one where a rewrite of all of them at once makes something worse."""
-
-
-@dataclass(frozen=True, slots=True)
-class Linted:
-    """A model, and what was found in it.
-
-    Attributes:
-        proto: the structure.
-        facts: what is true of it.
-        reports: the findings, one report a target.
-    """
-
-    proto: onnx.ModelProto
-    facts: Facts
-    reports: tuple[ModelReport, ...]
-
-    @property
-    def model(self) -> Model:
-        """What was read of the structure."""
-        return self.facts.model
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What a local proof of a patch found.
-
-    Attributes:
-        equal: whether the results are the same as before; None where that could not be told.
-        words: the figures in words.
-        figures: by name.
-    """
-
-    equal: bool | None
-    words: str
-    figures: dict[str, float | int | str]
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A rewrite that was made at one place; ``rule`` is empty where a measurement asks for it, no finding."""
-
-    rule: str
-    severity: Severity
-    fix: str
-    safety: Literal["safe", "unsafe"]
-    place: str
-    title: str
-    proof: Proof | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A rewrite that was not made at one place, and why; ``fix`` is None where there is none.
-
-    ``rule`` is empty where no finding, but a measurement asks for it.
-    """
-
-    rule: str
-    severity: Severity
-    fix: str | None
-    place: str
-    reason: str
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What was done to a model.
-
-    Attributes:
-        before: the model as it was found.
-        after: the model as it is.
-        applied: what was done, in order.
-        refused: what was not done, each place once.
-        patches: the patches of ``applied``, in order, by round; each round with the model it is for.
-    """
-
-    before: Linted
-    after: Linted
-    applied: list[Applied] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
-    rounds: list[tuple[Linted, tuple[Patch, ...]]] = field(default_factory=list)
-
-
-Lint = Callable[[onnx.ModelProto], Linted]
-Prove = Callable[[Model, Patch], Proof]
+_UNIFY = "unify-types"
+"""The rewrite without which the checker refuses some models, whatever was found in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +79,20 @@ class Session:
         outcome = Outcome(state, state)
         if keep:
             self._keep(outcome, keep)
+        self._repeat(outcome, self._next)
+        if outcome.applied and _mixed(outcome.after) and fault(outcome.after.proto):
+            self._repeat(outcome, lambda state: self._open(_mixed(state)))
+            self._repeat(outcome, self._next)
+        self._name_unfixable(outcome)
+        return outcome
+
+    def _repeat(self, outcome: Outcome, due: Callable[[Linted], list[_Wanted]]) -> None:
+        """Make rewrites until none is due."""
         for _ in range(MOST_ROUNDS):
-            batch = self._next(outcome.after)
+            batch = due(outcome.after)
             if not batch:
                 break
             self._round(outcome, batch)
-        self._name_unfixable(outcome)
-        return outcome
 
     def _keep(self, outcome: Outcome, paths: Sequence[str]) -> None:
         """Let operators compute in FP32 before anything else is done: later rewrites give others names."""
@@ -209,12 +133,16 @@ class Session:
 
     def _next(self, state: Linted) -> list[_Wanted]:
         """All places of the rewrite that is due: that of the gravest finding not dealt with yet."""
-        wanted = [each for each in _wanted(state) if each.key not in self._done]
+        wanted = self._open(_wanted(state))
         if not wanted:
             return []
         first = min(wanted, key=lambda each: SEVERITIES.index(each.severity))
         same = (each for each in wanted if each.rewrite.name == first.rewrite.name)
         return list({each.key: each for each in reversed(list(same))}.values())[::-1]
+
+    def _open(self, wanted: Iterable[_Wanted]) -> list[_Wanted]:
+        """What has not been dealt with yet."""
+        return [each for each in wanted if each.key not in self._done]
 
     def _round(self, outcome: Outcome, batch: Sequence[_Wanted]) -> None:
         """Make one rewrite at every place that is free; one by one where all together do harm.
@@ -240,8 +168,8 @@ class Session:
                 self._refuse(outcome, each.wanted, f"at all places together: {harm}; too many to try each")
 
     def _alone(self, outcome: Outcome, wanted: _Wanted) -> None:
-        """Make a rewrite at one place, where its finding still is."""
-        for current in _wanted(outcome.after):
+        """Make a rewrite at one place, where its reason still is."""
+        for current in (_wanted if wanted.rule else _mixed)(outcome.after):
             if current.key == wanted.key:
                 for proposal in self._proposals(outcome, [current]):
                     if harm := self._try(outcome, [proposal]):
@@ -329,6 +257,18 @@ def _fact(state: Linted, site: Site) -> Fact:
     nodes = state.model.graph.nodes
     chain = tuple(Step(nodes[row.index], row.role) for row in site.rows if row.index is not None)
     return Fact(next((step.node for step in chain if step.node.path == site.node), None), chain)
+
+
+def _mixed(state: Linted) -> list[_Wanted]:
+    """All places where operators read two types, whether or not the target minds.
+
+    A weakly typed network takes them, but the checker does not, so that nothing could be written.
+    """
+    return [
+        _Wanted("", "error", Rewrite(_UNIFY, "safe"), fact, fact.node.path)
+        for fact in state.facts.of("mixed_types")
+        if fact.node is not None
+    ]
 
 
 def _places(reports: Iterable[ModelReport]) -> Iterator[tuple[Finding, str]]:

@@ -12,8 +12,8 @@ from typing import Any
 import onnx
 from onnx import helper, numpy_helper
 
+from trtlint.fixes.outcome import Outcome
 from trtlint.fixes.patch import Patch
-from trtlint.fixes.session import Outcome
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
 

@@ -17,7 +17,7 @@ import onnx.printer
 from trtlint.engine.finding import Finding
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed
-from trtlint.fixes.session import Applied, Refused
+from trtlint.fixes.outcome import Applied, Refused
 from trtlint.fixes.verification import Verdict
 from trtlint.model.protos import DTYPES, text
 from trtlint.report.counts import by_severity, plural
@@ -123,7 +123,7 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
 
 
 def _finding(severity: str, rule: str) -> str:
-    """What a rewrite is for; empty for one that a measurement asks for."""
+    """What a rewrite is for; empty for one that a measurement or the checker asks for."""
     return f"{severity}[{rule}] " if rule else ""
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from trtlint.engine.finding import SEVERITIES, Row, Severity
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed
+from trtlint.fixes.outcome import Applied, Linted, Outcome, Refused
 from trtlint.fixes.patch import Patch
-from trtlint.fixes.session import Applied, Linted, Outcome, Refused
 from trtlint.fixes.verification import Verdict
 from trtlint.model.graph import Node
 from trtlint.report.counts import by_severity, plural

@@ -1,0 +1,102 @@
+"""What was done to a model: what was rewritten and why, what was not, and the states in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import onnx
+
+from trtlint.engine.finding import ModelReport, Severity
+from trtlint.facts.facts import Facts
+from trtlint.fixes.patch import Patch
+from trtlint.model.load import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """A model, and what was found in it.
+
+    Attributes:
+        proto: the structure.
+        facts: what is true of it.
+        reports: the findings, one report a target.
+    """
+
+    proto: onnx.ModelProto
+    facts: Facts
+    reports: tuple[ModelReport, ...]
+
+    @property
+    def model(self) -> Model:
+        """What was read of the structure."""
+        return self.facts.model
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a local proof of a patch found.
+
+    Attributes:
+        equal: whether the results are the same as before; None where that could not be told.
+        words: the figures in words.
+        figures: by name.
+    """
+
+    equal: bool | None
+    words: str
+    figures: dict[str, float | int | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A rewrite that was made at one place.
+
+    ``rule`` is empty where no finding, but a measurement or the checker asks for it.
+    """
+
+    rule: str
+    severity: Severity
+    fix: str
+    safety: Literal["safe", "unsafe"]
+    place: str
+    title: str
+    proof: Proof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A rewrite that was not made at one place, and why; ``fix`` is None where there is none.
+
+    ``rule`` is empty where no finding, but a measurement or the checker asks for it.
+    """
+
+    rule: str
+    severity: Severity
+    fix: str | None
+    place: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was done to a model.
+
+    Attributes:
+        before: the model as it was found.
+        after: the model as it is.
+        applied: what was done, in order.
+        refused: what was not done, each place once.
+        patches: the patches of ``applied``, in order, by round; each round with the model it is for.
+    """
+
+    before: Linted
+    after: Linted
+    applied: list[Applied] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    rounds: list[tuple[Linted, tuple[Patch, ...]]] = field(default_factory=list)
+
+
+Lint = Callable[[onnx.ModelProto], Linted]
+Prove = Callable[[Model, Patch], Proof]
