@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trtlint.facts.base import Fact
+from trtlint.facts.of_model.rounded_integer import RoundedInteger
 from trtlint.facts.of_model.sum_of_squares import SumOfSquares
 from trtlint.fixes.keeping import in_fp32, obstacle
 from trtlint.fixes.patch import Patch, Refusal
@@ -23,7 +24,7 @@ _VIEWS = frozenset(
 )
 _ARITHMETIC = frozenset(
     {"Add", "Sub", "Mul", "Div", "Neg", "Exp", "Pow", "Reciprocal", "Sqrt", "Clip", "Min", "Max", "Range"}
-    | {"MatMul", "Einsum"}
+    | {"MatMul", "Einsum", "Floor", "Ceil", "Round", "Abs"}
 )
 _DEEPEST = 4
 """Terms of the sums of a product that is widened: coordinates, and a one behind them."""
@@ -49,17 +50,32 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     chosen.update(dict.fromkeys(more))
     if isinstance(fact, SumOfSquares) and not _is_reduced(fact.node, chosen):
         return Refusal("the sum itself goes on in 16 bits, and does not fit in them")
+    if isinstance(fact, RoundedInteger) and not _leads(core[0], core[-1], chosen):
+        return Refusal("there is more than arithmetic between the two Casts")
     for node in core:
         given = _given(node, chosen)
         if given is not None:
             return Refusal(f"{given.name} is given in 16 bits: what was lost is lost before")
     nodes = sorted(chosen, key=lambda node: node.index)
-    return in_fp32(model, nodes, "computes in FP32 what 16 bits do not hold")
+    return in_fp32(model, nodes, "computes it in FP32, with what leads to it")
 
 
 def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
     """Whether something behind a sum makes it smaller before it is rounded."""
     return total is not None and any(node.op in _SMALLER and node.index > total.index for node in chosen)
+
+
+def _leads(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
+    """Whether a way from one operator to another leads through chosen ones alone."""
+    left, pending = set(chosen), [last]
+    while pending:
+        node = pending.pop()
+        if node is first:
+            return True
+        makers = {value.producer for value in node.inputs if value is not None and value.producer is not None}
+        pending += makers & left
+        left -= makers
+    return False
 
 
 def _before(core: Iterable[Node], model: Model) -> list[Node] | None:

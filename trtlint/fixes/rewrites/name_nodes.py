@@ -1,0 +1,25 @@
+"""Operators of one name, each but the first with a name of its own."""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.facts.of_model.shared_name import SharedName
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.model.load import Model
+from trtlint.model.protos import text
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Number the operators of a name."""
+    if not isinstance(fact, SharedName) or fact.node is None:
+        return Refusal("no two operators have one name here")
+    scope = fact.node.scope
+    same = [node for node in model.graph.nodes if node.scope == scope and text(node.proto.name) == fact.name]
+    taken, number = set(model.graph.node_names), 1
+    draft = Draft(model, fact.node)
+    for node in same[1:]:
+        while (name := f"{fact.name}_{number}") in taken:
+            number += 1
+        taken.add(name)
+        draft.again(node, node.proto.input, node.proto.output).name = name
+    return draft.patch(f"gives names of their own to operators called {fact.name}", same[1:])

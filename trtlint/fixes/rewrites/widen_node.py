@@ -1,0 +1,18 @@
+"""One operator in 16 bits computed in FP32, with Casts around it."""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.keeping import in_fp32, obstacle
+from trtlint.fixes.patch import Patch, Refusal
+from trtlint.model.load import Model
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write the operator of a finding again, in FP32."""
+    if fact.node is None:
+        return Refusal("there is no operator here")
+    why = obstacle(fact.node, model)
+    if why:
+        return Refusal(why)
+    return in_fp32(model, [fact.node], f"computes {fact.node.op} in FP32")
