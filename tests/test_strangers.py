@@ -204,12 +204,13 @@ def test_external_data_are_not_replaced(folder: Path, trtlint: Trtlint) -> None:
     model.graph.initializer.append(data)
     onnx.save(model, folder / "e.onnx", save_as_external_data=True, location="e.onnx.data", size_threshold=0)
     before = (folder / "e.onnx.data").read_bytes()
-    for words in (
-        ("e.onnx", "--isolated", "--output", "json:e.onnx.data"),
-        ("suppress", "e.onnx", "ACC102", "--reason", "r", "-o", "e.onnx.data"),
+    for words, said in (
+        (("e.onnx", "--isolated", "--output", "json:e.onnx.data"), "MEM150"),
+        (("suppress", "e.onnx", "ACC102", "--reason", "r", "-o", "e.onnx.data"), ""),
     ):
         code, out = trtlint(*words)
         assert (code in (2, 3), "read in this run" in out) == (True, True), out
+        assert said in out  # what was said before is not lost
         assert (folder / "e.onnx.data").read_bytes() == before
 
 

@@ -19,8 +19,13 @@ def prepare_streams() -> None:
 
 
 def discard_output() -> None:
-    """Leave nothing for Python to flush, and complain of, at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Leave nothing for Python to flush, and complain of, at exit, where standard output takes nothing."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def complain(message: str) -> None:
