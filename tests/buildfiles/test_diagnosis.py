@@ -93,12 +93,32 @@ def test_failures_that_an_entry_explains(lines: tuple[str, ...]) -> None:
         ("[TRT] [E] 6: [e.cpp::a::1] Error Code 6: Internal Error (The timing cache will not be used)",),
         (WARNED,),
         ("ERROR: pip's dependency resolver does not take this into account",),
+        ("Failed to load the engine cache; building engine from a.onnx",),
+        ("loading of model.onnx: 0 errors, 0 failed",),
+        # https://github.com/NVIDIA/TensorRT-LLM/issues/1826
+        (
+            "pa:21856:21856 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory",
+        ),
+        ("Absolute error of engine output: error rate 0.1",),
         (CAUSE, "[05/21/2024-10:00:33] [TRT-LLM] [I] Total time of building all engines: 00:01:44"),
         (CAUSE, "TensorRT: export success ✅ 190.1s, saved as 'a.engine' (16.1 MB)"),
     ],
 )
 def test_logs_that_show_no_failure(lines: tuple[str, ...]) -> None:
     assert of(*lines) == Diagnosis()
+
+
+def test_a_report_of_the_parser_that_was_cut() -> None:
+    # https://github.com/spacewalk01/depth-anything-tensorrt/issues/8
+    found = of(
+        '[E] [TRT] ModelImporter.cpp:773: While parsing node number 1249 [If -> "output"]:',
+        "[E] [TRT] ModelImporter.cpp:774: --- Begin node ---",
+        '[E] [TRT] ModelImporter.cpp:775: input: "1593"',
+        'output: "output"',
+        'name: "If_1249"',
+    )
+    assert found.line is not None
+    assert (found.line.pattern, found.line.line) == ("parsing_failed", 1)
 
 
 @pytest.mark.parametrize("last", [ECHO, "&&&& RUNNING TensorRT.trtexec [TensorRT v8601] # trtexec"])
@@ -144,7 +164,15 @@ def test_what_an_error_names(line: str, name: str, group: str, text: str | None)
 
 
 @pytest.mark.parametrize(
-    "line", ["Killed", "free(): invalid pointer", "exit status 137", "Segmentation fault (core dumped)"]
+    "line",
+    [
+        "Killed",
+        "free(): invalid pointer",
+        "exit status 137",
+        "Segmentation fault (core dumped)",
+        "Process finished with exit code -1073741819 (0xC0000005)",
+        "#1  0x00007f091e2e2859 in abort () from /usr/lib/libc.so.6",
+    ],
 )
 def test_a_process_that_died(line: str) -> None:
     found = of("Begin building engine...", line)
@@ -224,6 +252,42 @@ def test_the_node_that_an_error_itself_names() -> None:
         (
             "Failed to evaluate: operator (): engine deserialization failedTraceback (most recent call last):",
             "no_engine",
+            {},
+        ),
+        # https://github.com/NVIDIA/TensorRT/issues/4603
+        (
+            "/bb/rope_embeddings/If_OutputLayer: IIfConditionalOutputLayer inputs must have the same shape. Shapes are [2] and [1].",
+            "layer_bare",
+            {"layer": "/bb/rope_embeddings/If"},
+        ),
+        # https://github.com/NVIDIA/retinanet-examples/issues/314
+        (
+            "6: The engine plan file is not compatible with this version of TensorRT, expecting library version 8.0.0 got 8.0.1, please rebuild.",
+            "engine_version",
+            {"expected": "8.0.0", "found": "8.0.1"},
+        ),
+        # https://github.com/NVIDIA/TensorRT-RTX/issues/20
+        (
+            "Internal Error: MyelinCheckException: cudnn_graph_utils.h:379: CHECK(false) failed. cuDNN graph compilation failed.",
+            "island_exception",
+            {"where": "cudnn_graph_utils.h:379"},
+        ),
+        # https://github.com/wangzhaode/llm-export/issues/57
+        (
+            "[08:50:22] :241: Fail to open external data: /mnt/model/llm.onnx.data",
+            "model_unreadable",
+            {"file": "/mnt/model/llm.onnx.data"},
+        ),
+        # https://github.com/triton-inference-server/server/issues/3919
+        (
+            "UNAVAILABLE: Internal: trt failed to set binding dimension to [8,10,128] for input 'input_id' for paraRecognition",
+            "profile_violated",
+            {},
+        ),
+        # https://github.com/blakeblackshear/frigate/issues/6336
+        (
+            "entrypoint.sh: line 49: exec: /tensorrt_models.sh: cannot execute: Is a directory",
+            "any_failure",
             {},
         ),
         # https://github.com/triton-inference-server/server/issues/281

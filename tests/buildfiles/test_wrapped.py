@@ -35,6 +35,10 @@ SHAPES = [
     "face_1             | [05/02/2022-15:17:45] [TRT] [E] {}",  # https://github.com/SthPhoenix/InsightFace-REST/issues/84
     'E0521 12:00:00.000000 1 logging.cc:40] "{}"',
     "2024-05-21T12:00:00.123456789Z stdout F [05/02/2022-15:17:45] [TRT] [E] {}",
+    '{{"log":"[05/21/2024-12:00:09] [E] [TRT] {}\\n","stream":"stderr","time":"2024-05-21T12:00:09Z"}}',
+    "[pod/trt-build-abc12/trt] [05/21/2024-12:00:09] [E] [TRT] {}",
+    "onnxruntime::TensorrtLogger::log] [2023-06-03 17:08:26   ERROR] {}",  # https://github.com/microsoft/onnxruntime/issues/7757
+    "01/30/2024-18:29:22] [E] {}",  # https://github.com/spacewalk01/depth-anything-tensorrt/issues/8
     "{}",
 ]
 

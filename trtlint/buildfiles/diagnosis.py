@@ -166,6 +166,9 @@ def _is_anyones(record: Record) -> bool:
 
 def _is_about_engines(record: Record) -> bool:
     """Whether an error of any program is about what trtlint is about; the last that a failure is told by."""
+    entry = table().named(record.pattern)
+    if entry is not None and entry.tells == "hint":
+        return True
     return record.severity == "E" and _is_anyones(record) and _SUBJECTS.search(record.message) is not None
 
 

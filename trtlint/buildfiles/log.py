@@ -227,8 +227,8 @@ class LogReader:
         if _TRACEBACK in rest:
             self._close()
             self._trace = line[: line.find(_TRACEBACK)] + b" "
-            before = rest[: rest.find(_TRACEBACK)]
-            if prefix is None and self._marks.telling(before):
+            before = rest.partition(_TRACEBACK)[0]
+            if prefix is None and not before.endswith(b"C++ ") and self._marks.telling(before):
                 self._unprefixed(number, before, telling=True)
         elif prefix is None or not prefix.severity:
             self._unprefixed(number, rest if prefix is None else rest[prefix.start :], telling=True)
@@ -265,7 +265,9 @@ class LogReader:
         if self._open_prefix is _BARE and self._open and self._open[-1].rstrip().endswith(":"):
             return False
         found = self._table.bare(_text(line)[:MESSAGE])
-        return any(not continued or pattern.says == "died" for pattern, _ in found)
+        if continued:
+            return any(pattern.says == "died" for pattern, _ in found)
+        return any(pattern.tells != "hint" or not self._open for pattern, _ in found)
 
     def _dumped(self, line: bytes) -> bool:
         """Give a line to the dump that is open; False if the dump ended before it."""
@@ -388,11 +390,9 @@ class LogReader:
 
     def _end_table(self) -> None:
         reader, self._table_reader = self._table_reader, None
-        if reader:
-            profile = reader.profile()
-            if profile.layers:
-                self._rows += len(profile.layers)
-                self._profiles.append(profile)
+        if reader and (profile := reader.profile()).layers:
+            self._rows += len(profile.layers)
+            self._profiles.append(profile)
 
 
 def _text(line: bytes) -> str:

@@ -25,11 +25,20 @@ Outcome = Literal["", "cause", "unusable", "refused", "skipped", "failed", "died
 """What a line tells of the outcome of a build, a load or a run: see :mod:`trtlint.buildfiles.diagnosis`."""
 
 Tells = Literal[
-    "", "input", "island_time", "layer", "memory", "memory_wanted", "parsed", "unexplained", "unparsed"
+    "",
+    "hint",
+    "input",
+    "island_time",
+    "layer",
+    "memory",
+    "memory_wanted",
+    "parsed",
+    "unexplained",
+    "unparsed",
 ]
-"""What a line is taken for: an input of the network; the seconds of an island; which node a layer is made
-for; bytes taken; bytes that a tactic wants; that the model was parsed; an error that nothing is known of;
-that the model was not parsed."""
+"""What a line is taken for: that something failed, where nothing better tells; an input of the network; the
+seconds of an island; which node a layer is made for; bytes taken; bytes that a tactic wants; that the model
+was parsed; an error that nothing is known of; that the model was not parsed."""
 
 _compiled = cache(re.compile)
 
@@ -150,6 +159,8 @@ class Table:
         """Every entry that a line without prefix matches, with its groups, best first."""
         seen: set[str] = set()
         for text, pattern in self._bare:
+            if pattern.tells == "hint" and seen:
+                continue
             if (at := line.find(text)) >= 0:
                 yield from _match(pattern, line, at, seen)
 

@@ -14,9 +14,18 @@ from trtlint.files.regular import open_regular
 _HEAD = 4096
 _MODELS = (".onnx", ".pb", ".ort")
 _LOGS = (".log", ".log.gz", ".plan", ".engine", ".trt")
-_STARTS = (b"&&&& ", b"Layers:", b"Name: ", b"Layer(", b"CompilationSettings(", b"Input filename:")
-# A log can begin with a bracket too ("[V] ..."); JSON goes on with an object, a list or a string, or ends.
-JSON_START = re.compile(rb"\s*(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
+_STARTS = (
+    b"&&&& ",
+    b"Layers:",
+    b"Name: ",
+    b"Layer(",
+    b"CompilationSettings(",
+    b"Input filename:",
+    b'{"log":',
+)
+# A log can begin with a bracket too ("[V] ..."), or be lines of JSON as Docker keeps them; JSON goes on with
+# an object, a list or a string, or ends.
+JSON_START = re.compile(rb"\s*(?!\{\"log\":)(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
 _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
 
 

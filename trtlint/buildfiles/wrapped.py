@@ -36,10 +36,13 @@ _WRAPPER = re.compile(
     rb"(?:std(?:out|err) [FP] )?"  # Kubernetes
     rb"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [\w.@/-]{1,80}(?:\[\d+\])?: "  # journals
     rb"|\[\d\d:\d\d:\d\d(?:\.\d{1,9})?\] "
+    rb"|\[(?:pod|container)/[\w./-]{1,160}\] "  # kubectl
     rb"|[\w:]{1,80}::log\] "  # the second half of a line that was broken in a thread
     rb"|(?:> ?|\*\*\* |[*-] |\$ |[`]{1,3}|\*\*)"  # quoted in a thread
     rb"|[ \t]{1,40}"
 )
+_KEPT = re.compile(rb'\{"log": ?"(?P<line>(?:[^"\\]|\\.)*)')
+"""A line as Docker keeps it: an object of JSON, the line end inside of the string."""
 _WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|ERR|WARNING|WARN|INFO|VERBOSE|DEBUG|TRACE)"
 _NAME = rb"(?:\[?(?:NVINFER LOG|nvinfer1?|TRT(?:Net|Logger|Engine)?|TensorRT|trt_infer|trt|tensorrt)\]?)"
 _GAP = rb"[\]\[)(>< \t:|,=-]{0,24}"
@@ -59,7 +62,7 @@ _NAME_ONLY = re.compile(
 _SEVERITY_ONLY = re.compile(
     rb"(?:\[?[\d/:., T-]{8,32}\]?[ \t]*)?(?:\[(?P<word>"
     + _WORD
-    + rb")\][ \t]*:?[ \t]*|(?P<bare>"
+    + rb"|[EWFIV])\][ \t]*:?[ \t]*|(?P<bare>"
     + _WORD
     + rb")(?:[ \t]*:[ \t]*|[ \t]+-[ \t]+))"
     rb"(?:root: ?|__main__: ?)?"
@@ -90,7 +93,7 @@ MARKS = (
     b"rr", b"ail", b"trt", b"ensorr", b"xcept", b"illed", b"bort", b"dump", b"not ", b"annot", b"fault",
     b"llegal", b"nsupp", b"violat", b"warn", b"nvinf", b"sig", b"[e]", b"[w]", b"[f]", b"xit ",
     b"nable", b"ameter check", b"invalid", b"parsing node", b"in function", b"dcheck", b"memory",
-    b"what():", b"termina", b"\xe6", b"\xe5", b"traceb", b"alloc",
+    b"what():", b"termina", b"\xe6", b"\xe5", b"traceb", b"alloc", b" must ",
 )  # fmt: skip
 """What a line that tells anything holds one of, in small letters; a quick look at lines that nobody's logger
 has marked."""
@@ -131,7 +134,10 @@ class Marks:
 
 def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
     """A line without what others put around it, and its prefix; None where it has none."""
-    rest = line
+    kept = _KEPT.match(line) if line[:7] == b'{"log":' else None
+    rest = kept["line"].removesuffix(b"\\n").replace(b'\\"', b'"') if kept else line
+    if kept and (prefix := parse_prefix(rest)) is not None:
+        return rest, prefix
     for _ in range(_LAYERS):
         wrapper = _WRAPPER.match(rest)
         if not wrapper:
