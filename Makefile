@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# What is imported is compiled then; to compile all that is installed takes as long as to install it.
+PIP := $(BIN)/python -m pip install --quiet --no-compile
 
 .PHONY: demo test check docs package oldest viewers bench fuzz clean
 
@@ -15,11 +17,11 @@ demo: $(VENV)/.demo
 	$(BIN)/trtlint fix examples/nafnet.onnx -o $(VENV)/nafnet.fixed.onnx --trt 11.0 --ranges $(VENV)/ranges.json
 	$(BIN)/trtlint measure $(VENV)/nafnet.fixed.onnx --inputs examples/nafnet.npz
 
+# The examples of rules and tables, which `trtlint test` runs, are among the tests.
 test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/trtlint test
 	$(BIN)/pytest -n auto
 
 # The quick part, for while one works.
@@ -64,25 +66,24 @@ CASES ?= 3000
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m fuzzing --cases $(CASES) $(ARGS)
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/.demo: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[verify]"
+$(VENV)/.demo: $(VENV)/.made pyproject.toml
+	$(PIP) --editable ".[verify]"
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+$(VENV)/.dev: $(VENV)/.made pyproject.toml
+	$(PIP) --editable ".[dev]"
 	touch $@
 
 $(VENV)/.viewers: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --editable ".[viewers]"
+	$(PIP) --editable ".[viewers]"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	$(PIP) --editable ".[bench]"
 	touch $@
 
 clean:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.graphs import facts_of
+from tests.sampling import sample
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.attention import Attention
 from trtlint.model.load import load
@@ -36,9 +37,9 @@ PLAIN = "s = MatMul (q, kt) p = Softmax <axis = -1> (s) o = MatMul (p, v)"
 
 
 @pytest.mark.slow
-def test_labels_of_every_exported_model(exported: Path) -> None:
+def test_labels_of_exported_models(exported: Path) -> None:
     wrong = {}
-    for line in (exported / "labels.jsonl").read_text().splitlines():
+    for line in sample((exported / "labels.jsonl").read_text().splitlines()):
         label = json.loads(line)
         blocks = attentions(Facts(load(exported / f"{label['model']}.onnx")))
         placements = Counter(b.scale.placement for b in blocks if b.form in ("matmul", "einsum"))

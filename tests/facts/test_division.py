@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.graphs import facts_of
+from tests.sampling import EVERY, sample
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.division import Division
 from trtlint.model.load import load
@@ -103,11 +104,11 @@ def test_exported_models(exported: Path) -> None:
     """Where the epsilon is gone: the exporter's removals, FP16 zeros, and CLIP, which has none."""
     unprotected = Counter(
         path.stem.split("__")[0]
-        for path in sorted(exported.glob("*.onnx"))
+        for path in sample(sorted(exported.glob("*.onnx")))
         for fact in divisions(Facts(load(path)))
         if fact.epsilon in ("absent", "zero")
     )
-    assert set(unprotected) == {
+    families = {
         "attn_learned",
         "clip_eager",
         "clip_sdpa",
@@ -115,3 +116,6 @@ def test_exported_models(exported: Path) -> None:
         "norm_l2norm",
         "norm_overflow_pow",
     }
+    assert unprotected
+    assert set(unprotected) <= families
+    assert set(unprotected) == families or not EVERY

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sampling import sample
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.convolution import Convolution
 from trtlint.facts.of_model.cost import Cost
@@ -15,13 +16,10 @@ from trtlint.facts.of_model.quantized import Quantized
 from trtlint.facts.of_weights.weights import Weights
 from trtlint.model.load import load
 
-EVERY = 7
-"""One export of so many is looked at; they are families of much the same."""
-
 
 @pytest.fixture(scope="module")
 def models(exported: Path) -> list[Facts]:
-    files = sorted(exported.glob("*.onnx"))[::EVERY]
+    files = sample(sorted(exported.glob("*.onnx")))
     return [Facts(load(file), weights=True) for file in files]
 
 

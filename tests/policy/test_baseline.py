@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.conftest import REPOSITORY
 from tests.engine.disguise import renamed, reordered
+from tests.sampling import EVERY
 from tests.workspace import Workspace
 from trtlint.engine.finding import Finding, ModelReport, Site
 from trtlint.engine.fingerprint import Fingerprints
@@ -275,7 +276,7 @@ def test_options_that_need_or_exclude_another(work: Workspace, args: list[str]) 
     assert work.run("models", *args) == 2
 
 
-# From here on, real models.  TRTLINT_ALL_MODELS=1 takes every one instead of a sample.
+# From here on, real models.
 
 
 @cache
@@ -293,7 +294,6 @@ def real_models() -> list[Path]:
 
 
 MODELS = real_models()
-EVERY = bool(os.environ.get("TRTLINT_ALL_MODELS"))
 
 
 def reports_of(path: Path) -> tuple[ModelReport, ...]:
