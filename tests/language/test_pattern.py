@@ -262,13 +262,13 @@ def test_time_grows_no_faster_than_the_nodes(pattern: str, shape: str) -> None:
         assert matches <= 1_000 + 8 * count
         return time.process_time() - started
 
-    small, large = seconds(1_000), seconds(8_000)
-    assert large < max(24 * small, 0.5)  # eight times the nodes; a quadratic search takes 64 times
+    small, large = seconds(500), seconds(4_000)
+    assert large < max(24 * small, 0.3)  # eight times the nodes; a quadratic search takes 64 times
 
 
 @pytest.mark.slow
 def test_every_link_of_a_long_chain_is_found() -> None:
-    assert len(find(PATTERNS["chain"], adds(20_000, "chain"))) == 19_999
+    assert len(find(PATTERNS["chain"], adds(5_000, "chain"))) == 4_999
 
 
 class TestRealModels:
