@@ -35,6 +35,7 @@ from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.ranges import covers_all, in_words
 from trtlint.knowledge.releases import Product
 from trtlint.model.origin import origin
+from trtlint.model.symbolic import type_text
 from trtlint.target.target import Target
 from trtlint.target.truth import Truth, Unknown
 
@@ -283,10 +284,19 @@ class _Case:
             op="" if node is None else node.op,
             module=None if where is None else where.module,
             source=None if where is None else where.source,
-            rows=tuple(_row(self.rule, step, names) for step in subject.chain),
+            rows=tuple(self._row(step, names) for step in subject.chain),
             fingerprint=fingerprint,
             route=None if subject.position is None else Route(self.rule.find, subject.position),
         )
+
+    def _row(self, step: Step, names: Mapping[str, object]) -> Row:
+        rule, node = self.rule, step.node
+        label = ""
+        if step.role in rule.mark:
+            own = rule.mark[step.role]
+            label = (own.fill(names) if own else step.label) or "here"
+        type_ = type_text(node.output, self.facts.model.constants)
+        return Row(node.path, node.op, type_, step.detail, label, step.role, node.index)
 
     def _finding(self, group: _Group, sites: Sequence[Site], fingerprint: str, shown: Shown) -> Finding:
         rule, product = self.rule, self.target.product
@@ -327,12 +337,3 @@ def _confidence(rule: Rule, product: Product, group: _Group) -> Confidence:
     if group.support is not None:
         own = min(own, group.support, key=CONFIDENCES.index)
     return own if group.doubt is None else max(own, group.doubt, key=CONFIDENCES.index)
-
-
-def _row(rule: Rule, step: Step, names: Mapping[str, object]) -> Row:
-    label = ""
-    if step.role in rule.mark:
-        own = rule.mark[step.role]
-        label = (own.fill(names) if own else step.label) or "here"
-    node = step.node
-    return Row(node.path, node.op, node.output.type_text, step.detail, label, step.role, node.index)

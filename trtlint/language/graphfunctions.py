@@ -165,7 +165,8 @@ def _expands(constants: Constants | None, value: Value, sizes: tuple[Any, ...]) 
     if dims is None:
         return None
     pairs = zip(reversed(dims), reversed(sizes), strict=False)
-    return all(m in (1, n) or n == 1 for m, n in pairs if isinstance(m, int))
+    known = ((m, n) for m, n in pairs if isinstance(m, int) and isinstance(n, int))
+    return all(m in (1, n) or n == 1 for m, n in known)
 
 
 def _zero_point(_: object, value: Value) -> object:

@@ -14,6 +14,12 @@ from trtlint.model.schemas import attribute_type
 _Default = TypeVar("_Default")
 
 
+def typed(dtype: ElementType | None, shape: Iterable[Dimension]) -> str:
+    """A type with its shape as reports print it, ``f32[1,8,197,64]``."""
+    dims = ",".join("?" if dim is None else str(dim) for dim in shape)
+    return f"{dtype or '?'}[{dims}]"
+
+
 class Value:
     """A tensor in the graph: what one port of a node produces, an input, or an initializer.
 
@@ -112,11 +118,7 @@ class Value:
     @property
     def type_text(self) -> str:
         """The type as reports print it, ``f32[1,8,197,64]``; empty where nothing is known."""
-        dtype, shape = self.dtype, self.shape
-        if shape is None:
-            return dtype or ""
-        dims = ",".join("?" if dim is None else str(dim) for dim in shape)
-        return f"{dtype or '?'}[{dims}]"
+        return (self.dtype or "") if self.shape is None else typed(self.dtype, self.shape)
 
     def set_type(self, type_: onnx.TypeProto | None, declared: onnx.TypeProto | None = None) -> None:
         """Record an inferred type, and a declared one that completes it; read when first asked for."""

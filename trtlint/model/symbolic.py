@@ -7,66 +7,109 @@ dynamic dimensions are carried along, and cancel.
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable
+from weakref import WeakKeyDictionary
 
+from trtlint.model.elements import typed
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
-from trtlint.model.protos import Dimension
+from trtlint.model.sizes import (
+    Dimensions,
+    broadcast,
+    concatenated,
+    cut,
+    merged,
+    multiplied,
+    quotient,
+    repeated,
+    unsqueezed,
+)
 from trtlint.model.values import Constants
 
-Dimensions = tuple[Dimension, ...]
-
 _DEEPEST = 24
-"""How far operators are followed; the longest chain that an exporter writes has half that length."""
+"""How far arithmetic on sizes is followed; the longest that an exporter writes has half that length."""
 _MOST_DIMENSIONS = 16
+_ELEMENTWISE = frozenset(
+    {
+        *("Add", "Sub", "Mul", "Div", "Pow", "Mod", "Max", "Min", "Where", "And", "Or", "Xor"),
+        *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
+    }
+)
+_OF_ALL = _ELEMENTWISE | {"Concat", "MatMul", "Gemm"}
 _SAME_SHAPE = frozenset(
     {
-        *("Identity", "Cast", "Neg", "Relu", "Abs", "Sqrt", "Cos", "Sin", "Sigmoid", "Tanh", "Clip"),
-        *(
-            "BatchNormalization",
-            "GroupNormalization",
-            "InstanceNormalization",
-            "LayerNormalization",
-            "Softmax",
-        ),
+        *("Identity", "Cast", "Neg", "Not", "Relu", "Abs", "Sqrt", "Exp", "Log", "Cos", "Sin", "Erf", "Clip"),
+        *("Reciprocal", "Sigmoid", "Tanh", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Softplus"),
+        *("BatchNormalization", "GroupNormalization", "InstanceNormalization", "LayerNormalization"),
+        *("RMSNormalization", "Softmax", "LogSoftmax", "QuantizeLinear", "DequantizeLinear", "Trilu"),
     }
 )
 
 
+_BEGUN: WeakKeyDictionary[Constants, _Walk] = WeakKeyDictionary()
+"""How far the graph that constants are of was walked."""
+
+
 def dimensions(value: Value, constants: Constants) -> Dimensions | None:
     """The shape of a value, with what can be told beyond ONNX's inference; None where it has no rank."""
-    shape = value.shape
-    if shape is not None and None not in shape:
+    shape, node = value.shape, value.producer
+    if node is None or (shape is not None and None not in shape):
         return shape
-    return _Walk(constants).shape(value, 0)
+    walk = _BEGUN.get(constants)
+    if walk is None:
+        walk = _BEGUN[constants] = _Walk()
+    walk.walk(constants, node.index)
+    return walk.shape(value)
+
+
+def type_text(value: Value, constants: Constants) -> str:
+    """The type as reports print it, with names of dimensions beyond what inference gave.
+
+    >>> type_text(scores, constants)  # inference says f16[?,4,17,17]
+    'f16[batch,4,17,17]'
+    """
+    found = dimensions(value, constants)
+    return value.type_text if found is None else typed(value.dtype, found)
 
 
 class _Walk:
-    """One look upstream; every value is looked at once."""
+    """One walk down a graph, as far as was asked for; what it tells does not depend on who asked first."""
 
-    def __init__(self, constants: Constants) -> None:
-        self.constants = constants
+    _constants: Constants
+
+    def __init__(self) -> None:
+        self._at = 0
         self._shapes: dict[Value, Dimensions | None] = {}
         self._elements: dict[Value, Dimensions | None] = {}
 
-    def shape(self, value: Value, depth: int) -> Dimensions | None:
-        """The dimensions of a value."""
-        if value not in self._shapes:
-            known, node = value.shape, value.producer
-            told: Dimensions | None = None
-            if (known is None or None in known) and node is not None and not node.domain and depth < _DEEPEST:
-                told = self._shape_of(node, depth + 1)
-            self._shapes[value] = known if told is None else told
-        return self._shapes[value]
+    def walk(self, constants: Constants, last: int) -> None:
+        """Go on to the node at an index, and beyond what it computes no further."""
+        self._constants = constants
+        nodes = constants.graph.nodes
+        while self._at <= last:
+            node = nodes[self._at]
+            self._at += 1
+            self._visit(node)
+        del self._constants  # it is the key under which this is kept
 
-    def elements(self, value: Value | None, depth: int) -> Dimensions | None:
+    def _visit(self, node: Node) -> None:
+        told: Dimensions | None = None
+        unknown = [value for value in node.outputs if value.shape is None or None in value.shape]
+        if unknown and not node.domain:
+            told = self._shape_of(node)
+        for value in unknown:
+            like = told if value is node.output or node.op == "Split" else None
+            self._shapes[value] = merged(value.shape, like)
+
+    def shape(self, value: Value) -> Dimensions | None:
+        """The dimensions of a value that was walked past, or that was known before."""
+        return self._shapes.get(value, value.shape)
+
+    def elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:
         """The elements of a tensor of sizes: numbers, names of dimensions, None for unknown ones."""
         if value is None:
             return None
         if value not in self._elements:
-            array = self.constants.array(value)
+            array = self._constants.array(value)
             found: Dimensions | None = None
             if array is not None and not ma.is_masked(array):
                 found = tuple(int(x) for x in array.reshape(-1)) if array.dtype.kind in "iu" else None
@@ -75,55 +118,82 @@ class _Walk:
             self._elements[value] = found
         return self._elements[value]
 
-    def _shape_of(self, node: Node, depth: int) -> Dimensions | None:
+    def _shape_of(self, node: Node) -> Dimensions | None:
         before = node.input(0)
-        data = None if before is None else self.shape(before, depth)
+        data = None if before is None else self.shape(before)
         if node.op == "ConstantOfShape":
-            return self._sizes(before, depth)
+            return self._sizes(before)
+        if node.op == "Range":
+            return self._counted(node)
         if node.op == "Reshape":
-            return (None if data is None else self._reshaped(node, data, depth)) or self._sizes(
-                node.input(1), depth, known=False
+            return (None if data is None else self._reshaped(node, data)) or self._sizes(
+                node.input(1), known=False
             )
-        if data is None:
-            return None
-        if node.op in _SAME_SHAPE:
+        if data is None or node.op in _SAME_SHAPE:
             return data
+        if node.op in _OF_ALL:
+            parts = [None if value is None else self.shape(value) for value in node.inputs]
+            found = [part for part in parts if part is not None]
+            return _together(node, found) if len(found) == len(parts) else None
+        if node.op == "Transpose":
+            order = node.attribute("perm") or range(len(data))[::-1]
+            return tuple(data[axis] for axis in order) if sorted(order) == [*range(len(data))] else None
+        return self._rearranged(node, data)
+
+    def _rearranged(self, node: Node, data: Dimensions) -> Dimensions | None:
+        """The shape behind an operator whose second input says what it does."""
         if node.op == "Gather":
             indices, axis = node.input(1), node.attribute("axis", 0)
-            single = indices is not None and indices.rank == 0 and -len(data) <= axis < len(data)
-            return data[: axis % len(data)] + data[axis % len(data) + 1 :] if single else None
+            picked = None if indices is None else self.shape(indices)
+            if picked is None or not -len(data) <= axis < len(data):
+                return None
+            return data[: axis % len(data)] + picked + data[axis % len(data) + 1 :]
+        if node.op == "Split" and data:
+            split = node.attribute("axis", 0) % len(data)
+            return tuple(None if axis == split else dim for axis, dim in enumerate(data))
+        told = self.elements(node.input(1))
         if node.op == "Unsqueeze":
-            axes = node.attribute("axes") or self.elements(node.input(1), depth)
+            axes = node.attribute("axes") or told
             return (
-                None if axes is None else _unsqueezed(data, [axis for axis in axes if isinstance(axis, int)])
+                None if axes is None else unsqueezed(data, [axis for axis in axes if isinstance(axis, int)])
             )
-        if node.op == "Concat":
-            parts = [None if v is None else self.shape(v, depth) for v in node.inputs]
-            return _concatenated([part for part in parts if part is not None], len(parts), node)
-        return None
+        if node.op == "Slice":
+            return cut(data, [self.elements(value) for value in node.inputs[1:]])
+        if told is None or any(isinstance(size, int) and size < 0 for size in told):
+            return None
+        if node.op == "Expand":
+            return broadcast([data, told])
+        return repeated(data, told) if node.op == "Tile" else None
 
-    def _sizes(self, shape: Value | None, depth: int, *, known: bool = True) -> Dimensions | None:
+    def _counted(self, node: Node) -> Dimensions | None:
+        """The shape of ``Range`` from 0 in steps of 1, which is as long as its end says."""
+        first, end, step = (self.elements(node.input(i)) for i in range(3))
+        if first != (0,) or step != (1,) or end is None or len(end) != 1:
+            return None
+        return None if isinstance(end[0], int) and end[0] < 0 else end
+
+    def _sizes(self, shape: Value | None, *, known: bool = True) -> Dimensions | None:
         """The dimensions that a tensor of sizes asks for, or no more than how many there are."""
-        sizes = self.elements(shape, depth) if known else None
+        sizes = self.elements(shape) if known else None
         if sizes is not None:
             return sizes
-        dims = None if shape is None else self.shape(shape, depth)
+        dims = None if shape is None else self.shape(shape)
         count = dims[0] if dims is not None and len(dims) == 1 else None
         return (None,) * count if isinstance(count, int) and count <= _MOST_DIMENSIONS else None
 
-    def _reshaped(self, node: Node, data: Dimensions, depth: int) -> Dimensions | None:
-        target = self.elements(node.input(1), depth)
+    def _reshaped(self, node: Node, data: Dimensions) -> Dimensions | None:
+        target = self.elements(node.input(1))
         if target is None or None in target or 0 in target or target.count(-1) > 1:
             return None
         if -1 not in target:
             return target
-        size = _quotient(data, [dim for dim in target if dim != -1])
+        size = quotient(data, [dim for dim in target if dim != -1])
         return tuple(size if dim == -1 else dim for dim in target)
 
     def _elements_of(self, node: Node, depth: int) -> Dimensions | None:
         if node.op == "Shape":
             before = node.input(0)
-            data = None if before is None else self.shape(before, depth)
+            data = None if before is None else self.shape(before)
             return None if data is None else data[slice(node.attribute("start", 0), node.attribute("end"))]
         parts = [self.elements(value, depth) for value in node.inputs]
         if not parts or parts[0] is None:
@@ -137,22 +207,17 @@ class _Walk:
         return _sliced(parts[0], parts[1:]) if node.op == "Slice" else None
 
 
-def _unsqueezed(data: Dimensions, axes: list[int]) -> Dimensions:
-    rank = len(data) + len(axes)
-    rest, new = iter(data), {axis % rank for axis in axes}
-    return tuple(1 if axis in new else next(rest, None) for axis in range(rank))
-
-
-def _concatenated(parts: list[Dimensions], count: int, node: Node) -> Dimensions | None:
-    axis = node.attribute("axis", 0)
-    if len(parts) < count or len({len(part) for part in parts}) != 1 or not parts[0]:
-        return None
-    sizes = [part[axis % len(part)] for part in parts]
-    known = [size for size in sizes if isinstance(size, int)]
-    total: Dimension = sum(known) if len(known) == len(sizes) else None
-    if total is None and None not in sizes and len(sizes) > 1:
-        total = "+".join(map(str, sizes))
-    return tuple(total if i == axis % len(parts[0]) else dim for i, dim in enumerate(parts[0]))
+def _together(node: Node, parts: list[Dimensions]) -> Dimensions | None:
+    """The shape of an operator that takes the shapes of all its inputs."""
+    if node.op == "Concat":
+        return concatenated(parts, node.attribute("axis", 0))
+    if node.op == "MatMul":
+        return multiplied(*parts) if len(parts) == 2 else None
+    if node.op == "Gemm":
+        rows, columns = node.attribute("transA", 0), node.attribute("transB", 0)
+        fits = len(parts) > 1 and len(parts[0]) == len(parts[1]) == 2
+        return (parts[0][1 if rows else 0], parts[1][0 if columns else 1]) if fits else None
+    return broadcast(parts)
 
 
 def _gathered(data: Dimensions, indices: Dimensions | None) -> Dimensions | None:
@@ -167,16 +232,3 @@ def _sliced(data: Dimensions, bounds: list[Dimensions | None]) -> Dimensions | N
         return None
     step = numbers[3] if len(numbers) > 3 else 1
     return data[numbers[0] : numbers[1] : step] if isinstance(step, int) and step > 0 else None
-
-
-def _quotient(dividend: Dimensions, divisor: list[Dimension]) -> int | None:
-    """The product of some dimensions through that of others, None where it cannot be told."""
-    if None in dividend or _names(dividend) != _names(divisor):
-        return None
-    number = math.prod(dim for dim in dividend if isinstance(dim, int))
-    through = math.prod(dim for dim in divisor if isinstance(dim, int))
-    return number // through if through and number % through == 0 else None
-
-
-def _names(dims: Iterable[Dimension]) -> Counter[str]:
-    return Counter(dim for dim in dims if isinstance(dim, str))

@@ -28,10 +28,13 @@ class Constants:
 
     Everything small is folded in one pass over the nodes, at the first question; payloads that the
     reader left in the file are read only when asked for, and never kept.
+
+    Attributes:
+        graph: the graph.
     """
 
     def __init__(self, graph: Graph, tensors: TensorStore) -> None:
-        self._graph = graph
+        self.graph = graph
         self._tensors = tensors
         self._arrays: dict[Value, Array] = {}
         self._foldable: set[Value] = set()
@@ -105,12 +108,12 @@ class Constants:
         if self._folded:
             return
         self._folded = True
-        for values in self._graph.values.values():
+        for values in self.graph.values.values():
             for value in values:
                 if value.initializer is not None:
                     self._foldable.add(value)
                     self._data_free.add(value)
-        for node in self._graph.nodes:
+        for node in self.graph.nodes:
             self._fold_node(node)
 
     def _fold_node(self, node: Node) -> None:

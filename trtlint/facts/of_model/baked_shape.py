@@ -11,7 +11,8 @@ from trtlint.facts.base import Fact, Step
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import Dimension
-from trtlint.model.symbolic import Dimensions, dimensions
+from trtlint.model.sizes import Dimensions
+from trtlint.model.symbolic import dimensions
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts

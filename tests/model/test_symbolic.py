@@ -1,0 +1,132 @@
+"""Sizes that shape inference loses, and arithmetic on them carries on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.graphs import facts_of, model_of
+from trtlint.engine.evaluate import evaluate
+from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.model.sizes import broadcast, cut, quotient, repeated
+from trtlint.model.symbolic import dimensions, type_text
+from trtlint.target.target import Target
+
+HEADS = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[batch,17,32] x, float[batch,4,8,17] k, int64[batch,17] ids, float[100,32] table)
+=> (float[A,B,C,D] y)
+< int64[1] zero = {0}, int64[1] rest = {-1}, int64[2] heads = {4, 8}, int64[1] end = {9223372036854775807},
+  int64[1] one = {1}, float[1] half = {0.5}, int64[1] last = {-1}, int64[2] tail = {17, 8} >
+{
+  shape = Shape (x)
+  most = Slice (shape, zero, last)
+  target = Concat <axis = 0> (most, heads)
+  split = Reshape (x, target)
+  q = Transpose <perm = [0, 2, 1, 3]> (split)
+  scaled = Mul (q, half)
+  scores = MatMul (scaled, k)
+  probabilities = Softmax (scores)
+  order = Concat <axis = 0> (rest, tail)
+  flat = Reshape (q, order)
+  y = Identity (probabilities)
+  part = Slice (q, zero, end, one)
+  rows = Gather (table, ids)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("split", "f32[batch,17,4,8]"),
+        ("scaled", "f32[batch,4,17,8]"),
+        ("probabilities", "f32[batch,4,17,17]"),
+        ("flat", "f32[4*batch,17,8]"),
+        ("part", "f32[batch,4,17,8]"),
+        ("rows", "f32[batch,17,32]"),
+    ],
+)
+def test_names_of_sizes_are_carried_through_what_an_attention_block_does(name: str, printed: str) -> None:
+    model = model_of(HEADS)
+    assert type_text(model.graph.values[name][0], model.constants) == printed
+
+
+def test_what_is_told_does_not_depend_on_what_was_asked_first() -> None:
+    one, other = model_of(HEADS), model_of(HEADS)
+    names = [node.output.name for node in one.graph.nodes]
+    forth = {name: dimensions(one.graph.values[name][0], one.constants) for name in names}
+    back = {name: dimensions(other.graph.values[name][0], other.constants) for name in reversed(names)}
+    assert forth == back
+
+
+def test_other_outputs_are_not_given_the_shape_of_the_first() -> None:
+    model = model_of("""
+        < ir_version: 8, opset_import: ["" : 17] >
+        g (float[batch,17,32] x, float[32] scale) => (float[A,B,C] y, float[D,E,F] m)
+        < int64[1] zero = {0}, int64[1] one = {1}, int64[2] rest = {17, 32} >
+        {
+          shape = Shape (x)
+          first = Slice (shape, zero, one)
+          sizes = Concat <axis = 0> (first, rest)
+          same = Reshape (x, sizes)
+          norm, mean = LayerNormalization (same, scale)
+          y = Identity (norm)
+          m = Identity (mean)
+        }
+    """)
+    assert dimensions(model.graph.values["norm"][0], model.constants) == ("batch", 17, 32)
+    assert dimensions(model.graph.values["mean"][0], model.constants) != ("batch", 17, 32)
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor", "left"),
+    [
+        (("b", 4, 8), [4, 8], "b"),
+        (("b", 4, 8), ["b", 8], 4),
+        (("b", 4, 17, 8), [17, 8], "4*b"),
+        (("4*b", 8), ["b", 2], 16),
+        (("b", "s", 8), [8], "b*s"),
+        (("a+b", 8), [8], "a+b"),
+        (("a+b", 8), [4], None),
+        (("b", 5), [2], None),
+        (("b", 5), ["s"], None),
+        (("b", None), ["b"], None),
+        (("b", 0), [4], 0),
+        (("b", 4), [0], None),
+    ],
+)
+def test_a_quotient_keeps_the_names_that_are_left(
+    dividend: tuple[int | str | None, ...], divisor: list[int | str | None], left: int | str | None
+) -> None:
+    assert quotient(dividend, divisor) == left
+
+
+def test_sizes_of_operands_are_one_size_where_they_fit() -> None:
+    assert broadcast([("b", 1, 8), (4, 1)]) == ("b", 4, 8)
+    assert broadcast([("b",), ("b",)]) == ("b",)
+    assert broadcast([("b",), ("s",)]) == (None,)
+    assert broadcast([(None,), (8,)]) == (8,)
+    assert broadcast([(None,), (1,)]) == (None,)
+    assert broadcast([(3,), (8,)]) is None
+
+
+def test_slices_and_tiles_keep_what_they_leave() -> None:
+    whole = (1 << 63) - 1
+    assert cut(("b", 10), [(0, 1), (whole, 9), (0, 1), (1, 3)]) == ("b", 3)
+    assert cut(("b", 10), [(1,), (whole,)]) == (None, 10)
+    assert cut(("b", 10), [(-4,), (whole,), (-1,)]) == ("b", 4)
+    assert cut(("b", 10), [(0,), (5,), (7,)]) is None
+    assert repeated(("b", 3), (1, 4)) == ("b", 12)
+    assert repeated(("b", 3), (2, 1)) == (None, 3)
+
+
+def test_an_unknown_size_to_expand_to_is_no_contradiction() -> None:
+    facts = facts_of("""
+        < ir_version: 8, opset_import: ["" : 17] >
+        g (float[2,1,8] x, float[N] other) => (float[A,B,C] y)
+        < int64[2] rest = {4, 8} >
+        { n = Shape (other)  sizes = Concat <axis = 0> (n, rest)  y = Expand (x, sizes) }
+    """)
+    rules = [rule for rule in load_rules([builtin_rules()]) if rule.id == "BLD209"]
+    report = evaluate(rules, facts, Target(product="tensorrt", version="10.8"))
+    assert not report.findings

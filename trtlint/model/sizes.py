@@ -1,0 +1,140 @@
+"""Arithmetic on shapes whose dimensions are numbers, names, or unknown."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from trtlint.model.protos import Dimension
+
+Dimensions = tuple[Dimension, ...]
+
+_PRODUCT = re.compile(r"(?:[1-9]\d{0,17}\*)?[^\W\d]\w*(?:\*[^\W\d]\w*)*")
+"""A dimension that is called ``4*s77``, as PyTorch calls it."""
+_TO_THE_END = (1 << 31) - 1
+"""The smallest end of a slice that exporters write for "all that is left"."""
+
+
+def merged(known: Dimensions | None, told: Dimensions | None) -> Dimensions | None:
+    """A known shape, completed by what was found out of it."""
+    if known is None or told is None or len(known) != len(told):
+        return told if known is None else known
+    return tuple(b if a is None else a for a, b in zip(known, told, strict=True))
+
+
+def broadcast(shapes: Sequence[Dimensions]) -> Dimensions | None:
+    """The shape of operands of these shapes together, None where they do not fit."""
+    rank = max(map(len, shapes))
+    together: list[Dimension] = []
+    for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
+        wide = {size for size in sizes if size != 1}
+        numbers = {size for size in wide if isinstance(size, int)}
+        if len(numbers) > 1:
+            return None
+        if numbers:  # what has a name, or none, is 1 or as large
+            together += numbers
+        else:
+            together.append((wide.pop() if wide else 1) if len(wide) < 2 else None)
+    return tuple(together)
+
+
+def multiplied(left: Dimensions, right: Dimensions) -> Dimensions | None:
+    """The shape of a product of matrices; None for vectors."""
+    if len(left) < 2 or len(right) < 2:
+        return None
+    batch = broadcast([left[:-2], right[:-2]])
+    return None if batch is None else (*batch, left[-2], right[-1])
+
+
+def repeated(data: Dimensions, times: Dimensions) -> Dimensions | None:
+    """The shape of ``Tile``."""
+    if len(data) != len(times):
+        return None
+    pairs = zip(data, times, strict=True)
+    return tuple(
+        dim if n == 1 else dim * n if isinstance(dim, int) and isinstance(n, int) else None
+        for dim, n in pairs
+    )
+
+
+def cut(data: Dimensions, bounds: Sequence[Dimensions | None]) -> Dimensions | None:
+    """The shape of ``Slice``; ``bounds`` are its starts and ends, and axes and steps where it has them."""
+    if len(bounds) < 2 or None in bounds:
+        return None
+    starts, ends, *rest = (bound or () for bound in bounds)
+    axes = rest[0] if rest else tuple(range(len(starts)))
+    steps = rest[1] if len(rest) > 1 else (1,) * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        return None
+    left = list(data)
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if not isinstance(axis, int) or not -len(data) <= axis < len(data):
+            return None
+        left[axis] = _cut_axis(left[axis], start, end, step)
+    return tuple(left)
+
+
+def _cut_axis(size: Dimension, start: Dimension, end: Dimension, step: Dimension) -> Dimension:
+    if (start, step) == (0, 1) and (end == size or (isinstance(end, int) and end >= _TO_THE_END)):
+        return size
+    if not (isinstance(size, int) and isinstance(start, int) and isinstance(end, int)):
+        return None
+    if not isinstance(step, int) or step == 0:
+        return None
+    return len(range(*slice(start, end, step).indices(size)))
+
+
+def unsqueezed(data: Dimensions, axes: Sequence[int]) -> Dimensions:
+    """The shape with axes of size 1 put in."""
+    rank = len(data) + len(axes)
+    rest, new = iter(data), {axis % rank for axis in axes}
+    return tuple(1 if axis in new else next(rest, None) for axis in range(rank))
+
+
+def concatenated(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
+    """The shape of parts behind one another, None where their ranks differ."""
+    if len({len(part) for part in parts}) != 1 or not parts[0]:
+        return None
+    sizes = [part[axis % len(part)] for part in parts]
+    known = [size for size in sizes if isinstance(size, int)]
+    total: Dimension = sum(known) if len(known) == len(sizes) else None
+    if total is None and None not in sizes and len(sizes) > 1:
+        total = "+".join(map(str, sizes))
+    return tuple(total if i == axis % len(parts[0]) else dim for i, dim in enumerate(parts[0]))
+
+
+def quotient(dividend: Dimensions, divisor: Sequence[Dimension]) -> Dimension:
+    """The product of some dimensions through that of others, None where it cannot be told.
+
+    >>> quotient(("batch", 4, 17, 8), [17, 8])
+    '4*batch'
+    """
+    if None in dividend or None in divisor:
+        return None
+    (number, names), (through, gone) = _factors(dividend), _factors(divisor)
+    if through == 0 or number % through or not gone <= names:
+        return None
+    left, size = [*(names - gone).elements()], number // through
+    if not left or size == 0:
+        return size
+    whole = left if size == 1 else [str(size), *left]
+    if len(whole) > 1 and any(_PRODUCT.fullmatch(name) is None for name in left):
+        return None  # a sum, say: no product can be written with it
+    return "*".join(whole)
+
+
+def _factors(dims: Iterable[Dimension]) -> tuple[int, Counter[str]]:
+    """The product of known sizes, and how often each name is a factor."""
+    numbers, names = [1], Counter[str]()
+    for dim in dims:
+        if isinstance(dim, int):
+            numbers.append(dim)
+        elif dim is not None and _PRODUCT.fullmatch(dim):
+            parts = dim.split("*")
+            numbers += [int(part) for part in parts if part.isdecimal()]
+            names.update(part for part in parts if not part.isdecimal())
+        elif dim is not None:
+            names[dim] += 1
+    return math.prod(numbers), names
