@@ -1,6 +1,6 @@
 """What NVIDIA's parser and builder say of models, one line of JSON each; run by a Python that has them.
 
-    python probes_child.py < requests.jsonl > verdicts.jsonl
+    python judge.py < requests.jsonl > verdicts.jsonl
 
 A request has ``model`` (a path) and ``shapes`` and ``values`` (what the optimisation profile gets for
 inputs of dynamic shape and for inputs that are shape tensors).  Every model is judged in a fork of its
@@ -14,6 +14,7 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,8 @@ class Recorder(trt.ILogger):  # type: ignore[misc]
             self.errors.append(message)
 
 
-def judge(request: dict[str, Any]) -> dict[str, Any]:
-    """Parse a model, and build it where it was parsed."""
+def judge(request: dict[str, Any], parsed_it: Callable[[], None]) -> dict[str, Any]:
+    """Parse a model, and build it where it was parsed, which is told before."""
     logger = Recorder()
     builder = trt.Builder(logger)
     network = builder.create_network(0)
@@ -48,6 +49,7 @@ def judge(request: dict[str, Any]) -> dict[str, Any]:
     told = [{"op": e.node_operator(), "code": str(e.code()), "desc": e.desc()[:300]} for e in errors]
     if not parsed:
         return {"parse": False, "build": None, "errors": told}
+    parsed_it()
     logger.errors.clear()
     config = builder.create_builder_config()
     config.builder_optimization_level = 0
@@ -84,20 +86,24 @@ def isolated(request: dict[str, Any]) -> dict[str, Any]:
         os.dup2(silent, 1)
         os.dup2(silent, 2)
         stage: dict[str, Any] = {"parse": None, "build": None, "errors": []}
+
+        def tell(stage: dict[str, Any]) -> None:
+            os.write(writer, json.dumps(stage).encode()[:60000] + b"\n")
+
         try:
-            stage = judge(request)
+            stage = judge(request, lambda: tell({"parse": True, "build": "crash", "errors": []}))
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
             stage["errors"] = [{"desc": repr(error)[:300]}]
-        os.write(writer, json.dumps(stage).encode()[:60000])
+        tell(stage)
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as stream:
-        answer = stream.read()
+        answers = stream.read().splitlines()
     _, status = os.waitpid(child, 0)
-    if answer:
-        found: dict[str, Any] = json.loads(answer)
-        return found
-    return {"parse": None, "build": "crash", "errors": [{"desc": f"signal {os.WTERMSIG(status)}"}]}
+    found: dict[str, Any] = json.loads(answers[-1]) if answers else {"parse": None, "build": "crash"}
+    if os.WIFSIGNALED(status):
+        found["errors"] = [{"desc": f"signal {os.WTERMSIG(status)}"}]
+    return found
 
 
 def main() -> None:

@@ -63,7 +63,6 @@ MICROSOFT: dict[str, Recipe] = {
         ("FusedConv", [(1, 2, 5, 5), (2, 2, 3, 3)], {"activation": "Relu"}),
         ("SkipLayerNormalization", [(1, 2, 4), (1, 2, 4), (4,)], {}),
         ("Trilu", [(3, 3)], {}),
-        ("Pad", [(2, 3), (4,)], {}),
         ("MultiHeadAttention", [(1, 2, 8), (1, 3, 8), (1, 3, 8)], {"num_heads": 2}),
         ("FusedGemm", [(2, 3), (3, 4)], {"activation": "Relu"}),
         ("EmbedLayerNormalization", [(1, 2), (1, 2), (4, 4), (4, 4), (4, 4), (4,), (4,)], {}),
@@ -74,6 +73,7 @@ MICROSOFT: dict[str, Recipe] = {
         ("QuantizeLinear", [(2, 3), (), ()], [1, 1, 3], {}),
         ("DequantizeLinear", [(2, 3), (), ()], [3, 1, 3], {}),
         ("Unique", [(4,)], [1], {}),
+        ("Pad", [(2, 3), (4,)], [1, 7], {}),
         ("QLinearAdd", [(2, 3), (), (), (2, 3), (), (), (), ()], [3, 1, 3, 3, 1, 3, 1, 3], {}),
     )
 }

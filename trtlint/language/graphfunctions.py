@@ -63,6 +63,18 @@ def _one_scale(_: object, value: Value) -> object:
     return all(dim == 1 for dim in scale.shape)
 
 
+def _same(_: object, a: Value, b: Value) -> object:
+    return _behind_identity(a) is _behind_identity(b)
+
+
+def _behind_identity(value: Value) -> Value:
+    node = value.producer
+    while node is not None and node.op == "Identity" and not node.domain and node.inputs[0] is not None:
+        value = node.inputs[0]
+        node = value.producer
+    return value
+
+
 def _is_weights(value: Value) -> bool:
     node = value.producer
     while node is not None and node.op in _KEEPS_WEIGHTS and not node.domain and node.inputs[0] is not None:
@@ -191,7 +203,7 @@ def _dynamic(constants: Constants | None, value: Value, index: int) -> object:
 
 
 def _unsigned(_: object, values: tuple[Any, ...]) -> object:
-    return any(value.dtype == "u8" and is_stored(value) for value in _values(values))
+    return any(value.dtype == "u8" and imported_type(value) == "i32" for value in _values(values))
 
 
 def _product(_: object, numbers: tuple[Any, ...]) -> object:
@@ -213,7 +225,8 @@ _DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
 GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "imported": Function(
         "imported(v)",
-        "the element type that TensorRT's parser gives v: that of a stored uint8 tensor is 'i32'",
+        "the element type that TensorRT's parser gives v: that of a stored uint8 tensor is 'i32', of a"
+        " quantized one 'i8'",
         (VALUE,),
         _DTYPE,
         _imported,
@@ -246,6 +259,9 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         (VALUE,),
         TRUTH,
         _one_scale,
+    ),
+    "same": Function(
+        "same(v, w)", "whether v and w are one value, Identity aside", (VALUE, VALUE), TRUTH, _same
     ),
     "rest": Function("rest(xs, n)", "a tuple without its first n elements", (TUPLE, NUMBER), ANYTHING, _rest),
     "first": Function(
@@ -319,7 +335,8 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "unsigned": Function(
         "unsigned(vs)",
-        "whether one of several values is a stored tensor of uint8",
+        "whether one of several values is uint8 and made of a stored tensor, which the parser imports as"
+        " int32",
         (TUPLE,),
         TRUTH,
         _unsigned,

@@ -44,16 +44,26 @@ def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
 
 
 def needed(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
-    """The imported operators that an output of the model depends on, untaken branches left out."""
+    """The imported operators that an output of the model depends on.
+
+    Untaken branches are left out, and so is what only a shape is asked of that is in the file.
+    """
     left = [value.producer for value in graph.outputs if value.producer is not None]
     allowed = frozenset(_alive(imported, _untaken(graph, constants, settled)))
     found = set(left)
     while left:
-        for before in graph.predecessors(left.pop()):
+        node = left.pop()
+        if node.op in ("Shape", "Size") and node.inputs[0] is not None and _is_static(node.inputs[0]):
+            continue
+        for before in graph.predecessors(node):
             if before not in found and before in allowed:
                 found.add(before)
                 left.append(before)
     return frozenset(found)
+
+
+def _is_static(value: Value) -> bool:
+    return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
 
 
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
@@ -86,8 +96,7 @@ def settled(value: Value) -> bool | None:
         if node is None or node.op == "Constant":
             continue
         if node.op in _OF_SHAPES:
-            shape = None if node.inputs[0] is None else node.inputs[0].shape
-            open_ |= shape is None or not all(isinstance(dim, int) for dim in shape)
+            open_ |= node.inputs[0] is None or not _is_static(node.inputs[0])
         elif not node.inputs or node.op in WITH_BODIES:
             return False
     return None if open_ else True
@@ -121,8 +130,8 @@ def imported_rank(scalar: Value) -> int:
 def imported_type(value: Value) -> str | None:
     """The element type that the parser gives a value, by the short names of ONNX's types.
 
-    ``double`` becomes FP32; a stored tensor of uint8 becomes INT32, and so does what operators make of it
-    that keep the type.
+    ``double`` becomes FP32; a stored tensor of uint8 becomes INT32 and what is quantized to uint8 INT8, and
+    so does what operators make of them that keep the type.
     """
     dtype = value.dtype
     if dtype == "f64":
@@ -133,7 +142,9 @@ def imported_type(value: Value) -> str | None:
         if is_stored(value):
             return "i32"
         node = value.producer
-        if node is None or node.domain or node.op in ("Cast", "QuantizeLinear"):
+        if node is not None and node.op == "QuantizeLinear":
+            return "i8"
+        if node is None or node.domain or node.op == "Cast":
             return "u8"
         before = next((x for x in node.inputs if x is not None and x.dtype == "u8"), None)
         if before is None:

@@ -115,7 +115,10 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         for value in values:
             if value.initializer is not None:
                 yield from _of_tensor(INITIALIZER, value, fixed)
-    yield from ((None, _of_sparse(value)) for value in graph.sparse if value.uses)
+    if graph.sparse:
+        imported = frozenset(facts.imported)
+        read = ((v, next((n for n, _ in v.uses if n in imported), None)) for v in graph.sparse)
+        yield from ((None, _of_sparse(value, node)) for value, node in read if node is not None)
     yield from _of_missing(facts)
     everywhere = conditions_for(NODE)
     contrib = _contrib(facts.imported)
@@ -213,9 +216,8 @@ def _rejection(
     )
 
 
-def _of_sparse(value: Value) -> Rejection:
+def _of_sparse(value: Value, node: Node) -> Rejection:
     """The rejection of a stored tensor that the parser does not import: who reads it finds nothing."""
-    node = value.uses[0][0]
     says = f"{node.op} reads the sparse initializer {value.name}, which the parser does not import"
     return _of_stored(node, node.op, "INVALID_GRAPH", says, "Store it as a dense tensor.")
 
