@@ -36,6 +36,7 @@ SHAPES = [
     'E0521 12:00:00.000000 1 logging.cc:40] "{}"',
     "2024-05-21T12:00:00.123456789Z stdout F [05/02/2022-15:17:45] [TRT] [E] {}",
     '{{"log":"[05/21/2024-12:00:09] [E] [TRT] {}\\n","stream":"stderr","time":"2024-05-21T12:00:09Z"}}',
+    "2024-05-21T12:00:09.123456Z 01O [05/21/2024-12:00:09] [E] [TRT] {}",
     "[pod/trt-build-abc12/trt] [05/21/2024-12:00:09] [E] [TRT] {}",
     "onnxruntime::TensorrtLogger::log] [2023-06-03 17:08:26   ERROR] {}",  # https://github.com/microsoft/onnxruntime/issues/7757
     "01/30/2024-18:29:22] [E] {}",  # https://github.com/spacewalk01/depth-anything-tensorrt/issues/8
@@ -113,6 +114,18 @@ def test_the_parser_of_old_releases_has_no_prefix() -> None:
     assert record is not None
     assert record.groups["what"] == "Assertion failed: ctx->tensors().count(inputName)"
     assert log.records["parsing_failed"][0].groups["op"] == "Resize"
+
+
+@pytest.mark.parametrize(
+    "wrapper", ["[rank0]: ", "trt-1  | ", "2024-05-21T12:00:09.123456Z 01O ", "\x1b[31m"]
+)
+def test_the_last_line_and_blank_ones_are_unwrapped(wrapper: str) -> None:
+    skipped = "[12/17/2024-08:28:29] [E] Error[9]: Error Code: 9: Skipping tactic 0x0 due to exception a"
+    assert read(f"{wrapper}{skipped}\n").first("unfinished_failing") is not None
+    repeated = "[E] [TRT] 2: [a.cpp::b::1] Error Code 2: Internal Error (Found duplicate region name x"
+    record = read(f"{wrapper}{repeated}\n{wrapper}\n").first("duplicate_name")
+    assert record is not None
+    assert record.groups["region"] == "x"
 
 
 @given(st.binary(max_size=300))

@@ -22,7 +22,7 @@ from trtlint.buildfiles.records import LayerDump, Log, Record, Severity
 from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
 from trtlint.buildfiles.stream import Source, decoded, opened
-from trtlint.buildfiles.wrapped import Marks, unquoted, unwrap, within
+from trtlint.buildfiles.wrapped import Marks, prefixed, unquoted, unwrap, within
 
 _CONTINUED = 60  # lines after the first that belong to a message
 _QUOTES = (" In function ", "--- Begin node ---")
@@ -123,7 +123,7 @@ class LogReader:
     def _ending(self) -> None:
         """Keep the last line, if it is one that a build that has ended does not leave last."""
         number, line = self._scanner.last_line()
-        prefix = parse_prefix(line)
+        line, prefix = prefixed(line)
         if prefix is None:
             return
         message = _text(line[prefix.start :])
@@ -221,7 +221,8 @@ class LogReader:
         )
         telling = self._marks.telling(line)
         if self._dump_line or quoted or not telling:
-            self._unprefixed(number, line, telling=telling)
+            blank = bool(self._open) and not unwrap(line)[0]
+            self._unprefixed(number, b"" if blank else line, telling=telling)
             return
         rest, prefix = unwrap(line)
         if _TRACEBACK in rest:

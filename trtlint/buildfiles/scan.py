@@ -57,7 +57,8 @@ class Scanner:
     def last_line(self) -> tuple[int, bytes]:
         """The last line that is not empty, and its number, once all lines were given; a long one is cut."""
         ending = self._tail.rstrip()
-        return self.lines - self._tail[len(ending) :].strip(b"\n").count(b"\n"), ending.rpartition(b"\n")[2]
+        line = _ANSI.sub(b"", ending.rpartition(b"\n")[2])
+        return self.lines - self._tail[len(ending) :].strip(b"\n").count(b"\n"), line
 
     def enough(self, literal: bytes, *, context: bool) -> None:
         """Say that lines that begin so need only be counted from now on.

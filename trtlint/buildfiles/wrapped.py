@@ -33,7 +33,7 @@ _WRAPPER = re.compile(
     rb"|\([\w .-]{0,40}\bpid=\d+[^)\n]{0,40}\) "  # Ray
     rb"|#\d{1,4} \d{1,6}\.\d{1,4} "  # docker build
     rb"|\[?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)\]? "  # CI
-    rb"(?:std(?:out|err) [FP] )?"  # Kubernetes
+    rb"(?:std(?:out|err) [FP] |\d\d[OE][ +])?"  # Kubernetes, GitLab
     rb"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,80} [\w.@/-]{1,80}(?:\[\d+\])?: "  # journals
     rb"|\[\d\d:\d\d:\d\d(?:\.\d{1,9})?\] "
     rb"|\[(?:pod|container)/[\w./-]{1,160}\] "  # kubectl
@@ -146,6 +146,12 @@ def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
         if (prefix := parse_prefix(rest)) is not None:
             return unquoted(rest, within(rest, prefix) if prefix.common else prefix)
     return unquoted(rest, _own(rest))
+
+
+def prefixed(line: bytes) -> tuple[bytes, Prefix | None]:
+    """A line and its prefix, whoever prints it."""
+    prefix = parse_prefix(line)
+    return unwrap(line) if prefix is None else (line, prefix)
 
 
 def within(line: bytes, outer: Prefix) -> Prefix:
