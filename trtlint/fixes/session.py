@@ -176,6 +176,21 @@ class Session:
                         self._refuse(outcome, current, harm)
                 return
 
+    def _finished(self, trial: Outcome, staying: Sequence[_Wanted]) -> bool:
+        """Whether findings that stay are gone when another rewrite is made for them as well.
+
+        Heads can be too small and have their axes in an order that is not fused: one rewrite for each.
+        """
+        done = set(self._done)
+        places = {(wanted.rule, wanted.key[1]) for wanted in staying}
+        rest = [each for each in self._open(_wanted(trial.after)) if (each.rule, each.key[1]) in places]
+        first = [each for each in rest if each.rewrite.name == rest[0].rewrite.name]
+        proposals = self._proposals(trial, first)
+        if len(proposals) == len(places) and not self._try(trial, proposals):
+            return True
+        self._done = done
+        return False
+
     def _proposals(self, outcome: Outcome, batch: Iterable[_Wanted]) -> list[_Proposal]:
         """Patches that have no node in common; what is refused is noted."""
         found: list[_Proposal] = []
@@ -216,10 +231,14 @@ class Session:
             after = self._lint(apply(state.proto, state.model.graph, patches))
         except (EditError, ModelError) as error:
             return str(error)
-        if harm := _worse(state, after, [each.wanted for each in proposals]):
+        trial = Outcome(state, after, rounds=[(state, patches)])
+        made = [each.wanted for each in proposals]
+        if (staying := _staying(after, made)) and not self._finished(trial, staying):
+            return f"taken back, as {staying[0].rule} stays"
+        if harm := _new(state, trial.after, _mildest(made)):
             return harm
-        outcome.after = after
-        outcome.rounds.append((state, patches))
+        outcome.after = trial.after
+        outcome.rounds += trial.rounds
         for each in proposals:
             wanted = each.wanted
             outcome.applied.append(
@@ -233,6 +252,7 @@ class Session:
                     proof=each.proof,
                 )
             )
+        outcome.applied += trial.applied
         return ""
 
 
@@ -279,16 +299,16 @@ def _places(reports: Iterable[ModelReport]) -> Iterator[tuple[Finding, str]]:
                 yield finding, site.node
 
 
-def _worse(before: Linted, after: Linted, made: Sequence[_Wanted]) -> str:
-    """What is wrong with the state after rewrites, empty where nothing is: a finding stays, or is new."""
+def _staying(after: Linted, made: Sequence[_Wanted]) -> list[_Wanted]:
+    """The rewrites that were made and whose finding is still there."""
     nodes = {node.path: node for node in after.model.graph.nodes}
     there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in _places(after.reports)}
-    for wanted in made:
-        if (wanted.rule, wanted.key[1]) in there:
-            return f"taken back, as {wanted.rule} stays"
-    gravest = {wanted.severity for wanted in made}
-    mildest = max((SEVERITIES.index(severity) for severity in gravest), default=0)
-    return _new(before, after, mildest)
+    return [wanted for wanted in made if (wanted.rule, wanted.key[1]) in there]
+
+
+def _mildest(made: Iterable[_Wanted]) -> int:
+    """The position of the mildest severity of what rewrites are for."""
+    return max((SEVERITIES.index(wanted.severity) for wanted in made), default=0)
 
 
 def _new(before: Linted, after: Linted, mildest: int) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import Scaled
-from trtlint.fixes.patch import Refusal
+from trtlint.fixes.patch import Draft, Refusal
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import QUANTIZE
+
+_TERMS = 3
+"""Of an Einsum of two operands: these, and the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,55 @@ class Block:
     def port(self, operand: Value) -> int:
         """The port of the product of Q and K that reads an operand."""
         return self.product.inputs.index(operand)
+
+    @property
+    def ports(self) -> tuple[int, int]:
+        """The ports at which Q and K enter their product; they can be one tensor."""
+        query = self.port(self.path.product.query)
+        return query, 1 - query
+
+    @property
+    def features(self) -> tuple[int, int] | None:
+        """The axes of Q and K that their product sums over; None where they cannot be told."""
+        query, _ = self.ports
+        if self.product.op != "Einsum":
+            return (-1, -2)
+        terms = letters(self.product)
+        summed = (
+            [] if terms is None else [x for x in terms[query] if x in terms[1 - query] and x not in terms[2]]
+        )
+        if terms is None or len(summed) != 1:
+            return None
+        return terms[query].index(summed[0]), terms[1 - query].index(summed[0])
+
+    @property
+    def value_features(self) -> tuple[int, int] | None:
+        """The axis of V that its product keeps, there and in the result; None where they cannot be told."""
+        node = self.weights.node
+        port = node.inputs.index(self.weights.value)
+        if node.op != "Einsum":
+            return (-1, -1) if port else (-2, -2)
+        terms = letters(node)
+        kept = [] if terms is None else [x for x in terms[port] if x not in terms[1 - port] and x in terms[2]]
+        if terms is None or len(kept) != 1:
+            return None
+        return terms[port].index(kept[0]), terms[2].index(kept[0])
+
+
+def letters(node: Node) -> tuple[str, str, str] | None:
+    """The axes of the operands and of the result of an Einsum, a letter each; None for other forms of it.
+
+    https://onnx.ai/onnx/operators/onnx__Einsum.html
+    """
+    equation = str(node.attribute("equation", "")).replace(" ", "")
+    operands, arrow, result = equation.partition("->")
+    terms = (*operands.split(","), result)
+    plain = (
+        arrow
+        and len(terms) == _TERMS
+        and all(each.isalpha() and len(set(each)) == len(each) for each in terms)
+    )
+    return (terms[0], terms[1], terms[2]) if plain else None
 
 
 def block_of(fact: Fact, model: Model) -> Block | Refusal:
@@ -95,3 +147,22 @@ def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[N
             source = data[source]
         rewired += [(node, port, source.name) for node, port in value.uses if node not in removed]
     return rewired
+
+
+def product_again(
+    draft: Draft, node: Node, operands: Sequence[str | Value | None], *, front: str = "", out: str = ""
+) -> str:
+    """Write a product again, between other operands; returns the name of its result.
+
+    Args:
+        draft: where it goes.
+        node: the MatMul or Einsum.
+        operands: what it reads.
+        front: of an Einsum: the letter of one more axis in front of all operands, empty for none.
+        out: the name of the result, empty for a new one.
+    """
+    terms = letters(node) if node.op == "Einsum" else None
+    if terms is None:
+        return draft.op("MatMul", *operands, out=out)
+    one, other, result = (front + term for term in terms)
+    return draft.op("Einsum", *operands, out=out, equation=f"{one},{other}->{result}")

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.facts.blocks.operand import Axis
 from trtlint.fixes.patch import Draft, Patch, Refusal
-from trtlint.fixes.rewrites._attention import block_of
+from trtlint.fixes.rewrites._attention import block_of, product_again
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -28,14 +27,14 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     if isinstance(block, Refusal):
         return block
     product, weighted = block.path.product, block.weights.node
-    size = product.head_size
-    if product.form != "matmul" or weighted.op != "MatMul" or weighted.inputs[1] is not block.weights.value:
-        return Refusal("a product is written as Einsum, or V comes first")
+    size, value = product.head_size, block.weights.value
+    features, kept = block.features, block.value_features
+    if features is None or kept is None:
+        return Refusal("a product is an Einsum that is no product of matrices")
     if not isinstance(size, int) or size > _LARGEST:
         return Refusal("the size of a head is not known, or above 256")
     wide = max(_SMALLEST, -(-size // _STEP) * _STEP)
-    value = block.weights.value
-    own = value.shape[-1] if value.shape else None
+    own = value.shape[kept[0]] if value.shape is not None and _has(value, kept[0]) else None
     if not isinstance(own, int) or own > _LARGEST:
         return Refusal("the size of a head of V is not known, or above 256")
     value_wide = max(_SMALLEST, -(-own // _STEP) * _STEP)
@@ -47,25 +46,25 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         return Refusal("it spans the body of an If or a loop")
     draft = Draft(model, block.product)
     rewire: list[tuple[Node, int, str]] = []
-    operands: list[tuple[Node, Value, Axis, int]] = [
-        (block.product, product.query, "feature", wide - size),
-        (block.product, product.key, "sequence", wide - size),
-    ]
-    for node, operand, last, more in operands:
-        if operand.rank is None or operand.dtype not in FLOAT_DTYPES:
+    for port, axis in zip(block.ports, features, strict=True):
+        operand = block.product.inputs[port]
+        if operand is None or not _has(operand, axis) or operand.dtype not in FLOAT_DTYPES:
             return Refusal("the rank or type of Q or K is not known")
-        if more:
-            padded = _padded(draft, operand, -1 if last == "feature" else -2, more)
-            rewire.append((node, node.inputs.index(operand), padded))
+        if wide > size:
+            rewire.append((block.product, port, _padded(draft, operand, axis, wide - size)))
     remove: list[Node] = []
     if value_wide > own:
-        if value.rank is None:
-            return Refusal("the rank of V is not known")
-        result = draft.op("MatMul", weighted.inputs[0], _padded(draft, value, -1, value_wide - own))
-        bounds = (draft.ints(0), draft.ints(own), draft.ints(-1))
-        draft.op("Slice", result, *bounds, out=weighted.output.name)
+        operands: list[str | Value | None] = list(weighted.inputs)
+        operands[operands.index(value)] = _padded(draft, value, kept[0], value_wide - own)
+        bounds = (draft.ints(0), draft.ints(own), draft.ints(kept[1]))
+        draft.op("Slice", product_again(draft, weighted, operands), *bounds, out=weighted.output.name)
         remove.append(weighted)
     return draft.patch(f"pads heads from {size} to {wide} with zeros", remove, rewire=rewire, retyped=())
+
+
+def _has(value: Value, axis: int) -> bool:
+    """Whether a value is known to have an axis; its operator may ask for one that it has not."""
+    return value.rank is not None and -value.rank <= axis < value.rank
 
 
 def _padded(draft: Draft, value: Value, axis: int, more: int) -> str:

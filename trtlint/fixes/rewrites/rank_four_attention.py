@@ -5,13 +5,16 @@ TensorRT's kernels take channels-first operands in rank 4 only.
 
 from __future__ import annotations
 
+from string import ascii_letters
+
 from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
-from trtlint.fixes.rewrites._attention import Block, block_of
+from trtlint.fixes.rewrites._attention import Block, block_of, letters, product_again
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.operators import CAST
 
 _ELEMENTWISE = frozenset(
     {"Mul", "Div", "Add", "Sub", "Where", "Cast", "Clip", "Max", "Min", "Tanh", "Identity"}
@@ -33,27 +36,39 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     softmax, weighted = block.softmax, block.weights.node
     draft = Draft(model, block.product)
     product = block.path.product
-    rewire: list[tuple[Node, int, str]] = [
-        (block.product, block.port(value), _raised(draft, value)) for value in (product.query, product.key)
-    ]
+    rewire: list[tuple[Node, int, str]] = []
+    remove = [softmax, weighted]
+    if product.form == "matmul":
+        rewire = [
+            (block.product, block.port(value), _raised(draft, value))
+            for value in (product.query, product.key)
+        ]
+    else:
+        raised: list[str | Value | None] = [
+            None if value is None else _raised(draft, value) for value in block.product.inputs
+        ]
+        product_again(
+            draft, block.product, raised, front=_front(block.product), out=block.product.output.name
+        )
+        remove.insert(0, block.product)
     attributes = {name: helper.get_attribute_value(proto) for name, proto in softmax.attributes.items()}
     draft.op("Softmax", softmax.inputs[0], out=softmax.output.name, **{**attributes, "axis": -1})
     inputs: list[str | Value | None] = list(weighted.inputs)
     inputs[weighted.inputs.index(block.weights.value)] = _raised(draft, block.weights.value)
-    result = draft.op("MatMul", *inputs)
+    result = product_again(draft, weighted, inputs, front=_front(weighted))
     draft.op("Squeeze", result, draft.ints(0), out=weighted.output.name)
-    inner = (block.product, *block.path.nodes, softmax)
+    inner = (block.product, *block.path.nodes, softmax, *_casts(block))
     retyped = [value.name for node in inner for value in node.outputs]
     values = (product.query, product.key, block.weights.value)
     around = [value.producer for value in values if value.producer is not None and _transposed(value)[0]]
-    return draft.patch(_TITLE, [softmax, weighted], rewire=rewire, retyped=retyped, around=around)
+    return draft.patch(_TITLE, remove, rewire=rewire, retyped=retyped, around=around)
 
 
 def _refusal(block: Block, model: Model) -> Refusal | None:
     product, weighted = block.path.product, block.weights.node
     values = (product.query, product.key, block.weights.value)
-    if product.form != "matmul" or weighted.op != "MatMul":
-        return Refusal("a product is written as Einsum")
+    if any(node.op == "Einsum" and letters(node) is None for node in (block.product, weighted)):
+        return Refusal("a product is an Einsum that is no product of matrices")
     if any(value.rank != 3 for value in values):
         return Refusal("Q, K and V are not of rank 3")
     if (model.opset or 0) < _SINCE:
@@ -62,11 +77,28 @@ def _refusal(block: Block, model: Model) -> Refusal | None:
         return Refusal("scores or probabilities are read elsewhere, or NaN is replaced")
     if any(node.op not in _ELEMENTWISE for node in block.path.nodes):
         return Refusal("there is more than arithmetic between the scores and the softmax")
-    if [node for node, _ in block.softmax.output.uses] != [weighted]:
+    last = (block.softmax, *_casts(block))[-1]
+    if [node for node, _ in last.output.uses] != [weighted]:
         return Refusal("something lies between the softmax and the product with V")
     if len({node.scope for node in (block.product, block.softmax, weighted)}) > 1:
         return Refusal("it spans the body of an If or a loop")
     return None
+
+
+def _casts(block: Block) -> list[Node]:
+    """The changes of type behind the softmax, as far as each is read by one operator."""
+    found: list[Node] = []
+    value = block.softmax.output
+    while len(value.uses) == 1 and value.uses[0][0].op in CAST:
+        found.append(value.uses[0][0])
+        value = found[-1].output
+    return found
+
+
+def _front(node: Node) -> str:
+    """A letter that no axis of an Einsum has; empty for another product."""
+    terms = letters(node) if node.op == "Einsum" else None
+    return "" if terms is None else next(x for x in ascii_letters if not any(x in term for term in terms))
 
 
 def _raised(draft: Draft, value: Value) -> str:
