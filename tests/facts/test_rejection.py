@@ -81,9 +81,9 @@ def test_older_parsers_look_through_nothing() -> None:
         ("y = Add (x, z)", "float[2,3] x, float[2,4] z", ["shape"]),
         ("y = Add (x, z)", "float[2,N] x, float[2,4] z", []),
         ("y = Range (x, z, z)", "float x, float z", ["dynamic"]),
-        ("y = Attention (x, x, x)", "float[1,4,16,64] x", ["attention"]),
-        ("y = Attention (x, x, x)", "float16[1,4,16,64] x", []),
-        ("y = Attention (x, x, x)", "float16[1,4,16,512] x", ["attention"]),
+        ("y = Attention (x, z, z)", "float[1,4,16,64] x, float[1,4,16,64] z", ["attention"]),
+        ("y = Attention (x, z, z)", "float16[1,4,16,64] x, float16[1,4,16,64] z", []),
+        ("y = Attention (x, z, z)", "float16[1,4,16,512] x, float16[1,4,16,512] z", ["attention"]),
         (
             "q = Cast <to = 17> (x) y = Cast <to = 1> (q)",
             "float[4] x",
@@ -120,7 +120,7 @@ def test_an_operator_of_onnx_without_importer() -> None:
 
 
 def test_no_other_reason_where_there_is_no_importer() -> None:
-    facts = rejections("y = Attention (x, x, x)", "float[1,4,16,64] x", opset=23)
+    facts = rejections("y = Attention (x, z, z)", "float[1,4,16,64] x, float[1,4,16,64] z", opset=23)
     assert refused_by(facts, "10.13", "tensorrt") == ["operator"]
     assert refused_by(facts, "10.14", "tensorrt") == ["attention"]
 
