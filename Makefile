@@ -58,7 +58,7 @@ oldest:
 	$(VENV)-oldest/bin/python -m pip install --quiet packaging tomli
 	$(VENV)-oldest/bin/python scripts/oldest.py > $(VENV)-oldest/constraints.txt
 	$(VENV)-oldest/bin/python -m pip install --quiet --constraint $(VENV)-oldest/constraints.txt \
-		--editable ".[dask,docs,measure,verify,test]"
+		--editable ".[dask,measure,verify,test]"
 	$(VENV)-oldest/bin/python -m pytest -n auto
 
 # Minutes; `make fuzz CASES=20000` for longer, `ARGS="--replay model:17"` for one case.
