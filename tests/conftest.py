@@ -7,9 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.workspace import Workspace
 from trtlint.knowledge import redirects as known
+
+# How long an example takes says how busy the machine is, and nothing of the code.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
