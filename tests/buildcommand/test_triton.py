@@ -120,6 +120,9 @@ def test_the_configuration_of_a_model_in_a_repository(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ('input {\n  name: "x"\n  data_type: TYPE_F32\n}', "c.pbtxt:3: no configuration of Triton"),
+        ("input {\n  data_type: 99\n}", "c.pbtxt:2: no configuration of Triton"),
+        ("input { data_type: -1 }", "c.pbtxt:1: no configuration of Triton"),
+        ("instance_group { kind: 77 }", "c.pbtxt:1: no configuration of Triton"),
         ("max_batch_size: 1\nmax_batch_size: 2", "c.pbtxt:2: no configuration of Triton"),
         ("max_batch_size: 99999999999999999999", "c.pbtxt:1: "),
         ("input {", "c.pbtxt:1: "),

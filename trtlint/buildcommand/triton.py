@@ -213,7 +213,7 @@ def _message() -> Any:
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     file = descriptor_pb2.FileDescriptorProto(name="trtlint_triton.proto", package="trtlint.triton")
-    file.syntax = "proto3"
+    file.syntax = "proto2"  # the file's own syntax, proto3, takes numbers that name no type
     for name, values in (("DataType", _TYPES), ("Kind", _KINDS)):
         enum = file.enum_type.add(name=name)
         for number, value in enumerate(values):
