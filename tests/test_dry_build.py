@@ -171,6 +171,14 @@ class TestRealBuilder:
         kept = json.loads((tmp_path / "logs" / f"{name}.json").read_text(encoding="utf-8"))
         assert kept["built"] is True
 
+    def test_models_of_one_name_have_logs_of_their_own(self, tmp_path: Path, lints: Lints) -> None:
+        for name in ("a", "b"):
+            (tmp_path / "repository" / name / "1").mkdir(parents=True)
+            models.write(tmp_path / "repository" / name / "1", models.BUILT)
+        lints.reports(tmp_path / "repository", "--dry-parse", "--dry-build-logs", tmp_path / "logs")
+        found = sorted(file.parent.parent.name for file in (tmp_path / "logs").rglob("*.log"))
+        assert found == ["a", "b"]
+
     def test_weights_beyond_the_limit_are_a_note(self, tmp_path: Path, lints: Lints) -> None:
         model = models.with_external(tmp_path, size=16_384)
         report = lints.report(model, "--dry-build", "--dry-build-memory", "1G")

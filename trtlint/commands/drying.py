@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,10 +26,12 @@ class Drying:
 
     Args:
         options: the command line, which has the last word.
+        models: all models of the run.
     """
 
-    def __init__(self, options: DryOptions) -> None:
+    def __init__(self, options: DryOptions, models: Iterable[Path]) -> None:
         self._options = options
+        self._names = Counter(model.stem for model in models)
         self._versions: dict[str, str] = {}
 
     def add(self, task: Task) -> Task:
@@ -45,11 +48,11 @@ class Drying:
             return task
         shapes = [*_said(said, str(task.configuration.file)), *_of_command(task)]
         shapes += _said([self._options], "--shapes")
-        with_dry = replace(task, dry=self._job(wanted, tuple(shapes)))
+        with_dry = replace(task, dry=self._job(task.file, wanted, tuple(shapes)))
         ran = Ran(with_dry.entries, with_dry.targets)
         return replace(with_dry, policy=replace(task.policy, ran=ran))
 
-    def _job(self, wanted: DryOptions, shapes: tuple[Given, ...]) -> DryJob:
+    def _job(self, model: Path, wanted: DryOptions, shapes: tuple[Given, ...]) -> DryJob:
         from trtlint.runs.dryjob import DryJob
         from trtlint.trials.process import Limits
 
@@ -60,8 +63,14 @@ class Drying:
             level="parse" if wanted.level == "parse" else "build",
             shapes=shapes,
             limits=Limits(options.seconds or usual.seconds, options.memory or usual.memory),
-            logs=None if options.logs is None else Path(options.logs),
+            logs=None if options.logs is None else self._folder(Path(options.logs), model),
         )
+
+    def _folder(self, logs: Path, model: Path) -> Path:
+        """Where the log of a model goes: of models with one name, into folders called like theirs."""
+        if self._names[model.stem] == 1:
+            return logs
+        return logs.joinpath(*(part for part in model.parent.parts if part not in (model.anchor, "..")))
 
     def _version(self, wanted: str) -> str:
         """The release that is there, which must be the one that is wanted."""

@@ -42,7 +42,7 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
 
         found = with_ranges(found, options.ranges)
     if not files:
-        drying = Drying(options.dry)
+        drying = Drying(options.dry, (task.file for task in found))
         return [task if task.far is not None else drying.add(_with_own(task)) for task in found]
     if options.dry.level in ("parse", "build"):
         raise click.UsageError(
