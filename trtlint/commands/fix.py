@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -65,6 +66,7 @@ def run_fix(options: FixOptions) -> int:
     if options.script is not None and len(tasks) > 1:
         raise click.UsageError(f"--script names one file, and {len(tasks)} models are given")
     outs = [_out(task.file, options.output) for task in tasks]
+    _require_apart([*outs, *(Path(name) for name in (options.script, options.html) if name is not None)])
     prove = _prover() if options.verify else None
     spared = [*(task.file for task in tasks), *outs]
     page = None if options.html is None else _page(Path(options.html), spared)
@@ -91,7 +93,8 @@ def run_fix(options: FixOptions) -> int:
             if verdict.good is False:
                 report.problem(Problem(str(task.file), f"not written: {verdict.words}"))
                 failure = Exit.UNREADABLE
-        if options.script is not None and fixed.changed:
+        refused = fixed.fault or any(verdict.good is False for verdict in verdicts)
+        if options.script is not None and fixed.changed and not refused:
             _write_script(fixed, Path(options.script))
         report.add(fixed, written, verdicts)
         found = found or fails(fixed.outcome.after.reports, task.fail_on)
@@ -101,6 +104,17 @@ def run_fix(options: FixOptions) -> int:
     if failure:
         return failure
     return Exit.FINDINGS if found and not options.lint.exit_zero else Exit.CLEAN
+
+
+def _require_apart(files: Sequence[Path]) -> None:
+    """Refuse two things in one file.
+
+    Raises:
+        click.UsageError: they are to be.
+    """
+    for file, count in Counter(map(os.path.realpath, files)).items():
+        if count > 1:
+            raise click.UsageError(f"{count} files are to be written to {file}: name each another")
 
 
 def _page(file: Path, spared: Sequence[Path]) -> FixPage:

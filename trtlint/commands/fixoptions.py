@@ -11,7 +11,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--diff", is_flag=True, help="Show the difference, in the text notation of ONNX."),
-    click.option("--dry-run", is_flag=True, help="Write nothing."),
+    click.option("--dry-run", is_flag=True, help="Write no model."),
     click.option(
         "--script", metavar="FILE.py", help="Also write the edits as a script with onnx-graphsurgeon."
     ),
