@@ -26,7 +26,7 @@ from trtlint.report.formats import Style, Writer
 from trtlint.report.layout import hang
 from trtlint.report.manual import rule_page
 from trtlint.report.names import collapse, line_of
-from trtlint.report.wording import fix_command, witnesses
+from trtlint.report.wording import fix_command, sureness, witnesses
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -382,7 +382,6 @@ def _details(finding: Finding, target: str) -> Iterable[tuple[str, str]]:
         yield "help", advice
     if finding.fixes:
         yield "help", fix_command(finding)
-    refuted = "; refuted by what is seen" if finding.standing == "refuted" else ""
-    yield "confidence", f"{finding.confidence}, {finding.evidence_level}{refuted}"
+    yield "confidence", sureness(finding)
     for reference in finding.references:
         yield "see", reference

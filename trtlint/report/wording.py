@@ -54,7 +54,7 @@ def sentences(spot: Spot) -> Iterator[str]:
         yield f"Help: {clean(advice)}"
     if finding.fixes:
         yield f"Help: {fix_command(finding)}"
-    yield f"Confidence: {finding.confidence}, {clean(finding.evidence_level)}"
+    yield f"Confidence: {clean(sureness(finding))}"
     for page in filter(None, (rule_page(finding.rule), *finding.references)):
         yield f"See {clean(page)}"
 
@@ -62,6 +62,12 @@ def sentences(spot: Spot) -> Iterator[str]:
 def full(spot: Spot) -> str:
     """The message and all sentences, one a line."""
     return "\n".join([clean(spot.finding.message), *sentences(spot)])
+
+
+def sureness(finding: Finding) -> str:
+    """``high, documented``; of what a build or a measurement refutes, that."""
+    refuted = "; refuted by what is seen" if finding.standing == "refuted" else ""
+    return f"{finding.confidence}, {finding.evidence_level}{refuted}"
 
 
 def witnesses(finding: Finding, *, drawn: bool = False) -> tuple[str, ...]:

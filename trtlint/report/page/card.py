@@ -15,7 +15,7 @@ from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
 from trtlint.report.page.markup import Content, Markup, join, link, tag
 from trtlint.report.page.picture import picture
-from trtlint.report.wording import fix_command, witnesses
+from trtlint.report.wording import fix_command, sureness, witnesses
 
 LONGEST = 1500
 """Characters of one text on the page."""
@@ -182,7 +182,8 @@ def _evidence(entry: Entry, target: str) -> Markup:
         )
     if entry.seen:
         terms.append(("Seen for", entry.seen))
-    terms.append(("Confidence", [tag("strong", finding.confidence), f", {finding.evidence_level}"]))
+    surely = sureness(finding).removeprefix(finding.confidence)
+    terms.append(("Confidence", [tag("strong", finding.confidence), surely]))
     seen = witnesses(finding, drawn=True) if finding.said or not finding.sites else ()
     if seen:
         shown: list[Content] = [tag("li", clipped(words, 600)) for words in seen[:_WITNESSES]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import PurePath
 
@@ -9,7 +10,7 @@ from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import changes
 from trtlint.facts.figures import figure
 from trtlint.report.page.card import Entry, badge, clipped, ticked
-from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.markup import Content, Markup, join, tag
 from trtlint.report.page.sections import Section
 
 _FINDINGS = 400
@@ -64,6 +65,7 @@ def of_findings(found: Sequence[tuple[Section, Entry]], linked: Collection[str],
         linked: the ids of those that are shown in full.
         several: whether there are several models.
     """
+    names = Counter(PurePath(section.shown).name for section in {s.path: s for s, _ in found}.values())
     timed = any(entry.finding.ms is not None for _, entry in found)
     rows = []
     for section, entry in found[:_FINDINGS]:
@@ -75,7 +77,9 @@ def of_findings(found: Sequence[tuple[Section, Entry]], linked: Collection[str],
             tag("td", ticked(finding.message), class_="what"),
         ]
         if several:
-            cells.append(tag("td", tag("code", clipped(PurePath(section.shown).name, 100)), class_="file"))
+            name = PurePath(section.shown).name
+            model = name if names[name] == 1 else section.shown
+            cells.append(tag("td", tag("code", clipped(model, 100)), class_="file"))
         cells.append(tag("td", _place(finding), class_="place"))
         places = len(finding.sites)
         unit = "places" if places > 1 else "place"
@@ -111,7 +115,8 @@ def of_changes(reports: Sequence[ModelReport]) -> Markup | None:
     if not rows:
         return None
     heads = ["From target to target", "", "Finding"]
-    return table(heads, rows[:_CHANGES], "Changes from target to target")
+    shown = table(heads, rows[:_CHANGES], "Changes from target to target")
+    return join(shown, _left_out(len(rows), _CHANGES, "changes"))
 
 
 def _left_out(count: int, most: int, what: str) -> Markup | None:
