@@ -24,13 +24,11 @@ def with_ranges(tasks: Sequence[Task], files: Sequence[str]) -> list[Task]:
         return list(tasks)
     from trtlint.trials.identity import digest
 
-    measured: dict[str, Measurement] = {}
-    for file in files:
-        try:
-            found = read_measurement(Path(file))
-        except MeasurementError as error:
-            raise click.UsageError(str(error)) from None
-        measured[found.digest] = found
+    try:
+        read = {file: read_measurement(Path(file)) for file in files}
+    except MeasurementError as error:
+        raise click.UsageError(str(error)) from None
+    measured = {found.digest: found for found in read.values()}
     done, used = [], set()
     for task in tasks:
         try:
@@ -39,7 +37,7 @@ def with_ranges(tasks: Sequence[Task], files: Sequence[str]) -> list[Task]:
             known = ""
         used.add(known)
         done.append(_measured(task, measured[known]) if known in measured else task)
-    for file, found in zip(files, measured.values(), strict=False):
+    for file, found in read.items():
         if found.digest not in used:
             raise click.UsageError(
                 f"{file}: measured on another model ({found.path}, or what it was then): measure it again"

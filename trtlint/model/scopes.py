@@ -8,7 +8,7 @@ does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Iterator, Mapping, MutableSequence
 from dataclasses import dataclass, field
 
 import onnx
@@ -133,7 +133,3 @@ def _stored(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
                     continue
                 tensor.name = text(node.output[0])
                 yield text(tensor.name), tensor
-
-
-def _integers(dims: Sequence[int], values: Sequence[int]) -> onnx.TensorProto:
-    return onnx.helper.make_tensor("", onnx.TensorProto.INT64, dims, values)

@@ -112,7 +112,6 @@ class Outputs:
     """
 
     def __init__(self, outputs: Iterable[Output], style: Style, stdout: TextIO) -> None:
-        self._stdout = stdout
         self._writers: list[Writer] = []
         self._buffers: list[tuple[Output, io.StringIO | io.BytesIO]] = []
         self._statistics: Writer | None = None

@@ -19,7 +19,6 @@ class Format:
         largest: the largest finite number.
         infinite_from: the least magnitude that rounds to infinity: half a step beyond the largest number.
         zero_below: magnitudes up to this round to zero: half of the smallest subnormal number.
-        normal_from: the smallest number of full precision.
     """
 
     name: str
@@ -28,10 +27,9 @@ class Format:
     largest: float
     infinite_from: float
     zero_below: float
-    normal_from: float
 
 
-FP16 = Format("fp16", "FP16", onnx.TensorProto.FLOAT16, 65504.0, 65520.0, 2.0**-25, 2.0**-14)
+FP16 = Format("fp16", "FP16", onnx.TensorProto.FLOAT16, 65504.0, 65520.0, 2.0**-25)
 """binary16 of IEEE 754: https://en.wikipedia.org/wiki/Half-precision_floating-point_format"""
 BF16 = Format(
     "bf16",
@@ -40,9 +38,7 @@ BF16 = Format(
     float.fromhex("0x1.fep127"),
     float.fromhex("0x1.ffp127"),
     2.0**-134,
-    2.0**-126,
 )
 """The upper half of an FP32 number: https://en.wikipedia.org/wiki/Bfloat16_floating-point_format"""
 
 FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in (FP16, BF16)}
-BY_ELEMENT: Mapping[int, Format] = {format_.element: format_ for format_ in (FP16, BF16)}

@@ -108,11 +108,6 @@ class Result:
     last_lines: tuple[str, ...] = ()
 
     @property
-    def ended_early(self) -> bool:
-        """Whether the process crashed or was stopped."""
-        return self.cause != "done"
-
-    @property
     def label(self) -> str:
         """What stands for its log: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``."""
         if self.level == "parse":
