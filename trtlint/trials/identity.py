@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import groupby
 from pathlib import Path
 
+import onnx
+
+from trtlint.files.regular import open_regular
 from trtlint.model.reader import RawModel, decode, read
+from trtlint.model.tensors import LEFT, TensorStore, place_of
 
 _SAMPLE = 4096
 """Bytes at the beginning and the end of a tensor; training changes them all."""
@@ -26,14 +31,19 @@ def digest_of(raw: RawModel) -> str:
     What it was read with counts: ``read(path, whole=True)`` gives another structure, and another hash.
     """
     found = hashlib.sha256(raw.data)
-    for tensor in decode(raw.data).graph.initializer:
-        place = raw.tensors.place(tensor)
-        if place is None:
-            continue
-        file, offset, length = place
-        with file.open("rb") as stream:
-            stream.seek(offset)
-            found.update(stream.read(min(_SAMPLE, length)))
-            stream.seek(offset + max(0, length - _SAMPLE))
-            found.update(stream.read(min(_SAMPLE, length)))
+    places = (_place(tensor, raw.tensors) for tensor in decode(raw.data).graph.initializer)
+    for path, each in groupby(filter(None, places), key=lambda place: place[0]):
+        with open_regular(path) as file:
+            for _, offset, length in each:
+                for start in (offset, offset + max(0, length - _SAMPLE)):
+                    file.seek(start)
+                    found.update(file.read(min(_SAMPLE, length)))
     return found.hexdigest()
+
+
+def _place(tensor: onnx.TensorProto, tensors: TensorStore) -> tuple[Path, int, int] | None:
+    """Where a tensor lies that is in no structure: the file, offset and length; None for others."""
+    stored = place_of(tensor) if tensor.data_location == onnx.TensorProto.EXTERNAL else None
+    if stored is not None and stored[0] == LEFT:
+        return tensors.path, stored[1], stored[2] or 0
+    return tensors.place(tensor)
