@@ -7,5 +7,14 @@ claim holds; ``tests/benchmarks/test_rule_checks.py`` runs each as a test.
 
 from __future__ import annotations
 
-THEMES = ("imports", "shapes", "quantization", "sixteen_bits", "performance", "memory", "fused_attention")
+THEMES = (
+    "imports",
+    "shapes",
+    "quantization",
+    "sixteen_bits",
+    "performance",
+    "memory",
+    "fused_attention",
+    "fixed",
+)
 """The modules of this package that hold checks."""

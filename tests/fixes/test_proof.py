@@ -137,6 +137,28 @@ g (int64[4] i) => (float16[4,1024] y)
 { e = Gather (table, i)  y = Cast <to = 10> (e) }
 """
 )
+CLIP = (
+    HEAD.format(opset=17)
+    + """
+g (float[6,3] x) => (float[6,4] y)
+< float[3,4] w = {1,2,3,4,5,6,7,8,9,1,1,1}, float[4] b = {0,1,2,3}, float lo = {0}, float hi = {3} >
+{ m = MatMul (x, w)  a = Add (m, b)  y = Clip (a, lo, hi) }
+"""
+)
+SAMPLING = (
+    HEAD.format(opset=20)
+    + """
+g (float[1,2,8,8] x, float[1,4,4,2] grid) => (float[1,2,4,4] y)
+{ y = GridSample <mode = "linear", padding_mode = "border"> (x, grid) }
+"""
+)
+TWINS = (
+    HEAD.format(opset=17)
+    + """
+g (float[4] x) => (float[4] y)
+{ [n] a = Relu (x)  [n] y = Neg (a) }
+"""
+)
 STORED = {"row": (1, 1024), "table": (1024, 1024)}
 """Stored tensors that are too large to be written down, by the names that models have for them."""
 TRT, RTX = ("--trt", "10.7", "--fp16"), ("--rtx", "1.7", "--gpu", "L4")
@@ -263,6 +285,11 @@ def wrong_maximum(patch: Patch) -> None:
             node.attribute[0].ints[:] = [0]
 
 
+def padding_dropped(patch: Patch) -> None:
+    """Another attribute goes with the mode."""
+    del patch.insert[0].attribute[:]
+
+
 CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[[Patch], None]]] = {
     "scale off by 30 %": (BOTH, TRT, "scale-on-query", scale_off),
     "gain dropped": (NORM, TRT, "fuse-norm", gain_dropped),
@@ -281,6 +308,9 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[[Patch], None]]] = {
     "scale of a weight off": (WEIGHT, RTX, "store-dequantized", initializer_off),
     "another row": (EXPANDED, RTX, "broadcast-constant", another_row),
     "columns for rows": (TABLE, RTX, "cast-table", columns_for_rows),
+    "bound off": (CLIP, ("--trt", "10.13"), "clip-by-minimum", initializer_off),
+    "another attribute gone": (SAMPLING, ("--trt", "11.1"), "leave-out-mode", padding_dropped),
+    "another operator of the name": (TWINS, TRT, "name-nodes", swapped("Neg", "Abs")),
     "K for Q": (PACKED, TRT, "write-out-fused", key_for_query),
     "wrong axis of updates": (SCATTER, RTX, "write-out-scatter", wrong_scatter_axis),
 }

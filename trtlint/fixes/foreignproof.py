@@ -134,13 +134,14 @@ def _typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
 
 
 def _likeness(patch: Patch, region: Region) -> bytes:
-    """What a patch does, names apart."""
+    """What a patch does, names apart: a name stands for when it is met first."""
+    met: dict[str, int] = {"": 0}
     parts = [patch.title.encode()]
+    parts += [f"{met.setdefault(v.name, len(met))}{v.dtype}{v.shape}".encode() for v in region.inputs]
+    for tensor in patch.initializers:
+        parts += [f"{met.setdefault(tensor.name, len(met))}{tensor.dims}".encode(), tensor.raw_data]
     for node in (*region.before.graph.node, *region.after.graph.node):
         settings = sorted(attribute.SerializeToString() for attribute in node.attribute)
-        parts += [node.domain.encode(), node.op_type.encode(), *settings, bytes([len(node.input) % 256])]
-        parts += [b"1" if name else b"0" for name in node.input]
-    for tensor in patch.initializers:
-        parts += [str(tensor.dims).encode(), tensor.raw_data]
-    parts += [f"{value.dtype}{value.shape}".encode() for value in region.inputs]
+        names = [met.setdefault(name, len(met)) for name in (*node.input, *node.output)]
+        parts += [node.domain.encode(), node.op_type.encode(), *settings, str(names).encode()]
     return b"\0".join(parts)
