@@ -40,23 +40,29 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
     return any(value.dtype in _QUANTIZED and _is_weights(value) for value in _values(values))
 
 
-def _dequantizer(value: Value) -> Node | None:
-    """The dequantizer that a value comes from, through operators that move elements only."""
+def _origin(value: Value, op: str) -> Node | None:
+    """The operator of a type that a value comes from, through operators that move elements only."""
     node = value.producer
     while node is not None and node.op in _MOVES and not node.domain:
         before = node.input(0)
         node = None if before is None else before.producer
-    return node if node is not None and node.op == "DequantizeLinear" else None
+    return node if node is not None and node.op == op else None
+
+
+def _cast_from(_: object, value: Value) -> object:
+    node = _origin(value, "Cast")
+    read = None if node is None else node.input(0)
+    return None if read is None else read.dtype
 
 
 def _dequantized(_: object, value: Value) -> object:
-    node = _dequantizer(value)
+    node = _origin(value, "DequantizeLinear")
     read = None if node is None else node.input(0)
     return None if read is None else read.dtype
 
 
 def _one_scale(_: object, value: Value) -> object:
-    node = _dequantizer(value)
+    node = _origin(value, "DequantizeLinear")
     scale = None if node is None else node.input(1)
     if scale is None or scale.shape is None:
         return None
@@ -252,6 +258,14 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         (VALUE,),
         _DTYPE,
         _dequantized,
+    ),
+    "cast_from": Function(
+        "cast_from(v)",
+        "the element type that v was cast from, through operators that move elements only; unknown if it was"
+        " not",
+        (VALUE,),
+        _DTYPE,
+        _cast_from,
     ),
     "one_scale": Function(
         "one_scale(v)",
