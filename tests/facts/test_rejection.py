@@ -216,3 +216,13 @@ def test_the_parser_gives_a_quantized_scalar_a_dimension(dims: str, reasons: lis
         constants="float s = {0.5}, int8 z = {0}",
     )
     assert refused_by(facts, "1.7") == reasons
+
+
+@pytest.mark.parametrize(("product", "version"), [("tensorrt-rtx", "1.7.1"), ("tensorrt", "8.6.1")])
+def test_a_type_is_refused_once_at_a_node(product: Product, version: str) -> None:
+    """The operator does not take uint8, and no operator inside of a graph computes it."""
+    found = rejections(
+        "u = Cast <to = 2> (x) v = Unsqueeze (u, one) y = Cast <to = 1> (v)", constants="int64[1] one = {1}"
+    )
+    at = [fact for fact in found if fact.op == "Unsqueeze"]
+    assert refused_by(at, version, product) == ["type"]

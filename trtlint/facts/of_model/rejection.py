@@ -146,6 +146,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         conditions, typed = possible[node.op]
         operands = (*node.inputs, *node.outputs) if typed else ()
         types = {value.dtype for value in operands if value is not None}
+        typed_by_own: dict[Product, frozenset[str]] = {}
         for condition in conditions:
             if condition in stated or (condition.types and types.isdisjoint(condition.types)):
                 continue
@@ -155,6 +156,11 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
                 if condition.once:
                     stated.add(condition)
                 versions = _without(condition.applies, taken)
+                if _of_types(condition):
+                    if condition in everywhere:  # the operator's own condition says more
+                        versions = _without(versions, typed_by_own)
+                    else:
+                        typed_by_own = _with(typed_by_own, versions)
                 if versions:
                     yield condition, _rejection(condition, names, node.op, node, versions)
 
@@ -173,6 +179,20 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
         if condition.holds(names):
             reader = value.uses[0][0] if value.uses else None
             yield condition, _rejection(condition, names, "", reader, condition.applies)
+
+
+def _of_types(condition: Condition) -> bool:
+    """Whether the parser refuses types, on every GPU and in every network."""
+    whatever = not (condition.typing or condition.plugin or condition.min_sm)
+    return condition.reason == "type" and condition.stage == "parse" and whatever
+
+
+def _with(
+    taken: Mapping[Product, frozenset[str]], versions: Mapping[Product, str]
+) -> dict[Product, frozenset[str]]:
+    """Releases by product, and those of ranges."""
+    more = {product: lines_of(product, text) for product, text in versions.items()}
+    return {product: taken.get(product, frozenset()) | more.get(product, frozenset()) for product in PRODUCTS}
 
 
 def _without(
