@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.files.special import needs_posix
 from tests.test_precommit import POINTER
 from tests.workspace import Workspace
 from trtlint.files import lfs
@@ -34,6 +35,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["*.onnx"], ["[1].onnx", "a.onnx"]),
         (["**/*.onnx"], ["[1].onnx", "a.onnx", "deep/er/c.onnx"]),
         (["deep/**"], ["deep/er/c.onnx"]),
+        (["deep**/**/**.onnx"], ["deep/er/c.onnx"]),
+        (["*/er/"], ["deep/er/c.onnx"]),
+        (["*/notes.txt/"], ["*/notes.txt"]),
         (["*.pb"], ["odd.pb"]),
         (["[1].onnx"], ["[1].onnx"]),
         (["nothing/*.onnx"], ["nothing/*.onnx"]),
@@ -50,6 +54,22 @@ def test_what_paths_mean(paths: list[str], files: list[str], folder: Path) -> No
 
 def test_absolute_globs(folder: Path) -> None:
     assert list(expand([f"{folder}/deep/*/*.onnx"])) == [folder / "deep" / "er" / "c.onnx"]
+
+
+def test_globs_cover_hidden_folders_by_their_names_alone(folder: Path) -> None:
+    model = folder / "deep" / ".hidden" / "d.onnx"
+    model.parent.mkdir()
+    model.touch()
+    assert model.relative_to(folder) not in expand(["**/*.onnx", "deep/*/*.onnx"])
+    assert list(expand(["deep/.hidden/*.onnx"])) == list(expand(["*/.hidden/*.onnx"]))
+    assert list(expand(["*/.hidden/*.onnx"])) == [model.relative_to(folder)]
+
+
+@needs_posix
+def test_links_to_their_own_folder_end(folder: Path) -> None:
+    for name in "abcd":
+        (folder / "deep" / name).symlink_to(".")
+    assert [path.as_posix() for path in expand(["deep/**/*.onnx"])] == ["deep/er/c.onnx"]
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 SUFFIX = ".onnx"
+_STARS = re.compile(r"\*\*+")
 _DATA_SUFFIXES = (".data", "_data")
 """What the exporters of PyTorch and of Hugging Face add to a model's name for its external data."""
 
@@ -31,9 +33,27 @@ def expand(paths: Iterable[str]) -> Iterator[Path]:
 def _covered(text: str) -> list[Path]:
     if os.path.lexists(text) or not glob.has_magic(text):
         return [Path(text)]
-    found = sorted(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207 - a glob may be absolute
+    found = sorted(_matching(Path(text), folders=text.endswith(("/", os.sep))))
     models = [path for path in found if path.name.lower().endswith(SUFFIX)]
     return models or found or [Path(text)]
+
+
+def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
+    """What a glob covers, names with a leading dot apart, or only the folders.
+
+    ``**`` enters no folder through a link, as ``glob.glob`` does: two links to their own folder would make
+    each level twice as many.
+    """
+    parts = wanted.parts
+    plain = next(index for index, part in enumerate(parts) if glob.has_magic(part))
+    base = Path(*parts[:plain])
+    rest = [part if part == "**" else _STARS.sub("*", part) for part in parts[plain:]]
+    if not os.path.isdir(base):  # noqa: PTH112 - a name that cannot be is none
+        return
+    for path in base.glob("/".join(rest)):
+        hidden = (name.startswith(".") and name not in rest for name in path.parts[len(base.parts) :])
+        if not any(hidden) and (path.is_dir() or not folders):
+            yield path
 
 
 def _model_of(path: Path) -> Path:
