@@ -9,20 +9,10 @@ import subprocess
 import sys
 
 BENCHMARKS = (
-    *("startup", "scaling", "versions", "reading", "weights", "logs", "field_logs", "remote"),
-    *(
-        "fleet",
-        "cluster",
-        "parser_verdicts",
-        "dry_build",
-        "half_precision",
-        "writing",
-        "fixes",
-        "repairs",
-        "rule_checks",
-        "noise",
-    ),
-)
+    "startup", "scaling", "versions", "reading", "weights", "logs", "field_logs", "remote", "fleet",
+    "cluster", "parser_verdicts", "dry_build", "half_precision", "writing", "fixes", "repairs",
+    "rule_checks", "noise",
+)  # fmt: skip
 
 if __name__ == "__main__":
     codes = [subprocess.run([sys.executable, "-m", f"benchmarks.{name}"]).returncode for name in BENCHMARKS]
