@@ -100,6 +100,16 @@ def test_failures_that_an_entry_explains(lines: tuple[str, ...]) -> None:
             "pa:21856:21856 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory",
         ),
         ("Absolute error of engine output: error rate 0.1",),
+        ("onnx model error vs torch: max abs 1e-6",),
+        ("Loading engine from file model.engine failed: file does not exist, building a new one",),
+        ("[E]         FAILED | Output: 'y' | Difference exceeds tolerance (rel=1e-05, abs=1e-05)",),
+        (
+            "ERROR: pip's dependency resolver does not currently take into account all the packages that are installed.",
+            "torch-tensorrt 2.3.0 requires tensorrt<10.2, but you have tensorrt 10.3.0 which is incompatible.",
+        ),
+        (
+            "(gst-plugin-scanner:93): GStreamer-WARNING **: 10:05:31.311: Failed to load plugin '/usr/lib/libnvdsgst_inferserver.so': libtritonserver.so: cannot open shared object file: No such file or directory",
+        ),
         (CAUSE, "[05/21/2024-10:00:33] [TRT-LLM] [I] Total time of building all engines: 00:01:44"),
         (CAUSE, "TensorRT: export success ✅ 190.1s, saved as 'a.engine' (16.1 MB)"),
     ],
@@ -282,6 +292,12 @@ def test_the_node_that_an_error_itself_names() -> None:
         (
             "UNAVAILABLE: Internal: trt failed to set binding dimension to [8,10,128] for input 'input_id' for paraRecognition",
             "profile_violated",
+            {},
+        ),
+        # https://github.com/tensorflow/tensorrt/issues/16
+        (
+            "ERROR:tensorflow:Not a calib graph. Doesn't seem to contain any calibration nodes.",
+            "other",
             {},
         ),
         # https://github.com/blakeblackshear/frigate/issues/6336

@@ -27,7 +27,7 @@ from trtlint.buildfiles.records import Log, Record
 
 _GETTER = re.compile(r"::get\w*(?:: |::\d)")
 _SETTER = re.compile(r"[bB]uilderConfig(?:\.cpp)?::set\w*(?:: |::\d)")
-_SUBJECTS = re.compile(r"engine|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\b", re.IGNORECASE)
+_SUBJECTS = re.compile(r"engine|calib|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\b", re.IGNORECASE)
 _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
 _GIVEN_UP = "run_failed"
 """The entry with which trtexec says that a run has come to nothing."""
@@ -169,7 +169,8 @@ def _is_about_engines(record: Record) -> bool:
     entry = table().named(record.pattern)
     if entry is not None and entry.tells == "hint":
         return True
-    return record.severity == "E" and _is_anyones(record) and _SUBJECTS.search(record.message) is not None
+    said = record.message.partition("\n")[0]
+    return record.severity == "E" and _is_anyones(record) and _SUBJECTS.search(said) is not None
 
 
 def _verdict(log: Log) -> Record | None:
