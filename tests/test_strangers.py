@@ -139,6 +139,15 @@ def test_what_a_configuration_names_is_not_waited_for(
     assert (got, said in out) == (code, True), out
 
 
+@pytest.mark.parametrize("arguments", [("pipe",), ("good.onnx", "--log", "pipe"), ("good.onnx", "pipe")])
+def test_a_pipe_is_not_waited_for_and_the_way_to_give_a_log_is_named(
+    folder: Path, trtlint: Trtlint, arguments: tuple[str, ...]
+) -> None:
+    os.mkfifo(folder / "pipe")
+    code, out = trtlint(*arguments, "--isolated")
+    assert (code, "this is a pipe, not a regular file; pipe a log into trtlint --log -" in out) == (3, True)
+
+
 def test_an_endless_file_is_read_in_part(folder: Path, trtlint: Trtlint) -> None:
     for name in ("trtlint.toml", "base.json", "build.sh", "layers.json"):
         with (folder / name).open("wb") as file:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.errors import BuildFileError, unreadable
 from trtlint.buildfiles.layers import LayerInfo, is_layer_json, layers_from_json, load_json
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.plan import MAGIC, PlanHeader, read_plan
@@ -36,7 +36,7 @@ def read_build_file(path: Path) -> BuildFile:
         with open_regular(path) as file:
             head = file.read(4096)
     except OSError as error:
-        raise BuildFileError(f"cannot read {path}: {error.strerror or error}") from error
+        raise unreadable(path, error) from error
     if head[:4] in MAGIC:
         return read_plan(path)
     if not head and path.suffix.lower() in _ENGINES:

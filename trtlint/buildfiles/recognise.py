@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trtlint.buildfiles.plan import MAGIC
 from trtlint.buildfiles.stream import GZIP
-from trtlint.files.regular import open_regular
+from trtlint.files.regular import is_pipe, open_regular
 
 _HEAD = 4096
 _MODELS = (".onnx", ".pb", ".ort")
@@ -43,7 +43,7 @@ def is_build_file(path: str) -> bool:
         with open_regular(Path(path)) as file:
             head = file.read(_HEAD)
     except OSError:
-        return name.endswith((*_LOGS, ".json"))
+        return name.endswith((*_LOGS, ".json")) or is_pipe(Path(path))
     return name.endswith(_LOGS) or _is_build(head)
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
-from trtlint.buildfiles.errors import BuildFileError
+from trtlint.buildfiles.errors import unreadable
 from trtlint.files.regular import open_regular
 
 GZIP = b"\x1f\x8b"
@@ -120,7 +120,7 @@ def opened(source: str | Path | BinaryIO) -> Iterator[BinaryIO]:
         try:
             file = open_regular(Path(source))
         except OSError as error:
-            raise BuildFileError(f"cannot read {source}: {error.strerror or error}") from error
+            raise unreadable(Path(source), error) from error
         with file:
             yield file
 

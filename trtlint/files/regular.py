@@ -56,6 +56,14 @@ def regular_status(path: Path, *, links: bool = True) -> os.stat_result:
     return status
 
 
+def is_pipe(path: Path) -> bool:
+    """Whether a path is a pipe, such as a shell gives for ``<(zcat build.log.gz)``."""
+    try:
+        return stat.S_ISFIFO(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def open_regular(path: Path, *, links: bool = True) -> BinaryIO:
     """Open a regular file for reading in binary; nothing else is opened, nor waited for.
 
