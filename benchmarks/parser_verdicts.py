@@ -149,7 +149,7 @@ def main(arguments: Iterable[str] = ()) -> bool:
     parser.add_argument("--models", type=Path, default=Path(tempfile.gettempdir()) / "trtlint-backend-models")
     parser.add_argument("--releases", nargs="+", default=["1.4.0", "1.7.1"])
     options = parser.parse_args(list(arguments))
-    print("parser verdicts of TensorRT-RTX")
+    print("parser verdicts of TensorRT-RTX: inside, models that shaped the conditions")
     files = {release: options.verdicts / f"rtx-{release}.jsonl" for release in options.releases}
     if not all(path.exists() for path in files.values()):
         print(f"  no verdicts in {options.verdicts}: left out")
