@@ -71,7 +71,7 @@ def test_found_from_the_model_not_from_the_current_folder(work: Workspace) -> No
         ("[[suppress]]\nrule='X'\nreason='r'\nexpires='soon'", "suppress[0].expires: 'soon' is not a date"),
         ("a = ", "trtlint.toml: not TOML: "),
         ("baseline = 'missing.json'", "missing.json: no such baseline; write it with --write-baseline"),
-        ("rules = ['missing']", "missing:1: no such file or folder"),
+        ("rules = ['missing']", "missing: no such file or folder"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_key_and_the_nearest_word(

@@ -66,7 +66,7 @@ def test_several_targets_count_once() -> None:
     summary.add(handmade.several_targets().models)
     file = io.StringIO()
     summary.write(file)
-    assert "1 error, 1 warning, 1 note in 1 of 1 model for TensorRT 10.6 to 11.0" in file.getvalue()
+    assert "1 error, 1 warning, 1 note in 1 model for TensorRT 10.6 to 11.0" in file.getvalue()
 
 
 def test_nothing_found() -> None:

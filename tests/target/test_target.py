@@ -74,7 +74,8 @@ class TestVersions:
         ("text", "words"),
         [
             ("10.8..10.7", "runs backwards; write 10.7..10.8"),
-            ("10.7..", "not a version"),
+            ("10.7..", "has one end only"),
+            ("..10.7", "has one end only"),
             ("10.7..10.17", "10.17 does not exist"),
         ],
     )

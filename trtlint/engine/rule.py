@@ -48,10 +48,10 @@ Concern = Literal["graph", "command", "code"]
 
 
 class RuleError(ValueError):
-    """A rule file that cannot be used: the file, the line (from 1), and what is wrong there."""
+    """A rule file that cannot be used: the file, the line (from 1; 0 for none), and what is wrong there."""
 
     def __init__(self, path: Path, line: int, message: str) -> None:
-        super().__init__(f"{path}:{line}: {message}")
+        super().__init__(f"{path}:{line}: {message}" if line else f"{path}: {message}")
         self.path = path
         self.line = line
         self.message = message

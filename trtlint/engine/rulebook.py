@@ -115,7 +115,7 @@ def rule_files(path: Path) -> list[Path]:
     if os.path.isdir(path):  # noqa: PTH112 - a name too long for a file is none
         return _below(path)
     if not os.path.exists(path):  # noqa: PTH110 - a name too long for a file is none
-        raise RuleError(path, 1, "no such file or folder")
+        raise RuleError(path, 0, "no such file or folder")
     return [path]
 
 

@@ -88,7 +88,7 @@ class Summary:
 
     def _lines(self, height: int | None) -> Iterator[Text]:
         models = plural(self._models, "model")
-        affected = f"{self._affected} of {models}" if self._affected else models
+        affected = f"{self._affected} of {models}" if 0 < self._affected < self._models else models
         target = f" for {clean(span(list(self._targets)))}" if self._targets else ""
         yield Text(f"{by_severity(self._findings)} in {affected}{target}", style="bold")
         yield from self._table(height)

@@ -65,6 +65,9 @@ def parse_versions(text: str, product: Product = "tensorrt") -> list[str]:
     first, dots, last = text.partition("..")
     if not dots:
         return [check_version(text, product)]
+    if not first.strip() or not last.strip():
+        known = minors(product)
+        raise TargetError(f"the range {text} has one end only; write it as {known[0]}..{known[-1]}")
     start = standing_for(check_version(first, product), product)[0]
     end = standing_for(check_version(last, product), product)[-1]
     if start.number > end.number:
