@@ -69,6 +69,12 @@ def _one_scale(_: object, value: Value) -> object:
     return all(dim == 1 for dim in scale.shape)
 
 
+def _scale_rank(_: object, value: Value) -> object:
+    node = _origin(value, "DequantizeLinear")
+    scale = None if node is None else node.input(1)
+    return None if scale is None else scale.rank
+
+
 def _same(_: object, a: Value, b: Value) -> object:
     return _behind_identity(a) is _behind_identity(b)
 
@@ -273,6 +279,13 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         (VALUE,),
         TRUTH,
         _one_scale,
+    ),
+    "scale_rank": Function(
+        "scale_rank(v)",
+        "how many dimensions the scale has that v was dequantized with",
+        (VALUE,),
+        NUMBER,
+        _scale_rank,
     ),
     "same": Function(
         "same(v, w)", "whether v and w are one value, Identity aside", (VALUE, VALUE), TRUTH, _same

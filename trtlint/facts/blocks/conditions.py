@@ -26,6 +26,8 @@ PATH = path_of("conditions")
 
 _BLOCK = re.compile(r"^- op: ", re.MULTILINE)
 """Where an entry of the table begins."""
+_OF_TYPES = re.compile(r"^  types: \[([^]]*)\]$", re.MULTILINE)
+"""The types that an entry looks at."""
 _EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
 """Where the examples of an entry begin, which are its end; no lint reads them."""
 
@@ -107,13 +109,24 @@ class Condition:
 
 
 @cache
-def conditions_for(op: str) -> tuple[Condition, ...]:
+def conditions_for(op: str, types: frozenset[str | None] | None = None) -> tuple[Condition, ...]:
     """The conditions on an operator type, read at the first question.
+
+    Args:
+        op: the operator type.
+        types: element types that there are; conditions that look at others only are left out.
 
     Raises:
         ValueError: an entry of the table is wrong.
     """
-    return tuple(_condition(_without_examples(block)) for block in _blocks().get(op, ()))
+    blocks = _blocks().get(op, ())
+    return tuple(_condition(_without_examples(block)) for block in blocks if _may_hold(block, types))
+
+
+def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
+    """Whether an entry may hold where there are these types; reading it as YAML to know costs more."""
+    own = None if types is None else _OF_TYPES.search(block)
+    return own is None or types is None or not types.isdisjoint(own[1].split(", "))
 
 
 def all_operators() -> tuple[str, ...]:

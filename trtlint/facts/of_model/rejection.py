@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -120,10 +120,10 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         read = ((v, next((n for n, _ in v.uses if n in imported), None)) for v in graph.sparse)
         yield from ((None, _of_sparse(value, node)) for value, node in read if node is not None)
     yield from _of_missing(facts)
-    everywhere = conditions_for(NODE)
     contrib = _contrib(facts.imported)
     stated: set[Condition] = set()
-    present = {value.dtype for values in graph.values.values() for value in values}
+    present = frozenset(value.dtype for values in graph.values.values() for value in values)
+    everywhere = conditions_for(NODE, present)
     possible: dict[str, tuple[tuple[Condition, ...], bool]] = {}
     for node in facts.imported:
         names = {
@@ -142,7 +142,8 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
             yield None, own
             taken = {product: lines_of(product, text) for product, text in own.versions.items()}
         if node.op not in possible:
-            possible[node.op] = _possible((*conditions_for(node.op), *everywhere), present)
+            found = (*conditions_for(node.op, present), *everywhere)
+            possible[node.op] = found, any(condition.types for condition in found)
         conditions, typed = possible[node.op]
         operands = (*node.inputs, *node.outputs) if typed else ()
         types = {value.dtype for value in operands if value is not None}
@@ -163,14 +164,6 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
                         typed_by_own = _with(typed_by_own, versions)
                 if versions:
                     yield condition, _rejection(condition, names, node.op, node, versions)
-
-
-def _possible(
-    conditions: Iterable[Condition], present: Collection[str | None]
-) -> tuple[tuple[Condition, ...], bool]:
-    """Those that may hold where these types occur, and whether one of them asks for types."""
-    found = tuple(each for each in conditions if not each.types or not each.types.isdisjoint(present))
-    return found, any(each.types for each in found)
 
 
 def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tuple[Condition, Rejection]]:
