@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # What is imported is compiled then; to compile all that is installed takes as long as to install it.
 PIP := $(BIN)/python -m pip install --quiet --no-compile
+# And is compiled once: where a shell forbids bytecode, every process of the tests would do it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check docs package oldest viewers bench fuzz clean
 
