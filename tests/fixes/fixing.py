@@ -7,17 +7,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-import pytest
 from onnx.reference import ReferenceEvaluator
 
 from trtlint.cli import run
-from trtlint.fixes.proof import knows_attention
 
 Feeds = dict[str, np.ndarray[Any, Any]]
-
-needs_attention = pytest.mark.skipif(
-    not knows_attention(), reason="the reference of onnx before 1.23 computes variants of Attention wrongly"
-)
 
 
 def fixed(

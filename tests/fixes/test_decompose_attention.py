@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.fixes.fixing import assert_same, fixed, needs_attention, ops
+from tests.fixes.fixing import assert_same, fixed, ops
 
 HEAD = '< ir_version: 11, opset_import: ["" : %d] >'
 RNG = np.random.default_rng(7)
@@ -116,34 +116,13 @@ CASES = {
 }
 
 
-KNOWN_OF_OLD = ("plain", "scale", "causal", "softcap", "grouped", "one head", "rank 3", "past")
-"""What the reference computes rightly in every version; masks, lengths and scores it does not."""
-
-
-@pytest.mark.parametrize(
-    "case",
-    [case if case.startswith(KNOWN_OF_OLD) else pytest.param(case, marks=needs_attention) for case in CASES],
-)
+@pytest.mark.parametrize("case", CASES)
 def test_it_computes_the_same(case: str, tmp_path: Path) -> None:
     opset, inputs, call, outputs, feeds = CASES[case]
     text = f"{HEAD % opset} g ({inputs}) => ({outputs}) {{ {call} }}"
     before, after = fixed(tmp_path, text)
     assert "Attention" not in ops(after)
     assert_same(before, after, feeds)
-
-
-def test_it_is_not_taken_for_wrong_where_the_reference_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("onnx.__version__", "1.22.1")
-    opset, inputs, call, outputs, _ = CASES["bool mask, causal"]
-    text = f"{HEAD % opset} g ({inputs}) => ({outputs}) {{ {call} }}"
-    _, after = fixed(tmp_path, text, "--rtx", "1.7", "--gpu", "L4", "--verify")
-    assert "Attention" not in ops(after)
-    assert (
-        "not proven on its own: Attention is computed rightly from onnx 1.23 on only"
-        in capsys.readouterr().out
-    )
 
 
 @pytest.mark.parametrize(

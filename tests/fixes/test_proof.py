@@ -10,7 +10,6 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from tests.fixes.fixing import needs_attention
 from trtlint.cli import run
 from trtlint.facts.base import Fact
 from trtlint.fixes import proposer as real
@@ -317,10 +316,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[[Patch], None]]] = {
 
 
 @pytest.mark.parametrize("planted", [False, True], ids=["right", "wrong"])
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, marks=needs_attention) if CASES[case][0] == MASKED else case for case in CASES],
-)
+@pytest.mark.parametrize("case", CASES)
 def test_wrong_rewrites_are_caught(
     case: str,
     planted: bool,

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
-from packaging.version import Version
 
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign
 from trtlint.fixes.opsets import has, raises
@@ -38,9 +37,6 @@ _SETS: tuple[tuple[str, float], ...] = (("random", 1.0), ("again", 1.0), ("zeros
 _FLOATS = frozenset({1, 10, 11, 16})
 _OPSETS = (19, 21, 23)
 """Opsets in which the reference has operators that it lacks in older ones."""
-_ATTENTION_SINCE = "1.23"
-"""The first onnx whose reference computes masks, lengths and caps of ``Attention`` as the operator says:
-https://github.com/onnx/onnx/blob/v1.23.0/onnx/reference/ops/op_attention.py."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -55,16 +51,9 @@ def prove(model: Model, patch: Patch) -> Proof:
         region = region_of(model, patch)
         if is_foreign(region):
             return prove_foreign(patch, region, _feeds(model, patch, region))
-        if not knows_attention() and any(node.op_type == "Attention" for node in region.before.graph.node):
-            raise RegionError(f"Attention is computed rightly from onnx {_ATTENTION_SINCE} on only")
         return _compared(model, patch, region)
     except RegionError as error:
         return Proof(None, f"not proven on its own: {error}", {})
-
-
-def knows_attention() -> bool:
-    """Whether the reference computes every variant of ``Attention`` as the operator says."""
-    return Version(onnx.__version__).release >= Version(_ATTENTION_SINCE).release
 
 
 def _compared(model: Model, patch: Patch, region: Region) -> Proof:
