@@ -50,6 +50,17 @@ def test_findings_that_say_different_things_are_several(tmp_path: Path, chain: F
     assert len({finding.fingerprint for finding in found}) == 3
 
 
+def test_what_is_said_of_the_whole_model_does_not_hang_on_its_first_operator() -> None:
+    rule = load_rules([builtin_rules()]).rule("BLD215")
+    head = HEAD + "g (bfloat16[2] x) => (bfloat16[2] y, bfloat16[2] z) "
+    found = [
+        only(rule, facts_of(head + nodes), version="10.7", gpu="T4")
+        for nodes in ("{ y = Relu(x) z = Tanh(x) }", "{ z = Tanh(x) y = Relu(x) }")
+    ]
+    assert [finding.sites[0].op for finding in found] == ["Relu", "Tanh"]
+    assert found[0].sites[0].fingerprint == found[1].sites[0].fingerprint
+
+
 def test_findings_of_blocks_built_alike_have_fingerprints_of_their_own(tmp_path: Path) -> None:
     facts = facts_of(
         HEAD + "g (float[1,4,4,4] x) => (float[1,4,2,2] y, float[1,4,2,2] z) "

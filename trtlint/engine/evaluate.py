@@ -28,7 +28,7 @@ from trtlint.engine.sameness import Facets
 from trtlint.engine.subjects import Subject, Subjects
 from trtlint.engine.told import Told, about_builds, about_trials, turn
 from trtlint.engine.witness import Shown, Verdict
-from trtlint.facts.base import Fact, Step
+from trtlint.facts.base import Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.model import ModelFact
 from trtlint.facts.refusal import Refusal
@@ -233,7 +233,7 @@ class _Case:
 
     def _description(self, subject: Subject) -> str:
         # The number of a log's line and the builder's own names of layers differ from build to build.
-        whole = isinstance(subject, Fact) and subject.is_whole
+        whole = subject.fact is not None and subject.fact.is_whole
         place = "" if whole or about_builds(self.rule) else subject.place
         node = None if whole else subject.node
         return self.evaluation.fingerprints.describe(self.rule.id, self.rule.find, node, place)
