@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -12,16 +12,19 @@ from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kin
 from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
 from trtlint.language.graphfunctions import GRAPH_FUNCTIONS
 from trtlint.model.folding import ma
-from trtlint.model.graph import Node, Value
+from trtlint.model.graph import Value
+from trtlint.model.imported import beyond_shapes, is_static
 from trtlint.model.protos import DTYPES
 from trtlint.model.symbolic import dimensions
-from trtlint.model.walks import search
+from trtlint.model.walks import behind, search
 from trtlint.target.truth import Unknown, both, either
 
 if TYPE_CHECKING:
     from trtlint.model.values import Constants
 
 _MANY: Kinds = (Kind("tuple"), Kind("text"), Kind("mapping"))
+
+_COPIES = frozenset({"Identity", "Cast"})
 
 
 def _const(constants: Constants | None, value: Value) -> object:
@@ -80,27 +83,17 @@ def _constant(constants: Constants | None, value: Value) -> object:
 
 
 def _stored(constants: Constants | None, value: Value) -> object:
-    node = value.producer
-    while node is not None and node.op in ("Identity", "Cast") and not node.domain:
-        before = node.input(0)
-        if before is None:
-            break
-        value, node = before, before.producer
-    return _initializer(constants, value)
+    return _initializer(constants, behind(value, _COPIES))
 
 
 def _fed(_: object, value: Value) -> object:
     found: dict[str, None] = {}
-    for number, (source, _) in enumerate(search(value, _of_values, MOST_VISITED + 1)):
+    for number, (source, _) in enumerate(search(value, beyond_shapes, MOST_VISITED + 1)):
         if number > MOST_VISITED:
             return None
         if source.is_input and source.dtype is not None:
             found[source.dtype] = None
     return tuple(found)
-
-
-def _of_values(node: Node) -> Sequence[Value | None]:
-    return () if node.op in ("Shape", "Size") else node.inputs
 
 
 def _broadcasts(constants: Constants | None, a: Value, b: Value, ignore: int = 0) -> object:
@@ -128,7 +121,7 @@ def _dtypes(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _static(_: object, value: Value) -> object:
-    return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
+    return is_static(value)
 
 
 def _default(_: object, x: object, otherwise: object) -> object:

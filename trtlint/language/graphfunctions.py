@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
 from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
-from trtlint.model.graph import Node, Value
+from trtlint.model.graph import Value
 from trtlint.model.imported import imported_rank, imported_type, is_stored, settled
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS
 from trtlint.model.symbolic import dimensions
+from trtlint.model.walks import behind
 from trtlint.target.truth import Truth, both
 
 if TYPE_CHECKING:
     from trtlint.model.values import Constants
 
 _QUANTIZED = frozenset({"i8", "f8e4m3fn", "i4", "f4e2m1"})
+_IDENTITY = frozenset({"Identity"})
 _MOVES = frozenset({"Transpose", "Reshape", "Identity", "Squeeze", "Unsqueeze"})
 _KEEPS_WEIGHTS = frozenset({"Flatten", "Dropout"})
 """Operators that the parser works out itself where they read a stored tensor; the result is stored, too."""
@@ -40,59 +42,40 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
     return any(value.dtype in _QUANTIZED and _is_weights(value) for value in _values(values))
 
 
-def _origin(value: Value, op: str) -> Node | None:
-    """The operator of a type that a value comes from, through operators that move elements only."""
-    node = value.producer
-    while node is not None and node.op in _MOVES and not node.domain:
-        before = node.input(0)
-        node = None if before is None else before.producer
-    return node if node is not None and node.op == op else None
+def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
+    """What the operator of a type reads that a value comes from, past operators that move elements only."""
+    node = behind(value, _MOVES).producer
+    return node.input(port) if node is not None and node.op == op else None
 
 
 def _cast_from(_: object, value: Value) -> object:
-    node = _origin(value, "Cast")
-    read = None if node is None else node.input(0)
+    read = _read_by(value, "Cast")
     return None if read is None else read.dtype
 
 
 def _dequantized(_: object, value: Value) -> object:
-    node = _origin(value, "DequantizeLinear")
-    read = None if node is None else node.input(0)
+    read = _read_by(value, "DequantizeLinear")
     return None if read is None else read.dtype
 
 
 def _one_scale(_: object, value: Value) -> object:
-    node = _origin(value, "DequantizeLinear")
-    scale = None if node is None else node.input(1)
+    scale = _read_by(value, "DequantizeLinear", 1)
     if scale is None or scale.shape is None:
         return None
     return all(dim == 1 for dim in scale.shape)
 
 
 def _scale_rank(_: object, value: Value) -> object:
-    node = _origin(value, "DequantizeLinear")
-    scale = None if node is None else node.input(1)
+    scale = _read_by(value, "DequantizeLinear", 1)
     return None if scale is None else scale.rank
 
 
 def _same(_: object, a: Value, b: Value) -> object:
-    return _behind_identity(a) is _behind_identity(b)
-
-
-def _behind_identity(value: Value) -> Value:
-    node = value.producer
-    while node is not None and node.op == "Identity" and not node.domain and node.inputs[0] is not None:
-        value = node.inputs[0]
-        node = value.producer
-    return value
+    return behind(a, _IDENTITY) is behind(b, _IDENTITY)
 
 
 def _is_weights(value: Value) -> bool:
-    node = value.producer
-    while node is not None and node.op in _KEEPS_WEIGHTS and not node.domain and node.inputs[0] is not None:
-        value = node.inputs[0]
-        node = value.producer
-    return is_stored(value)
+    return is_stored(behind(value, _KEEPS_WEIGHTS))
 
 
 def _rest(_: object, values: tuple[Any, ...], start: int) -> object:

@@ -16,6 +16,7 @@ _MOST_VISITED = 500
 """Operators that are followed from a value to what is behind it."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
 _OF_SHAPES = ("Shape", "Size")
+_QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 
 
 def imported_nodes(graph: Graph, constants: Constants) -> tuple[Node, ...]:
@@ -53,7 +54,7 @@ def needed(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> fr
     found = set(left)
     while left:
         node = left.pop()
-        if node.op in ("Shape", "Size") and node.inputs[0] is not None and _is_static(node.inputs[0]):
+        if node.op in _OF_SHAPES and node.inputs[0] is not None and is_static(node.inputs[0]):
             continue
         for before in graph.predecessors(node):
             if before not in found and before in allowed:
@@ -62,7 +63,8 @@ def needed(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> fr
     return frozenset(found)
 
 
-def _is_static(value: Value) -> bool:
+def is_static(value: Value) -> bool:
+    """Whether the file has the size of every dimension of a value."""
     return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
 
 
@@ -87,7 +89,7 @@ def settled(value: Value) -> bool | None:
     None where that depends on shapes that are not in the file, or is too far away to tell.
     """
     open_ = False
-    for number, (made, _) in enumerate(search(value, _of_values, _MOST_VISITED + 1)):
+    for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
         if number > _MOST_VISITED:
             return None
         node = made.producer
@@ -96,13 +98,14 @@ def settled(value: Value) -> bool | None:
         if node is None or node.op == "Constant":
             continue
         if node.op in _OF_SHAPES:
-            open_ |= node.inputs[0] is None or not _is_static(node.inputs[0])
+            open_ |= node.inputs[0] is None or not is_static(node.inputs[0])
         elif not node.inputs or node.op in WITH_BODIES:
             return False
     return None if open_ else True
 
 
-def _of_values(node: Node) -> Sequence[Value | None]:
+def beyond_shapes(node: Node) -> Sequence[Value | None]:
+    """What the numbers that an operator gives are made of: nothing, where it only asks for a shape."""
     return () if node.op in _OF_SHAPES else node.inputs
 
 
@@ -114,17 +117,12 @@ def is_stored(value: Value) -> bool:
 
 def imported_rank(scalar: Value) -> int:
     """How many dimensions the parser gives what has none: one, if it is computed from a quantized scalar."""
-    queue, seen = [scalar], {scalar}
-    while queue and len(seen) <= _MOST_VISITED:
-        node = queue.pop().producer
-        if node is None or node.domain:
-            continue
-        if node.op in ("QuantizeLinear", "DequantizeLinear"):
-            return 1
-        before = {value for value in node.inputs if value is not None and value.shape == ()}
-        queue.extend(before - seen)
-        seen |= before
-    return 0
+    made = (value.producer for value, _ in search(scalar, _scalars, _MOST_VISITED))
+    return int(any(node is not None and node.op in _QUANTIZERS and not node.domain for node in made))
+
+
+def _scalars(node: Node) -> Sequence[Value | None]:
+    return () if node.domain else [value for value in node.inputs if value is not None and value.shape == ()]
 
 
 def imported_type(value: Value) -> str | None:
