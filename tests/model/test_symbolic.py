@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from tests.graphs import facts_of, model_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.model.sizes import broadcast, cut, quotient, repeated
-from trtlint.model.symbolic import dimensions, type_text
 from trtlint.target.target import Target
 
 HEADS = """
@@ -48,14 +50,14 @@ g (float[batch,17,32] x, float[batch,4,8,17] k, int64[batch,17] ids, float[100,3
 )
 def test_names_of_sizes_are_carried_through_what_an_attention_block_does(name: str, printed: str) -> None:
     model = model_of(HEADS)
-    assert type_text(model.graph.values[name][0], model.constants) == printed
+    assert model.constants.type_text(model.graph.values[name][0]) == printed
 
 
 def test_what_is_told_does_not_depend_on_what_was_asked_first() -> None:
     one, other = model_of(HEADS), model_of(HEADS)
     names = [node.output.name for node in one.graph.nodes]
-    forth = {name: dimensions(one.graph.values[name][0], one.constants) for name in names}
-    back = {name: dimensions(other.graph.values[name][0], other.constants) for name in reversed(names)}
+    forth = {name: one.constants.dimensions(one.graph.values[name][0]) for name in names}
+    back = {name: other.constants.dimensions(other.graph.values[name][0]) for name in reversed(names)}
     assert forth == back
 
 
@@ -74,8 +76,21 @@ def test_other_outputs_are_not_given_the_shape_of_the_first() -> None:
           m = Identity (mean)
         }
     """)
-    assert dimensions(model.graph.values["norm"][0], model.constants) == ("batch", 17, 32)
-    assert dimensions(model.graph.values["mean"][0], model.constants) != ("batch", 17, 32)
+    assert model.constants.dimensions(model.graph.values["norm"][0]) == ("batch", 17, 32)
+    assert model.constants.dimensions(model.graph.values["mean"][0]) != ("batch", 17, 32)
+
+
+def test_what_was_told_is_freed_without_the_collector() -> None:
+    model = model_of(HEADS)
+    constants = model.constants
+    constants.dimensions(model.graph.values["probabilities"][0])
+    freed = weakref.ref(constants)
+    gc.disable()
+    try:
+        del model, constants
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.ranges import covers_all, in_words
 from trtlint.knowledge.releases import Product
 from trtlint.model.origin import origin
-from trtlint.model.symbolic import type_text
 from trtlint.target.target import Target
 from trtlint.target.truth import Truth, Unknown
 
@@ -295,7 +294,7 @@ class _Case:
         if step.role in rule.mark:
             own = rule.mark[step.role]
             label = (own.fill(names) if own else step.label) or "here"
-        type_ = type_text(node.output, self.facts.model.constants)
+        type_ = self.facts.model.constants.type_text(node.output)
         return Row(node.path, node.op, type_, step.detail, label, step.role, node.index)
 
     def _finding(self, group: _Group, sites: Sequence[Site], fingerprint: str, shown: Shown) -> Finding:

@@ -15,7 +15,6 @@ from trtlint.model.folding import ma
 from trtlint.model.graph import Value
 from trtlint.model.imported import beyond_shapes, is_static
 from trtlint.model.protos import DTYPES
-from trtlint.model.symbolic import dimensions
 from trtlint.model.walks import behind, search
 from trtlint.target.truth import Unknown, both, either
 
@@ -99,7 +98,7 @@ def _fed(_: object, value: Value) -> object:
 def _broadcasts(constants: Constants | None, a: Value, b: Value, ignore: int = 0) -> object:
     if constants is None or not isinstance(ignore, int) or ignore < 0:
         return None
-    left, right = dimensions(a, constants), dimensions(b, constants)
+    left, right = constants.dimensions(a), constants.dimensions(b)
     if left is None or right is None:
         return None
     pairs = list(zip(reversed(left), reversed(right), strict=False))[ignore:]

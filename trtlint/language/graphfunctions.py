@@ -11,7 +11,6 @@ from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Funct
 from trtlint.model.graph import Value
 from trtlint.model.imported import imported_rank, imported_type, is_stored, settled
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS
-from trtlint.model.symbolic import dimensions
 from trtlint.model.walks import behind
 from trtlint.target.truth import Truth, both
 
@@ -111,7 +110,7 @@ def _same_ranks(constants: Constants | None, left: tuple[Any, ...], right: tuple
 
 
 def _rank(value: Value, constants: Constants) -> int | None:
-    dims = dimensions(value, constants)
+    dims = constants.dimensions(value)
     return None if dims is None else len(dims) or imported_rank(value)
 
 
@@ -123,7 +122,7 @@ def _same_shapes(constants: Constants | None, left: tuple[Any, ...], right: tupl
     if constants is None:
         return None
     return both(
-        *(_same_shape(dimensions(a, constants), dimensions(b, constants)) for a, b in _pairs(left, right))
+        *(_same_shape(constants.dimensions(a), constants.dimensions(b)) for a, b in _pairs(left, right))
     )
 
 
@@ -155,7 +154,7 @@ def _pairs(left: Sequence[object], right: Sequence[object]) -> list[tuple[Value,
 
 
 def _concatenates(constants: Constants | None, values: tuple[Any, ...], axis: int) -> object:
-    found = [None if constants is None else dimensions(value, constants) for value in _values(values)]
+    found = [None if constants is None else constants.dimensions(value) for value in _values(values)]
     known = [dims for dims in found if dims is not None]
     if len({len(dims) for dims in known}) > 1:
         return False
@@ -168,7 +167,7 @@ def _concatenates(constants: Constants | None, values: tuple[Any, ...], axis: in
 
 
 def _expands(constants: Constants | None, value: Value, sizes: tuple[Any, ...]) -> object:
-    dims = None if constants is None else dimensions(value, constants)
+    dims = None if constants is None else constants.dimensions(value)
     if dims is None:
         return None
     pairs = zip(reversed(dims), reversed(sizes), strict=False)
@@ -190,7 +189,7 @@ def _ones(_: object, value: Value, axes: tuple[Any, ...]) -> object:
 
 
 def _dynamic(constants: Constants | None, value: Value, index: int) -> object:
-    dims = value.shape if constants is None else dimensions(value, constants)
+    dims = value.shape if constants is None else constants.dimensions(value)
     if dims is None or not isinstance(index, int) or not -len(dims) <= index < len(dims):
         return None
     dim = dims[index]

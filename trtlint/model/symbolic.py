@@ -7,10 +7,9 @@ dynamic dimensions are carried along, and cancel.
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Sequence
 
-from trtlint.model.elements import typed
-from trtlint.model.folding import ma
+from trtlint.model.folding import Array, ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.sizes import (
     Dimensions,
@@ -23,7 +22,6 @@ from trtlint.model.sizes import (
     repeated,
     unsqueezed,
 )
-from trtlint.model.values import Constants
 
 _DEEPEST = 24
 """How far arithmetic on sizes is followed; the longest that an exporter writes has half that length."""
@@ -45,51 +43,47 @@ _SAME_SHAPE = frozenset(
 )
 
 
-_BEGUN: WeakKeyDictionary[Constants, _Walk] = WeakKeyDictionary()
-"""How far the graph that constants are of was walked."""
+class SymbolicShapes:
+    """The shapes of a graph's values, walked down as far as was asked for.
 
-
-def dimensions(value: Value, constants: Constants) -> Dimensions | None:
-    """The shape of a value, with what can be told beyond ONNX's inference; None where it has no rank."""
-    shape, node = value.shape, value.producer
-    if node is None or (shape is not None and None not in shape):
-        return shape
-    walk = _BEGUN.get(constants)
-    if walk is None:
-        walk = _BEGUN[constants] = _Walk()
-    walk.walk(constants, node.index)
-    return walk.shape(value)
-
-
-def type_text(value: Value, constants: Constants) -> str:
-    """The type as reports print it, with names of dimensions beyond what inference gave.
-
-    >>> type_text(scores, constants)  # inference says f16[?,4,17,17]
-    'f16[batch,4,17,17]'
+    What it tells does not depend on what was asked first.  It is handed what tells elements at each
+    question and keeps it no longer, so that whoever owns it can hand its own: a circle of references
+    is freed by the collector alone, which is off during a lint.
     """
-    found = dimensions(value, constants)
-    return value.type_text if found is None else typed(value.dtype, found)
 
+    _array: Callable[[Value], Array | None]
 
-class _Walk:
-    """One walk down a graph, as far as was asked for; what it tells does not depend on who asked first."""
-
-    _constants: Constants
-
-    def __init__(self) -> None:
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        """Begin before the first of a graph's nodes, which stand in topological order."""
+        self._nodes = nodes
         self._at = 0
         self._shapes: dict[Value, Dimensions | None] = {}
-        self._elements: dict[Value, Dimensions | None] = {}
+        self._told: dict[Value, Dimensions | None] = {}
 
-    def walk(self, constants: Constants, last: int) -> None:
+    def dimensions(self, value: Value, array: Callable[[Value], Array | None]) -> Dimensions | None:
+        """The shape of a value, with what can be told beyond ONNX's inference; None where it has no rank.
+
+        Args:
+            value: a value of the graph.
+            array: tells the elements of a value, masked where unknown; None where nothing is known.
+        """
+        shape, node = value.shape, value.producer
+        if node is None or (shape is not None and None not in shape):
+            return shape
+        if self._at <= node.index:
+            self._array = array
+            try:
+                self._walk(node.index)
+            finally:
+                del self._array
+        return self._shape(value)
+
+    def _walk(self, last: int) -> None:
         """Go on to the node at an index, and beyond what it computes no further."""
-        self._constants = constants
-        nodes = constants.graph.nodes
         while self._at <= last:
-            node = nodes[self._at]
+            node = self._nodes[self._at]
             self._at += 1
             self._visit(node)
-        del self._constants  # it is the key under which this is kept
 
     def _visit(self, node: Node) -> None:
         told: Dimensions | None = None
@@ -100,27 +94,27 @@ class _Walk:
             like = told if value is node.output or node.op == "Split" else None
             self._shapes[value] = merged(value.shape, like)
 
-    def shape(self, value: Value) -> Dimensions | None:
+    def _shape(self, value: Value) -> Dimensions | None:
         """The dimensions of a value that was walked past, or that was known before."""
         return self._shapes.get(value, value.shape)
 
-    def elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:
+    def _elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:
         """The elements of a tensor of sizes: numbers, names of dimensions, None for unknown ones."""
         if value is None:
             return None
-        if value not in self._elements:
-            array = self._constants.array(value)
+        if value not in self._told:
+            array = self._array(value)
             found: Dimensions | None = None
             if array is not None and not ma.is_masked(array):
                 found = tuple(int(x) for x in array.reshape(-1)) if array.dtype.kind in "iu" else None
             elif value.producer is not None and not value.producer.domain and depth < _DEEPEST:
                 found = self._elements_of(value.producer, depth + 1)
-            self._elements[value] = found
-        return self._elements[value]
+            self._told[value] = found
+        return self._told[value]
 
     def _shape_of(self, node: Node) -> Dimensions | None:
         before = node.input(0)
-        data = None if before is None else self.shape(before)
+        data = None if before is None else self._shape(before)
         if node.op == "ConstantOfShape":
             return self._sizes(before)
         if node.op == "Range":
@@ -132,7 +126,7 @@ class _Walk:
         if data is None or node.op in _SAME_SHAPE:
             return data
         if node.op in _OF_ALL:
-            parts = [None if value is None else self.shape(value) for value in node.inputs]
+            parts = [None if value is None else self._shape(value) for value in node.inputs]
             found = [part for part in parts if part is not None]
             return _together(node, found) if len(found) == len(parts) else None
         if node.op == "Transpose":
@@ -144,21 +138,21 @@ class _Walk:
         """The shape behind an operator whose second input says what it does."""
         if node.op == "Gather":
             indices, axis = node.input(1), node.attribute("axis", 0)
-            picked = None if indices is None else self.shape(indices)
+            picked = None if indices is None else self._shape(indices)
             if picked is None or not -len(data) <= axis < len(data):
                 return None
             return data[: axis % len(data)] + picked + data[axis % len(data) + 1 :]
         if node.op == "Split" and data:
             split = node.attribute("axis", 0) % len(data)
             return tuple(None if axis == split else dim for axis, dim in enumerate(data))
-        told = self.elements(node.input(1))
+        told = self._elements(node.input(1))
         if node.op == "Unsqueeze":
             axes = node.attribute("axes") or told
             return (
                 None if axes is None else unsqueezed(data, [axis for axis in axes if isinstance(axis, int)])
             )
         if node.op == "Slice":
-            return cut(data, [self.elements(value) for value in node.inputs[1:]])
+            return cut(data, [self._elements(value) for value in node.inputs[1:]])
         if told is None or any(isinstance(size, int) and size < 0 for size in told):
             return None
         if node.op == "Expand":
@@ -167,22 +161,22 @@ class _Walk:
 
     def _counted(self, node: Node) -> Dimensions | None:
         """The shape of ``Range`` from 0 in steps of 1, which is as long as its end says."""
-        first, end, step = (self.elements(node.input(i)) for i in range(3))
+        first, end, step = (self._elements(node.input(i)) for i in range(3))
         if first != (0,) or step != (1,) or end is None or len(end) != 1:
             return None
         return None if isinstance(end[0], int) and end[0] < 0 else end
 
     def _sizes(self, shape: Value | None, *, known: bool = True) -> Dimensions | None:
         """The dimensions that a tensor of sizes asks for, or no more than how many there are."""
-        sizes = self.elements(shape) if known else None
+        sizes = self._elements(shape) if known else None
         if sizes is not None:
             return sizes
-        dims = None if shape is None else self.shape(shape)
+        dims = None if shape is None else self._shape(shape)
         count = dims[0] if dims is not None and len(dims) == 1 else None
         return (None,) * count if isinstance(count, int) and count <= _MOST_DIMENSIONS else None
 
     def _reshaped(self, node: Node, data: Dimensions) -> Dimensions | None:
-        target = self.elements(node.input(1))
+        target = self._elements(node.input(1))
         if target is None or None in target or 0 in target or target.count(-1) > 1:
             return None
         if -1 not in target:
@@ -193,9 +187,9 @@ class _Walk:
     def _elements_of(self, node: Node, depth: int) -> Dimensions | None:
         if node.op == "Shape":
             before = node.input(0)
-            data = None if before is None else self.shape(before)
+            data = None if before is None else self._shape(before)
             return None if data is None else data[slice(node.attribute("start", 0), node.attribute("end"))]
-        parts = [self.elements(value, depth) for value in node.inputs]
+        parts = [self._elements(value, depth) for value in node.inputs]
         if not parts or parts[0] is None:
             return None
         if node.op in ("Identity", "Cast", "Unsqueeze", "Squeeze"):

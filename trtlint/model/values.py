@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 import onnx
 
+from trtlint.model.elements import typed
 from trtlint.model.folding import MAX_ELEMENTS, Array, fold, ma
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.reader import TensorStore
+from trtlint.model.sizes import Dimensions
+from trtlint.model.symbolic import SymbolicShapes
 
 _RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
@@ -40,6 +43,7 @@ class Constants:
         self._foldable: set[Value] = set()
         self._data_free: set[Value] = set()
         self._folded = False
+        self._shapes = SymbolicShapes(graph.nodes)
 
     def array(self, value: Value | None) -> Array | None:
         """The elements of a value, masked where unknown; None where nothing is known.
@@ -82,6 +86,19 @@ class Constants:
             return False
         self._fold()
         return value in self._data_free
+
+    def dimensions(self, value: Value) -> Dimensions | None:
+        """The shape of a value, with what can be told beyond ONNX's inference; None where it has no rank."""
+        return self._shapes.dimensions(value, self.array)
+
+    def type_text(self, value: Value) -> str:
+        """The type as reports print it, with names of dimensions beyond what inference gave.
+
+        >>> constants.type_text(scores)  # inference says f16[?,4,17,17]
+        'f16[batch,4,17,17]'
+        """
+        dims = self.dimensions(value)
+        return value.type_text if dims is None else typed(value.dtype, dims)
 
     def stored(self, value: Value | None) -> onnx.TensorProto | None:
         """The tensor in the file that a value is, directly or through ``Identity``."""

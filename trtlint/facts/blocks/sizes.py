@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension, ElementType
-from trtlint.model.symbolic import dimensions
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -76,7 +75,7 @@ class Sizes:
     def shape(self, value: Value) -> tuple[int | None, ...] | None:
         """The largest shape of a value, None where it has no rank; a size is None where it is not known."""
         names, shapes = self._largest
-        dims = shapes.get(value) or dimensions(value, self._facts.model.constants)
+        dims = shapes.get(value) or self._facts.model.constants.dimensions(value)
         return None if dims is None else tuple(_size(dim, names) for dim in dims)
 
     def elements(self, value: Value) -> int | None:

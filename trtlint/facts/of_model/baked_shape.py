@@ -12,7 +12,6 @@ from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import Dimension
 from trtlint.model.sizes import Dimensions
-from trtlint.model.symbolic import dimensions
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -84,7 +83,7 @@ def find(facts: Facts) -> Iterator[BakedShape]:
         data = node.input(0)
         if target is None or data is None:
             continue
-        dims = dimensions(data, constants)
+        dims = constants.dimensions(data)
         if dims is None or not any(dim in places for dim in dims if isinstance(dim, str)):
             continue
         lost = _reshaped(dims, target) if node.op == "Reshape" else _expanded(dims, target)

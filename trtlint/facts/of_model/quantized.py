@@ -20,7 +20,6 @@ from trtlint.facts.blocks.quantizers import (
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
-from trtlint.model.symbolic import dimensions
 from trtlint.model.values import Constants
 from trtlint.model.walks import behind
 
@@ -163,7 +162,7 @@ def _product_sizes(
     """Rows, depth and columns of a matrix product, each None where it is not known."""
     if node.op not in _PRODUCTS:
         return None, None, None
-    left, right = (dimensions(value, constants) or () for value in values)
+    left, right = (constants.dimensions(value) or () for value in values)
     if len(left) < 2 or len(right) < 2:
         return None, None, None
     if node.op == "Gemm":
