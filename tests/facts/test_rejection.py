@@ -34,6 +34,21 @@ def refused_by(facts: list[Rejection], version: str, product: Product = "tensorr
     return [f.reason for f in facts if target.matches(f.applies.get(product, "<0"), product) is True]
 
 
+def test_a_branch_that_hangs_on_inputs_is_not_decided() -> None:
+    text = """y = If (c) <then_branch = a () => (float p) { p = ReduceSum <keepdims = 0> (x) },
+    else_branch = b () => (float[2,4] q) { q = Neg (x) }>"""
+    found = rejections(text, "float[2,4] x, bool c", "float[A] y")
+    assert [fact.decided for fact in found if fact.reason == "control"] == [False]
+
+
+def test_a_squeeze_is_decided_by_the_if_around_it() -> None:
+    text = """ s = Shape (x)  n = Gather <axis = 0> (s, one)  c = Equal (n, one)
+    y = If (c) <then_branch = a () => (float[D,E] p) { p = Squeeze (x, one) },
+    else_branch = b () => (float[G,H,I] q) { q = Neg (x) }>"""
+    found = rejections(text, "float[N,3,4] x", "float[A,B,C] y", "int64[1] one = {1}")
+    assert {fact.op: fact.decided for fact in found if fact.reason == "control"} == {"Squeeze": True}
+
+
 ONE = "int64[1] one = {1}, int64[1] two = {2}"
 
 

@@ -32,7 +32,7 @@ from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
 from trtlint.runs.linting import needed
-from trtlint.trials.comparison import Inputs
+from trtlint.trials.comparison import MISSING, Inputs, available
 
 if TYPE_CHECKING:
     from trtlint.report.fixpage import FixPage
@@ -66,6 +66,7 @@ def run_fix(options: FixOptions) -> int:
     if options.script is not None and len(tasks) > 1:
         raise click.UsageError(f"--script names one file, and {len(tasks)} models are given")
     outs = [_out(task.file, options.output) for task in tasks]
+    _require_means(options)
     _require_apart([*outs, *(Path(name) for name in (options.script, options.html) if name is not None)])
     prove = _prover() if options.verify else None
     spared = [*(task.file for task in tasks), *outs]
@@ -104,6 +105,24 @@ def run_fix(options: FixOptions) -> int:
     if failure:
         return failure
     return Exit.FINDINGS if found and not options.lint.exit_zero else Exit.CLEAN
+
+
+def _require_means(options: FixOptions) -> None:
+    """Refuse a proof for which packages are missing: nobody is to take what was not proven for proven.
+
+    Raises:
+        click.UsageError: they are not installed.
+    """
+    if options.verify and not available():
+        raise click.UsageError(f"--verify: {MISSING}")
+    if options.verify_build:
+        from trtlint.trials.errors import WheelError
+        from trtlint.trials.wheels import find
+
+        try:
+            find()
+        except WheelError as error:
+            raise click.UsageError(f"--verify-build: {error}") from None
 
 
 def _require_apart(files: Sequence[Path]) -> None:

@@ -11,6 +11,9 @@ _BY_OPERATOR: Mapping[str, str] = dict.fromkeys(
     ("NonZero", "NonMaxSuppression", "Unique", "Compress"), _DATA_DEPENDENT
 )
 """Operators for which every rewrite was refused that was tried with TensorRT-RTX 1.7.1."""
+_BY_RULE: Mapping[str, str] = {
+    "BLD216": "which branch is taken, or how often a body runs, is known at run time only",
+}
 _BROADCAST = "the operands do not fit each other: the export is wrong, and no other runtime takes it either"
 _NONE = "trtlint knows no rewrite for it"
 
@@ -20,4 +23,6 @@ def reason(finding: Finding) -> str:
     for site in finding.sites:
         if site.op in _BY_OPERATOR:
             return _BY_OPERATOR[site.op]
+    if finding.rule in _BY_RULE:
+        return _BY_RULE[finding.rule]
     return _BROADCAST if "do not broadcast" in finding.message else _NONE

@@ -14,6 +14,8 @@ from trtlint.model.walks import search
 
 _MOST_VISITED = 500
 """Operators that are followed from a value to what is behind it."""
+_DEEPEST = 64
+"""Bodies within each other that are looked through for an If."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
 _OF_SHAPES = ("Shape", "Size")
 _QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
@@ -42,6 +44,22 @@ def _untaken(graph: Graph, constants: Constants, decided: Callable[[Value], bool
 
 def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
     return tuple(node for node in nodes if not f"{node.scope}/".startswith(dead)) if dead else nodes
+
+
+def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[Node, bool] | None:
+    """The innermost ``If`` of which every run takes the same branch, and whether that is the first one.
+
+    It is the operator itself or one in whose body the operator lies; None where there is none.
+    """
+    for _ in range(_DEEPEST):
+        if node is None:
+            return None
+        if node.op == "If" and not node.domain:
+            taken = constants.scalar(node.input(0))
+            if taken is not None:
+                return node, bool(taken)
+        node = graph.owner(node)
+    return None
 
 
 def needed(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:

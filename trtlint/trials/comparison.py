@@ -11,7 +11,7 @@ from pathlib import Path
 from trtlint.trials.process import Limits, run
 
 _NEEDED = ("polygraphy", "onnxruntime")
-MISSING = "polygraphy and onnxruntime are not there: pip install 'trtlint[verify]'"
+MISSING = "polygraphy and onnxruntime are needed: pip install 'trtlint[verify]'"
 
 
 @dataclass(frozen=True, slots=True)

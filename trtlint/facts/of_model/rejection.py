@@ -24,7 +24,7 @@ from trtlint.knowledge.parsers import (
 )
 from trtlint.knowledge.releases import PRODUCTS, Product, minors
 from trtlint.model.graph import WITH_BODIES, Node, Value
-from trtlint.model.imported import owners_within
+from trtlint.model.imported import decided_if, owners_within
 from trtlint.model.schemas import has_function, is_defined
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class Rejection(Fact):
             release does is not in it.
         once: whether it is stated of the first operator only, for all like it.
         has_body: whether ONNX defines the operator by simpler ones, which a parser may take.
+        decided: of a reason of control flow, whether every run takes the same branch of the ``If`` that
+            it is, or that it lies in.
         source: where the condition is written.
     """
 
@@ -82,6 +84,7 @@ class Rejection(Fact):
     source: str
     versions: Mapping[Product, str]
     once: bool = False
+    decided: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -163,7 +166,8 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
                     else:
                         typed_by_own = _with(typed_by_own, versions)
                 if versions:
-                    yield condition, _rejection(condition, names, node.op, node, versions)
+                    decided = condition.reason == "control" and decided_if(node, graph, constants) is not None
+                    yield condition, _rejection(condition, names, node.op, node, versions, decided=decided)
 
 
 def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tuple[Condition, Rejection]]:
@@ -207,6 +211,8 @@ def _rejection(
     op: str,
     node: Node | None,
     versions: Mapping[Product, str],
+    *,
+    decided: bool = False,
 ) -> Rejection:
     says, way = condition.sentences(names)
     return Rejection(
@@ -226,6 +232,7 @@ def _rejection(
         source=condition.source,
         versions=versions,
         once=condition.once,
+        decided=decided,
     )
 
 

@@ -7,41 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import onnx
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.model.graph import Node
+from trtlint.model.imported import decided_if
 from trtlint.model.load import Model
 from trtlint.model.protos import bodies, defined, text
-
-_DEEPEST = 64
-"""Bodies within each other that are looked through for an If."""
 
 
 def propose(fact: Fact, model: Model) -> Patch | Refusal:
     """Take a branch of the If at which a fact was found, or of the innermost one around it."""
-    node: Node | None = fact.node
-    reason = "there is no If here"
-    for _ in range(_DEEPEST):
-        if node is None:
-            break
-        if node.op == "If" and not node.domain:
-            taken = _condition(node, model)
-            if taken is not None:
-                return _inlined(node, model, "then_branch" if taken else "else_branch")
-            reason = "which branch is taken is known at run time only"
-        node = model.graph.owner(node)
-    return Refusal(reason)
-
-
-def _condition(node: Node, model: Model) -> bool | None:
-    """The condition where every run has the same."""
-    array = model.constants.array(node.input(0))
-    if array is None or array.size != 1 or bool(np.ma.getmaskarray(array).any()):
-        return None
-    return bool(np.ma.getdata(array).reshape(-1)[0])
+    decided = decided_if(fact.node, model.graph, model.constants)
+    if decided is None:
+        return Refusal("which branch is taken is known at run time only")
+    node, taken = decided
+    return _inlined(node, model, "then_branch" if taken else "else_branch")
 
 
 def _inlined(node: Node, model: Model, branch: str) -> Patch | Refusal:
