@@ -99,5 +99,20 @@ def test_what_is_no_norm(before: str, after: str) -> None:
     assert norms(facts_of(NORM.replace(before, after))) == []
 
 
+def test_axes_that_hold_a_dynamic_size_are_not_known() -> None:
+    (norm,) = norms(
+        facts_of("""
+        < ir_version: 8, opset_import: ["" : 18] >
+        g (float[N,16,64] x) => (float[A,B,C] y)
+        < float two = {2}, float eps = {0.001}, int64[1] zero = {0}, int64[1] one = {1} >
+        {
+          shape = Shape (x)  batch = Slice (shape, zero, one)
+          sq = Pow (x, two)  v = ReduceMean (sq, batch)  e = Add (v, eps)  r = Sqrt (e)  y = Div (x, r)
+        }
+        """)
+    )
+    assert norm.axes is None
+
+
 def test_standardised_weights_are_no_norm(exported: Path) -> None:
     assert norms(Facts(load(exported / "conv_standardised__ts__op17__fp32.onnx"))) == []

@@ -123,3 +123,28 @@ def test_an_initializer_behind_identity_is_stored() -> None:
     assert tensor is not None
     assert tensor.name == "w"
     assert known(model, "v") == [1, 2]
+
+
+AXES = """
+< ir_version: 8, opset_import: ["" : %d] >
+g (float[N,8,L] x) => (float[A,B,C] y)
+< int64[1] zero = {0}, int64[1] one = {1}, int64[2] some = {-1, 1} >
+{ shape = Shape (x)  batch = Slice (shape, zero, one)  y = %s }
+"""
+
+
+@pytest.mark.parametrize(
+    ("opset", "node", "axes"),
+    [
+        (17, "ReduceMean <axes = [-1, 1]> (x)", (-1, 1)),
+        (18, "ReduceMean (x, some)", (-1, 1)),
+        (17, "ReduceMean (x)", ()),
+        (18, "ReduceMean (x)", ()),
+        (18, "ReduceMean (x, batch)", None),
+        (18, "ReduceMean <axes = 1.5> (x)", ()),
+    ],
+)
+def test_axes_are_read_where_an_opset_has_them(opset: int, node: str, axes: tuple[int, ...] | None) -> None:
+    model = model_of(AXES % (opset, node))
+    (reduction,) = model.graph.by_op("ReduceMean")
+    assert model.constants.axes(reduction) == axes

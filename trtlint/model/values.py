@@ -73,6 +73,25 @@ class Constants:
             return None
         return float(first)
 
+    def integers(self, value: Value | None) -> tuple[int, ...] | None:
+        """All elements of a tensor of integers, in row order; None where one of them is not known."""
+        array = self.array(value)
+        if array is None or array.dtype.kind not in "iu" or ma.is_masked(array):
+            return None
+        return tuple(array.reshape(-1).tolist())
+
+    def axes(self, node: Node) -> tuple[int, ...] | None:
+        """The axes that an operator names, by its second input or, in older opsets, by an attribute.
+
+        Returns:
+            The axes as they are written; empty where none is named, None where they are not known.
+        """
+        given = node.input(1)
+        if given is not None:
+            return self.integers(given)
+        written = node.attribute("axes", ())
+        return written if isinstance(written, tuple) else None
+
     def foldable(self, value: Value | None) -> bool:
         """Whether a value depends on constants and static shapes only, whatever its size."""
         if value is None:

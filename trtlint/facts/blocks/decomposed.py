@@ -232,12 +232,9 @@ def _axes(reduce: Node, constants: Constants) -> tuple[int, ...] | None:
     rank = tensor.rank if tensor is not None else None
     if reduce.op == "GlobalAveragePool":
         return None if rank is None else tuple(range(2 - rank, 0))
-    axes = reduce.attribute("axes")
-    if axes is None:
-        array = constants.array(reduce.input(1))
-        if array is None:
-            return None
-        axes = tuple(int(axis) for axis in array.reshape(-1))
+    axes = constants.axes(reduce)
+    if not axes:
+        return None
     if rank is None:
-        return tuple(axes) if all(axis < 0 for axis in axes) else None
+        return axes if all(axis < 0 for axis in axes) else None
     return tuple(sorted(axis if axis < 0 else axis - rank for axis in axes))

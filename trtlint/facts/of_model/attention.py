@@ -339,9 +339,9 @@ def _cut(root: Value, constants: Constants) -> _Cut | None:
     if node.op == "Gather":
         return _Cut("gather", data, node.attribute("axis", 0))
     if node.op == "Slice":
-        bounds, axes = node.inputs[1:3], constants.array(node.input(3))
+        bounds, axes = node.inputs[1:3], constants.integers(node.input(3))
         stored = all(constants.stored(bound) is not None for bound in bounds)
-        axis = int(axes.reshape(-1)[0]) if axes is not None and axes.size == 1 else None
+        axis = axes[0] if axes is not None and len(axes) == 1 else None
         if not bounds:  # before opset 10 bounds and axes were attributes
             axis = (node.attribute("axes") or (None,))[0]
         return _Cut("slices" if stored else "chunk", data, axis)

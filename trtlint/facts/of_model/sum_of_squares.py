@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.model.graph import Node, Value
-from trtlint.model.protos import Dimension, ElementType
+from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
 
 if TYPE_CHECKING:
@@ -88,21 +88,15 @@ def _square(value: Value, constants: Constants) -> Literal["mul", "pow"] | None:
 
 def _count(node: Node, data: Value, constants: Constants) -> int | None:
     """How many elements become one."""
-    shape, stored = data.shape, node.input(1)
-    axes = node.attribute("axes")
-    if axes is None and stored is not None:
-        array = constants.array(stored)
-        axes = None if array is None else array.reshape(-1).tolist()
-        if axes is None:
-            return None
-    if shape is None:
+    shape, named = data.shape, constants.axes(node)
+    if shape is None or named is None:
         return None
     rank = len(shape)
-    if not axes:
-        axes = () if node.attribute("noop_with_empty_axes") else range(rank)
-    sizes: list[Dimension] = [shape[axis] for axis in axes if isinstance(axis, int) and -rank <= axis < rank]
+    every = () if node.attribute("noop_with_empty_axes") else range(rank)
+    axes = named or every
+    sizes = [shape[axis] for axis in axes if -rank <= axis < rank]
     whole = [size for size in sizes if isinstance(size, int)]
-    return math.prod(whole) if len(whole) == len(sizes) == len(axes) else None
+    return math.prod(whole) if len(whole) == len(axes) else None
 
 
 def _magnitude(op: str, dtype: str | None, count: int | None) -> float | None:

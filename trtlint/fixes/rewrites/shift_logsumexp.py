@@ -10,7 +10,6 @@ from typing import Any
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
-from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 _SINCE = 11
@@ -32,8 +31,8 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         return Refusal("it is not in FP16, or its opset is older than 11")
     if len({node.scope for node in (exponential, total, log)}) > 1:
         return Refusal("it spans the body of an If or a loop")
-    axes = _axes(total, model)
-    if axes is None:
+    axes = model.constants.axes(total)
+    if axes is None or (not axes and total.attribute("noop_with_empty_axes")):
         return Refusal("the axes of the sum are not known")
     draft = Draft(model, log)
 
@@ -53,16 +52,3 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     draft.op("Add", draft.op("Log", summed), back, out=log.output.name)
     title = "takes the greatest element out of the exponentials"
     return draft.patch(title, [log], around=[exponential, total])
-
-
-def _axes(total: Node, model: Model) -> tuple[int, ...] | None:
-    """The axes of a sum, none for all of them; None where they are not known."""
-    axes = total.attribute("axes")
-    if total.input(1) is not None:
-        array = model.constants.array(total.input(1))
-        axes = None if array is None or array.mask.any() else array.reshape(-1).tolist()
-        if axes is None:
-            return None
-    if not axes:
-        return None if total.number("noop_with_empty_axes", 0) else ()
-    return tuple(int(axis) for axis in axes)
