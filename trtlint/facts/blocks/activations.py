@@ -135,7 +135,7 @@ def _clip(node: Node, port: int, constants: Constants) -> _Clip | None:
     if node.op == "Clip":
         if port != 0:
             return None
-        low, high = _bound(node, "min", 1, constants), _bound(node, "max", 2, constants)
+        low, high = clip_bounds(node, constants)
         runtime = node.input(2) is not None and constants.scalar(node.input(2)) is None
         return _Clip(low, high, high is not None or runtime)
     if len(node.inputs) != 2:
@@ -144,6 +144,11 @@ def _clip(node: Node, port: int, constants: Constants) -> _Clip | None:
     if bound is None:
         return None
     return _Clip(bound, None, False) if node.op == "Max" else _Clip(None, bound, True)
+
+
+def clip_bounds(clip: Node, constants: Constants) -> tuple[float | None, float | None]:
+    """The least and the greatest that a Clip lets pass; None for none, or one that is fed."""
+    return _bound(clip, "min", 1, constants), _bound(clip, "max", 2, constants)
 
 
 def _bound(node: Node, attribute: str, port: int, constants: Constants) -> float | None:

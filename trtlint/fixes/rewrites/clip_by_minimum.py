@@ -6,11 +6,10 @@ https://onnx.ai/onnx/operators/onnx__Clip.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
+from trtlint.facts.blocks.activations import clip_bounds
 from trtlint.fixes.patch import Draft, Patch, Refusal
-from trtlint.model.graph import Node
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
-from trtlint.model.values import Constants
 
 _SINCE = 8
 """The opset from which Min broadcasts."""
@@ -24,18 +23,9 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     tensor = node.input(0)
     if tensor is None or tensor.dtype not in FLOAT_DTYPES:
         return Refusal("the type of what it clips is not known")
-    low, high = _bound(node, 1, "min", model.constants), _bound(node, 2, "max", model.constants)
+    low, high = clip_bounds(node, model.constants)
     if low != 0 or high is None:
         return Refusal("its bounds are not stored in the model, or the lower one is not 0")
     draft = Draft(model, node)
     draft.op("Min", draft.op("Relu", tensor), draft.like(high, tensor, "most"), out=node.output.name)
     return draft.patch("clips by Relu and Min", [node], folds=True)
-
-
-def _bound(node: Node, port: int, name: str, constants: Constants) -> float | None:
-    """A bound, which is an attribute before opset 11 and an input from then on."""
-    given = node.input(port)
-    if given is not None:
-        return constants.scalar(given)
-    attribute = node.attribute(name)
-    return None if attribute is None else float(attribute)
