@@ -12,7 +12,7 @@ import onnx
 from trtlint.fixes.opsets import same_meaning
 from trtlint.fixes.patch import Patch
 from trtlint.model.graph import Graph, Node
-from trtlint.model.protos import bodies, text
+from trtlint.model.protos import bodies, domain_of, text
 
 _HAS_FREE_INITIALIZERS = 4
 """The IR version from which an initializer need not be listed among the inputs."""
@@ -214,9 +214,9 @@ def _needs(node: onnx.NodeProto) -> Iterator[str]:
 def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
     """See to an opset that the inserted nodes have; raise it where no other operator changes by that."""
     for opset in proto.opset_import:
-        if opset.domain in ("", "ai.onnx") and opset.version < least:
+        if not domain_of(opset.domain) and opset.version < least:
             for node in _all_nodes(proto.graph):
-                if node.domain in ("", "ai.onnx") and not same_meaning(node.op_type, opset.version, least):
+                if not domain_of(node.domain) and not same_meaning(node.op_type, opset.version, least):
                     raise EditError(
                         f"it needs opset {least}, in which {text(node.op_type)} is another operator than in"
                         f" the model's opset {opset.version}"
@@ -234,5 +234,5 @@ def _all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
 
 def _set_opset(proto: onnx.ModelProto, version: int) -> None:
     for opset in proto.opset_import:
-        if opset.domain in ("", "ai.onnx"):
+        if not domain_of(opset.domain):
             opset.version = version

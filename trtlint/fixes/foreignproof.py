@@ -18,6 +18,7 @@ from onnx import helper
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.region import Region, RegionError
+from trtlint.model.protos import domain_of, opsets
 from trtlint.trials.comparison import MISSING, Inputs, available, compare
 
 _SETS = 4
@@ -38,7 +39,7 @@ _proven: dict[bytes, Proof] = {}
 
 def is_foreign(region: Region) -> bool:
     """Whether operators are among the changed ones that ONNX does not define."""
-    return any(node.domain not in ("", "ai.onnx") for node in region.before.graph.node)
+    return any(domain_of(node.domain) for node in region.before.graph.node)
 
 
 def prove_foreign(patch: Patch, region: Region, feeds: Iterable[Feeds]) -> Proof:
@@ -105,7 +106,7 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
             shape = helper.make_tensor(f"{packed}/shape", onnx.TensorProto.INT64, [3], [0, 0, -1])
             nodes.append(helper.make_node("Constant", [], [shape.name], value=shape))
             nodes.append(helper.make_node("Split", [packed], apart, axis=3))
-            if _opset(copy) >= _SPLIT_WANTS_A_COUNT:
+            if opsets(copy).get("", 1) >= _SPLIT_WANTS_A_COUNT:
                 nodes[-1].attribute.append(helper.make_attribute("num_outputs", len(names)))
             for part, name in zip(apart, names, strict=True):
                 nodes.append(helper.make_node("Reshape", [part, shape.name], [name]))
@@ -115,10 +116,6 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
     del copy.graph.node[:]
     copy.graph.node.extend(nodes)
     return copy
-
-
-def _opset(proto: onnx.ModelProto) -> int:
-    return next((entry.version for entry in proto.opset_import if not entry.domain), 1)
 
 
 def _typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:

@@ -24,7 +24,7 @@ from trtlint.fixes.patch import Patch, numpy_type
 from trtlint.fixes.region import Region, RegionError, region_of
 from trtlint.model.graph import Value
 from trtlint.model.load import Model
-from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.protos import FLOAT_DTYPES, domain_of, opsets
 
 _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)
@@ -107,7 +107,7 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
     """The results, by ONNX's reference; in a newer opset where it lacks an operator in the model's."""
     from onnx.reference import ReferenceEvaluator
 
-    own = next((opset.version for opset in proto.opset_import if not opset.domain), 1)
+    own = opsets(proto).get("", 1)
     ops = {node.op_type for node in proto.graph.node if not node.domain}
     for opset in (own, *_OPSETS):
         if opset > own and not all(has(op, opset) and has(op, own) and raises(op, own, opset) for op in ops):
@@ -115,7 +115,7 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
         copy = onnx.ModelProto()
         copy.CopyFrom(proto)
         for entry in copy.opset_import:
-            if not entry.domain:
+            if not domain_of(entry.domain):
                 entry.version = opset
         try:
             with np.errstate(all="ignore"):

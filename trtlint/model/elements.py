@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import onnx
 
-from trtlint.model.protos import DTYPES, MOST_DIMENSIONS, Dimension, ElementType, dimension, text
+from trtlint.model.protos import DTYPES, MOST_DIMENSIONS, Dimension, ElementType, dimension, domain_of, text
 from trtlint.model.schemas import attribute_type
 
 _Default = TypeVar("_Default")
@@ -152,7 +152,7 @@ class Node:
         self.path = path
         self.scope = scope
         self.op = text(proto.op_type)
-        self.domain = "" if proto.domain == "ai.onnx" else text(proto.domain)
+        self.domain = domain_of(proto.domain)
         self.inputs: tuple[Value | None, ...] = ()
         self.outputs: tuple[Value, ...] = ()
         self.index = 0

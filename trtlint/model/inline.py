@@ -14,7 +14,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from trtlint.model.errors import ModelError
-from trtlint.model.protos import bodies, defined, text
+from trtlint.model.protos import bodies, defined, domain_of, opsets, text
 
 _MOST_NODES = 500_000
 _DEEPEST = 64
@@ -62,17 +62,17 @@ class _Inliner:
         self._check_size(proto)
 
     def _import_opsets(self, proto: onnx.ModelProto) -> None:
-        versions = {_domain(opset.domain): opset.version for opset in proto.opset_import}
+        versions = opsets(proto)
         for function in proto.functions:
-            for opset in function.opset_import:
-                version = versions.setdefault(_domain(opset.domain), opset.version)
-                if version != opset.version:
+            for domain, version in opsets(function).items():
+                own = versions.setdefault(domain, version)
+                if own != version:
                     note = (
-                        f"function {text(function.name)!r} is written for opset {opset.version} of"
-                        f" {_domain(opset.domain) or 'ai.onnx'!r}, the model for {version}: read as {version}"
+                        f"function {text(function.name)!r} is written for opset {version} of"
+                        f" {domain or 'ai.onnx'!r}, the model for {own}: read as {own}"
                     )
                     self.notes.append(note)
-        known = {_domain(opset.domain) for opset in proto.opset_import}
+        known = opsets(proto)
         for domain, version in versions.items():
             if domain not in known:
                 proto.opset_import.add(domain=domain, version=version)
@@ -224,12 +224,8 @@ class _Inliner:
         return fresh
 
 
-def _domain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else text(domain)
-
-
 def _key(domain: str, name: str, overload: str) -> _Key:
-    return _domain(domain), text(name), text(overload)
+    return domain_of(domain), text(name), text(overload)
 
 
 def _callee(node: onnx.NodeProto) -> _Key:

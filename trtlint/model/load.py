@@ -14,15 +14,12 @@ import onnx
 from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
-from trtlint.model.protos import DTYPES, text
+from trtlint.model.protos import DTYPES, domain_of, opsets, text
 from trtlint.model.reader import RawModel, decode, decode_graph, read
 from trtlint.model.scopes import forget, tell_bodies
 from trtlint.model.settle import settle
 from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants
-
-_OWN_DOMAINS = frozenset({"", "ai.onnx"})
-"""The domain of the operators whose results ONNX's inference tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +121,16 @@ def interpret(
         forget(proto.graph)
     graph = Graph(proto.graph, declared)
     _check_external(graph, tensors)
-    opsets = {("" if o.domain == "ai.onnx" else text(o.domain)): o.version for o in proto.opset_import}
-    settle(graph, min(opsets.get("", 1), onnx.defs.onnx_opset_version()))
-    if opsets.get("", 0) > onnx.defs.onnx_opset_version():
+    versions = opsets(proto)
+    settle(graph, min(versions.get("", 1), onnx.defs.onnx_opset_version()))
+    if versions.get("", 0) > onnx.defs.onnx_opset_version():
         known = f"onnx {onnx.__version__} knows up to {onnx.defs.onnx_opset_version()}"
-        tensors.note(f"opset {opsets['']} is new ({known}): types may be unknown")
+        tensors.note(f"opset {versions['']} is new ({known}): types may be unknown")
     return Model(
         path=path,
         graph=graph,
         constants=Constants(graph, tensors),
-        opsets=opsets,
+        opsets=versions,
         ir_version=proto.ir_version,
         producer=f"{text(proto.producer_name)} {text(proto.producer_version)}".strip(),
         metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
@@ -203,7 +200,7 @@ def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
 def _declare_foreign(graph: onnx.GraphProto, declared: Mapping[str, onnx.TypeProto]) -> None:
     """Give inference the declared types of what operators compute that ONNX does not define."""
     for node in graph.node:
-        if text(node.domain) in _OWN_DOMAINS:
+        if not domain_of(node.domain):
             continue
         for name in map(text, node.output):
             if name in declared:

@@ -15,7 +15,7 @@ from pathlib import Path
 import onnx
 from onnx import defs
 
-from trtlint.model.protos import text
+from trtlint.model.protos import domain_of, text
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT_OUT
 
@@ -40,7 +40,6 @@ _PAYLOADS = (
     "raw_data", "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data",
 )  # fmt: skip
 _WORD = re.compile(r"[^\W\d_]+")
-_OWN_DOMAINS = frozenset({"", "ai.onnx"})
 
 
 def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
@@ -205,7 +204,7 @@ class _Names:
             names[:] = [self.name(name) for name in names]
         for attribute in node.attribute:
             attribute.ClearField("doc_string")
-            if called or node.domain not in _OWN_DOMAINS:
+            if called or domain_of(node.domain):
                 if attribute.HasField("s"):
                     attribute.s = b""
                 del attribute.strings[:]

@@ -58,6 +58,16 @@ def text(name: str | bytes) -> str:
     return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
 
 
+def domain_of(name: str | bytes) -> str:
+    """The name of a domain of operators; that of ONNX's own, which has two, is empty."""
+    return "" if name == "ai.onnx" else text(name)
+
+
+def opsets(proto: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
+    """The versions of the operator sets that a model or a function imports, by domain."""
+    return {domain_of(entry.domain): entry.version for entry in proto.opset_import}
+
+
 def bodies(attribute: onnx.AttributeProto) -> Iterable[onnx.GraphProto]:
     """The graphs that an attribute holds; files older than IR 2 do not say its type."""
     if attribute.type not in _MAY_HOLD_GRAPHS:

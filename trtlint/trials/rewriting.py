@@ -18,7 +18,7 @@ import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from trtlint.model.graph import Node, Value
-from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, text
+from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
 from trtlint.trials.definitions import DEFINED, ROUNDED_INSIDE, definition
 from trtlint.trials.formats import FP16, Format
 from trtlint.trials.formulas import FORMULAS, ROUNDED
@@ -97,7 +97,7 @@ class _Rewriting:
             self.operators = CLOSER
         self.written_out = _SEEN_INSIDE if narrowing is None else _WRITTEN_OUT
         self.opset = skeleton.opset
-        self.domains = {entry.domain: entry.version for entry in skeleton.proto.opset_import}
+        self.domains = opsets(skeleton.proto)
         self.probes: list[Probe] = []
         self.figures: list[str] = []
         self.scope = self.main = _Scope()
@@ -111,7 +111,7 @@ class _Rewriting:
         proto, graph = self.skeleton.proto, self.skeleton.graph
         model = onnx.ModelProto(ir_version=max(proto.ir_version, _LEAST_IR))
         model.opset_import.extend(proto.opset_import)
-        if not self.domains.get("", self.domains.get("ai.onnx")):
+        if not self.domains.get(""):
             model.opset_import.add(domain="", version=self.opset)
         written = model.graph
         written.name = "trtlint"

@@ -17,7 +17,7 @@ from onnx import TensorProto, numpy_helper
 
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import structure
-from trtlint.model.protos import text
+from trtlint.model.protos import opsets, text
 from trtlint.model.tensors import TensorStore
 
 NARROW = frozenset({"f16", "bf16"})
@@ -94,7 +94,7 @@ def skeleton(path: Path) -> Skeleton:
     scopes: dict[str, list[Node]] = defaultdict(list)
     for node in graph.nodes:
         scopes[node.scope].append(node)
-    opset = next((entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), 0)
+    opset = opsets(proto).get("", 0)
     if any(_left_out(sparse.values) for sparse in proto.graph.sparse_initializer):
         raise TrialError("it has large sparse weights")
     values = (value for same in graph.values.values() for value in same)
