@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.files.special import needs_posix
 from trtlint.buildcommand import BuildCommand, CommandError, commands_for, config_beside, read_commands
 from trtlint.buildcommand.shapes import shapes_of
 from trtlint.buildcommand.triton import parse_config, read_config
@@ -116,6 +117,42 @@ def test_the_configuration_of_a_model_in_a_repository(tmp_path: Path) -> None:
     assert config_beside(tmp_path / "norm" / "latest" / "model.onnx") is None
 
 
+@needs_posix
+def test_a_link_that_nobody_named_is_not_followed_out_of_its_folder(tmp_path: Path) -> None:
+    """What is wrong there would be quoted, word for word."""
+    secret = tmp_path / "secret"
+    secret.write_text("password: hunter2", encoding="utf-8")
+    model = tmp_path / "models" / "norm" / "1" / "model.onnx"
+    model.parent.mkdir(parents=True)
+    config = tmp_path / "models" / "norm" / "config.pbtxt"
+    config.symlink_to("../../secret")
+    with pytest.raises(CommandError, match="a link out of its folder") as caught:
+        config_beside(model)
+    assert "hunter2" not in str(caught.value)
+
+
+@needs_posix
+@pytest.mark.parametrize("kept", ["mounted", "cached"])
+def test_links_that_tools_make_are_followed(tmp_path: Path, kept: str) -> None:
+    """As Kubernetes mounts the entries of a ConfigMap, and as a download cache links to its files."""
+    folder, blobs = tmp_path / "norm", tmp_path / "blobs"
+    model = folder / "1" / "model.onnx"
+    model.parent.mkdir(parents=True)
+    blobs.mkdir()
+    if kept == "mounted":
+        (folder / "..data").mkdir()
+        (folder / "..data" / "config.pbtxt").write_text(FP16, encoding="utf-8")
+        (folder / "config.pbtxt").symlink_to("..data/config.pbtxt")
+    else:
+        (blobs / "3f").write_text(FP16, encoding="utf-8")
+        (blobs / "a1").touch()
+        (folder / "config.pbtxt").symlink_to("../blobs/3f")
+        model.symlink_to("../../blobs/a1")
+    config = config_beside(model)
+    assert config is not None
+    assert read_config(config).served is not None
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -132,12 +169,16 @@ def test_the_configuration_of_a_model_in_a_repository(tmp_path: Path) -> None:
         ("a [" * 10_000, "more than 50 messages in one another"),
         ("unknown { " * 40, "c.pbtxt:1: "),
         ("input { }\n" * 10_001, "more than 10,000 inputs and outputs"),
+        ("max_batch_size: " + "m" * 500_000, "c.pbtxt:1: no configuration of Triton"),
+        ('name: "' + "m" * 500_000, "c.pbtxt: no configuration of Triton"),
+        ("max_batch_size: " + "9" * 500_000, "c.pbtxt:1: "),
     ],
 )
 def test_what_is_wrong_is_one_line(text: str, says: str) -> None:
     with pytest.raises(CommandError) as caught:
         parse_config(text, "c.pbtxt")
     assert says in str(caught.value)
+    assert len(str(caught.value)) < 300
     assert "\n" not in str(caught.value)
 
 

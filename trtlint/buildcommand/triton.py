@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Option, Role, Served, ServedTensor
+from trtlint.files.beside import real_file
 from trtlint.files.regular import read_bytes
 
 NAME = "config.pbtxt"
@@ -101,11 +102,18 @@ def config_beside(model: Path) -> Path | None:
     """The configuration of a model in a model repository, ``NAME/config.pbtxt`` beside ``NAME/1/model.onnx``.
 
     https://github.com/triton-inference-server/server/blob/main/docs/user_guide/model_repository.md
+
+    Raises:
+        CommandError: it is a link to elsewhere, which nobody has named.
     """
     if not model.parent.name.isdecimal():
         return None
     config = model.parent.parent / NAME
-    return config if config.is_file() else None
+    if not config.is_file():
+        return None
+    if real_file(config.parent, NAME, model) is None:
+        raise CommandError(f"{config}: a link out of its folder is followed only where --build names it")
+    return config
 
 
 def read_config(path: Path) -> BuildCommand:
@@ -142,12 +150,13 @@ def parse_config(text: str, source: str = "") -> BuildCommand:
         text_format.Parse(text, config, allow_unknown_field=True)
     except text_format.ParseError as error:
         line, place = error.GetLine(), source or NAME
-        reason = " ".join(str(error).split()).removeprefix(f"{line}:{error.GetColumn()} : ")
+        reason = " ".join(str(error).split()).removeprefix(f"{line}:{error.GetColumn()} : ")[:_LONGEST_REASON]
         raise CommandError(
             f"{place}{f':{line}' if line else ''}: no configuration of Triton: {reason}"
         ) from None
     except (ValueError, RecursionError) as error:  # a number out of range
-        raise CommandError(f"{source or NAME}: no configuration of Triton: {error}") from None
+        reason = str(error)[:_LONGEST_REASON]
+        raise CommandError(f"{source or NAME}: no configuration of Triton: {reason}") from None
     return _command(config, source)
 
 

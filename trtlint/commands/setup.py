@@ -91,9 +91,10 @@ def build_command(commands: Sequence[BuildCommand], model: Path) -> BuildCommand
     Raises:
         click.UsageError: that configuration cannot be read.
     """
-    if not commands and (config := config_beside(model)) is not None:
+    if not commands:
         try:
-            return read_config(config)
+            if (config := config_beside(model)) is not None:
+                return read_config(config)
         except CommandError as error:
             raise click.UsageError(str(error)) from None
     found = commands_for(model, commands)

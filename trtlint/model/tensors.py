@@ -13,6 +13,7 @@ import onnx
 from onnx import numpy_helper
 
 from trtlint.files import lfs
+from trtlint.files.beside import real_file
 from trtlint.files.regular import open_regular
 from trtlint.files.view import View
 from trtlint.model.errors import ModelError
@@ -209,12 +210,9 @@ class TensorStore:
 
     def file_of(self, location: str) -> tuple[Path, int] | None:
         """The real path and the size of a file with external data."""
-        folder, model = Path(os.path.realpath(self.path.parent)), Path(os.path.realpath(self.path))
         try:
-            path = Path(os.path.realpath(folder / location))
-            # A download cache may keep the real files elsewhere, the model and its data side by side.
-            beside = folder in path.parents or path.parent == model.parent
-            if Path(location).is_absolute() or not beside:
+            path = real_file(self.path.parent, location, self.path)
+            if path is None:
                 self.note(f"external data {location!r} lie outside the model's folder: not read")
                 return None
             status = path.stat()
