@@ -14,15 +14,24 @@ import pytest
 
 from tests.conftest import REPOSITORY
 from trtlint.report.formats import OVERLAYS, TEXTS
+from trtlint.report.guard import harmless
 
-COMMAND = re.compile(r"^\s*::|##\[|##vso\[|##teamcity\[", re.MULTILINE)
+COMMAND = re.compile(r"^\s*::|##\[|##vso\[|##teamcity\[", re.MULTILINE | re.IGNORECASE)
+HIDDEN = ("\u034f", "\u00ad", "\u200b", "\ufe0f", "\u115f", "\U000e0101")
 NAMES = (
     "##[stop-commands]x",
     "x ##[error]y ##vso[task.complete]z ##teamcity[message]",
     "::error::x",
+    "\u034f:\ufe0f:error::x",
     f"{'w' * 70} ::set-output name=a::b",
     f"{'w' * 200}::stop-commands::abc",
+    *(f"#{hidden}#{hidden}[stop-commands]x ##v{hidden}so[task.complete]" for hidden in HIDDEN),
 )
+
+
+def seen(text: str) -> str:
+    """A text without characters that a comparison by culture may skip."""
+    return re.sub(r"[^\n\x20-\x7e]", "", text)
 
 
 @pytest.fixture
@@ -38,9 +47,11 @@ def hostile(tmp_path: Path) -> Path:
     ]
     graph = onnx.helper.make_graph(chain, "##[group]g", ends[:1], ends[1:])
     model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
-    for name in ("::error::x.onnx", "##[stop-commands]y.onnx"):
-        onnx.save(model, tmp_path / name)
-    (tmp_path / "::warning::broken.onnx").write_bytes(b"\x00")
+    for name in FILES:
+        if "broken" in name:
+            (tmp_path / name).write_bytes(b"\x00")
+        else:
+            onnx.save(model, tmp_path / name)
     house = tmp_path / "house"
     house.mkdir()
     (house / "XYZ901-house-relu.md").write_text(
@@ -66,7 +77,13 @@ def lint(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
-FILES = ("::error::x.onnx", "##[stop-commands]y.onnx", "::warning::broken.onnx")
+FILES = (
+    "::error::x.onnx",
+    "##[stop-commands]y.onnx",
+    "::warning::broken.onnx",
+    "\u034f::error::z.onnx",
+    "\r::error::r.onnx",
+)
 
 
 @pytest.mark.slow
@@ -74,18 +91,14 @@ FILES = ("::error::x.onnx", "##[stop-commands]y.onnx", "::warning::broken.onnx")
 def test_no_format_prints_a_command_of_a_model(hostile: Path, format: str) -> None:
     arguments = ("--rules", "house", "--select", "XYZ901", "--isolated", "--format", format)
     files = FILES[1:2] if format in OVERLAYS else FILES
-    out = lint(
-        hostile, *files, *arguments, "--output", f"{format}:file" if format == "never" else "concise:c"
-    )
-    assert "XYZ901" in out
-    if format == "github":
-        lines = out.splitlines()
-        assert all(re.match(r"::(?:error|warning|notice) file=", line) for line in lines)
-        assert "##[" not in out
-        assert "##vso[" not in out
-    else:
-        assert not COMMAND.search(out), COMMAND.search(out)
-    assert not COMMAND.search((hostile / "c").read_text())
+    out = lint(hostile, *files, *arguments, "--output", f"{format}:file.json")
+    for text in (out, (hostile / "file.json").read_text("utf-8")):
+        assert "XYZ901" in text
+        found = seen(text)
+        if format == "github":
+            assert all(re.match(r"::(?:error|warning|notice) file=", line) for line in found.splitlines())
+            found = found.replace("\n::", "\n").removeprefix("::")
+        assert not COMMAND.search(found), COMMAND.search(found)
 
 
 @pytest.mark.slow
@@ -103,7 +116,32 @@ def test_no_format_prints_a_command_of_a_model(hostile: Path, format: str) -> No
 def test_no_command_prints_one_either(hostile: Path, arguments: tuple[str, ...]) -> None:
     out = lint(hostile, *arguments)
     assert out
-    assert not COMMAND.search(out), out
+    assert not COMMAND.search(seen(out)), out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "##[x]",
+        "a##vSo[x]",
+        "#\u00ad#\u034f[x]",
+        "::x",
+        "  \u200b:\u200b:x",
+        "\x1b[0m::x",
+        "a\r::x",
+        "a\n \t::x",
+        "\x01::x",
+        "é#\x02#t\u034feamcity[x",
+    ],
+)
+def test_what_may_count_as_a_command_is_none(text: str) -> None:
+    assert harmless(f"{text}\n") != f"{text}\n"
+    assert not COMMAND.search(seen(harmless(text).replace("\r", "\n")))
+
+
+@pytest.mark.parametrize("text", ["#[x]", "a ## b", "a::b", "# é #", "x: :", "##vso", "éa::b"])
+def test_other_texts_stay(text: str) -> None:
+    assert harmless(text) == text
 
 
 @pytest.mark.slow

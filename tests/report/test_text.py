@@ -253,6 +253,7 @@ def test_what_is_refuted_says_so() -> None:
 def test_clean() -> None:
     assert clean("plain [bold] é 宽") == "plain [bold] é 宽"
     assert clean("a\x1b\n\t\x00\u2028\ud800\U000e0001") == r"a\x1b\n\t\x00\u2028\ud800\U000e0001"
+    assert clean("a\u034fb\u3164\ufe0f\U000e0101") == r"a\u034fb\u3164\ufe0f\U000e0101"
     assert clean_block("a\nb\x1b") == "a\nb\\x1b"
 
 

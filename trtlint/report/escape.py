@@ -6,10 +6,16 @@ right-to-left override.  What goes to a terminal or a log passes through :func:`
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories of characters that move the cursor, reorder text or show nothing."""
+_HIDDEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that show nothing, by which two names look alike: Default_Ignorable_Code_Point in
+https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt, the categories above apart."""
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -31,7 +37,7 @@ def clean_block(text: str) -> str:
 
 
 def _escape(char: str) -> str:
-    if unicodedata.category(char) not in _UNSAFE:
+    if unicodedata.category(char) not in _UNSAFE and not _HIDDEN.match(char):
         return char
     if char in _SHORT:
         return _SHORT[char]

@@ -2,11 +2,14 @@
 
 Names in a model, and of files, are a stranger's text, and runners take commands from standard output:
 GitHub where a line begins with ``::`` after blanks, and at ``##[`` anywhere in a line; Azure Pipelines at
-``##vso[``, TeamCity at ``##teamcity[``.
+``##vso[``, TeamCity at ``##teamcity[``.  The runners of GitHub and Azure look for these as text of a culture,
+in which characters that show nothing count for nothing: which ones they are differs from system to system,
+so that here all count for nothing that are not ASCII.
 https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
 https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs
 https://learn.microsoft.com/en-us/azure/devops/pipelines/scripts/logging-commands
 https://www.jetbrains.com/help/teamcity/service-messages.html
+https://learn.microsoft.com/en-us/dotnet/api/system.string.indexof#system-string-indexof(system-string)
 """
 
 from __future__ import annotations
@@ -17,8 +20,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any, TextIO, cast
 
-_ANYWHERE = re.compile(r"##(?=\[|vso\[|teamcity\[)")
-_AT_START = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)", re.MULTILINE)
+_NOTHING = r"[^\x20-\x7e\r\n]*"
+_MARKS = "|".join(_NOTHING.join(map(re.escape, mark)) for mark in ("#[", "#vso[", "#teamcity["))
+_ANYWHERE = re.compile(f"#(?={_NOTHING}(?:{_MARKS}))", re.IGNORECASE)
+_AT_START = re.compile(rf"(?:^|(?<=\r))((?:\x1b\[[0-9;]*m|[^\x21-\x7e\r\n])*):(?={_NOTHING}:)", re.MULTILINE)
 
 
 def harmless(text: str) -> str:
@@ -32,7 +37,7 @@ def harmless(text: str) -> str:
 
 def without_marks(text: str) -> str:
     """The text without what is a command anywhere in a line."""
-    return _ANYWHERE.sub(r"\\u0023#", text) if "##" in text else text
+    return _ANYWHERE.sub(r"\\u0023", text) if "#" in text else text
 
 
 class _Guarded:
