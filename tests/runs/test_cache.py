@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 import pytest
 
+from tests.files.special import needs_posix
 from tests.workspace import Workspace
 from trtlint.runs import cache, linting
 
@@ -162,6 +163,22 @@ def test_external_data_are_watched(work: Workspace, linted: list[str]) -> None:
     assert linted == ["e.onnx"] * 4
 
 
+@needs_posix
+def test_what_was_found_without_weights_does_not_count_with_them(work: Workspace, linted: list[str]) -> None:
+    """A link out of the folder is not followed, though what lies there is the same."""
+    data = external(work.path / "stranger", 1.0).with_name("e.onnx.data")
+    external(work.path / "mine", 1.0)
+    data.rename(work.path / "elsewhere")
+    for _ in range(2):
+        assert "missing" in work.model("stranger/e.onnx")["notes"][0]
+    data.symlink_to("../elsewhere")
+    for _ in range(2):
+        assert "outside" in work.model("stranger/e.onnx")["notes"][0]
+    assert linted == ["e.onnx"] * 2
+    assert work.model("mine/e.onnx")["notes"] == []
+    assert linted == ["e.onnx"] * 3
+
+
 def test_large_files_are_not_read_but_known_by_their_status(
     work: Workspace, linted: list[str], monkeypatch: pytest.MonkeyPatch, cache_folder: Path
 ) -> None:
@@ -253,16 +270,33 @@ def test_options(work: Workspace, linted: list[str], cache_folder: Path) -> None
 
 
 def test_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    configuration = tmp_path / "project" / "trtlint.toml"
     monkeypatch.delenv("TRTLINT_CACHE_DIR")
-    assert cache.folder(configuration) == tmp_path / "project" / ".trtlint_cache"
     if os.name != "nt":
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-        assert cache.folder(None) == tmp_path / "xdg" / "trtlint"
-        monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-        assert cache.folder(None) == Path("~/.cache/trtlint").expanduser()
+        assert cache.folder() == tmp_path / "xdg" / "trtlint"
+        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        for relative in ("relative", ""):
+            monkeypatch.setenv("XDG_CACHE_HOME", relative)
+            assert cache.folder() == tmp_path / "home" / ".cache" / "trtlint"
     monkeypatch.setenv("TRTLINT_CACHE_DIR", str(tmp_path / "named"))
-    assert cache.folder(configuration) == tmp_path / "named"
+    assert cache.folder() == tmp_path / "named"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="users of POSIX")
+def test_where_nobody_is_at_home_nothing_is_kept(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs as a user that it does not know."""
+    import pwd
+
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    for name in ("HOME", "XDG_CACHE_HOME", "TRTLINT_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    assert cache.folder() is None
+    before = set(work.path.rglob("*"))
+    assert work.run("models/a.onnx") == 1
+    assert set(work.path.rglob("*")) == before
 
 
 def test_it_does_not_grow_for_ever(

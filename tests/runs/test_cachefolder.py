@@ -11,6 +11,8 @@ import pytest
 from tests.files.special import at_most, needs_posix
 from tests.workspace import Workspace
 from trtlint.cli import run
+from trtlint.runs import cachefolder
+from trtlint.runs.cache import Cache
 
 TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# https://bford.info/cachedir/\n"
 """The tag of any program's cache."""
@@ -20,11 +22,11 @@ pytestmark = needs_posix
 
 
 @pytest.fixture(autouse=True)
-def beside_configuration(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the cache: beside the configuration."""
-    monkeypatch.delenv("TRTLINT_CACHE_DIR")
-    work.toml("trtlint.toml", "")
-    return work.path / ".trtlint_cache"
+def in_checkout(work: Workspace, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the cache, which the user has named in a checkout, as CI systems want it."""
+    folder = work.path / ".trtlint_cache"
+    monkeypatch.setenv("TRTLINT_CACHE_DIR", str(folder))
+    return folder
 
 
 def outside(work: Workspace) -> dict[Path, str]:
@@ -45,24 +47,24 @@ def unchanged(files: dict[Path, str]) -> bool:
 
 
 @pytest.mark.parametrize("tagged", [True, False])
-def test_planted_links_lead_nowhere(work: Workspace, beside_configuration: Path, tagged: bool) -> None:
+def test_planted_links_lead_nowhere(work: Workspace, in_checkout: Path, tagged: bool) -> None:
     files = outside(work)
-    beside_configuration.mkdir()
+    in_checkout.mkdir()
     if tagged:
-        (beside_configuration / "CACHEDIR.TAG").write_text(TAG)
-        os.utime(beside_configuration / "CACHEDIR.TAG", (LONG_AGO, LONG_AGO))
-    (beside_configuration / ".gitignore").symlink_to("../outside/precious")
+        (in_checkout / "CACHEDIR.TAG").write_text(TAG)
+        os.utime(in_checkout / "CACHEDIR.TAG", (LONG_AGO, LONG_AGO))
+    (in_checkout / ".gitignore").symlink_to("../outside/precious")
     for shelf in range(256):
-        (beside_configuration / f"{shelf:02x}").symlink_to("../outside", target_is_directory=True)
+        (in_checkout / f"{shelf:02x}").symlink_to("../outside", target_is_directory=True)
     assert work.run("models/a.onnx") == 1
     assert unchanged(files)
 
 
-def test_links_in_a_cache_of_ones_own_lead_nowhere(work: Workspace, beside_configuration: Path) -> None:
+def test_links_in_a_cache_of_ones_own_lead_nowhere(work: Workspace, in_checkout: Path) -> None:
     files = outside(work)
     assert work.run("models/a.onnx") == 1
-    (entry,) = beside_configuration.glob("*/*.json")
-    os.utime(beside_configuration / "CACHEDIR.TAG", (LONG_AGO, LONG_AGO))
+    (entry,) = in_checkout.glob("*/*.json")
+    os.utime(in_checkout / "CACHEDIR.TAG", (LONG_AGO, LONG_AGO))
     shelf = entry.parent.rename(work.path / "shelf")
     entry.parent.symlink_to("../outside", target_is_directory=True)
     assert work.run("models/a.onnx") == 1
@@ -73,22 +75,43 @@ def test_links_in_a_cache_of_ones_own_lead_nowhere(work: Workspace, beside_confi
     entry.symlink_to("../../outside/precious")
     other = entry.with_name("1" * 38 + ".json")
     other.symlink_to("../../outside/precious")
-    os.utime(beside_configuration / "CACHEDIR.TAG", (LONG_AGO, LONG_AGO))
+    os.utime(in_checkout / "CACHEDIR.TAG", (LONG_AGO, LONG_AGO))
     assert work.run("models/a.onnx") == 1
     assert unchanged(files)
     assert other.is_symlink()
 
 
-def test_a_folder_that_is_a_link_is_no_cache(work: Workspace, beside_configuration: Path) -> None:
-    files = outside(work)
+@pytest.mark.parametrize("target", ["cache", "empty", "missing"])
+def test_a_folder_that_is_a_link_is_no_cache(work: Workspace, in_checkout: Path, target: str) -> None:
+    assert work.run("models/a.onnx") == 1
+    in_checkout.rename(work.path / "cache")
     (work.path / "empty").mkdir()
-    for target in ("outside", "empty", "missing"):
-        beside_configuration.unlink(missing_ok=True)
-        beside_configuration.symlink_to(target, target_is_directory=True)
-        assert work.run("models/a.onnx") == 1
-    assert unchanged(files)
+    in_checkout.symlink_to(target, target_is_directory=True)
+    assert not Cache(in_checkout).usable
+    with pytest.raises(OSError, match=in_checkout.name):
+        cachefolder.write_entry(cachefolder.entry_in(in_checkout, "0" * 40), b"data")
     assert not any((work.path / "empty").iterdir())
     assert not (work.path / "missing").exists()
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_results_that_come_with_a_checkout_do_not_count(
+    work: Workspace, in_checkout: Path, monkeypatch: pytest.MonkeyPatch, configured: bool
+) -> None:
+    if configured:
+        work.toml("trtlint.toml", "")
+    assert work.run("models/a.onnx") == 1
+    (entry,) = in_checkout.glob("*/*.json")
+    assert work.run("models/b.onnx") == 0
+    (clean,) = set(in_checkout.glob("*/*.json")) - {entry}
+    clean.replace(entry)
+    assert work.run("models/a.onnx") == 0  # a folder that the user names is believed
+    before = entry.stat()
+    monkeypatch.delenv("TRTLINT_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(work.path.parent / "home"))
+    assert work.run("models/a.onnx") == 1
+    assert entry.stat() == before
+    assert len(list((work.path.parent / "home" / "trtlint").glob("*/*.json"))) == 1
 
 
 @pytest.mark.parametrize("named", ["", ".", "ab/.."])
@@ -109,28 +132,28 @@ def test_a_folder_of_other_files_is_no_cache(
     assert {path: path.read_bytes() for path in work.path.rglob("*") if path.is_file()} == before
 
 
-def test_a_pipe_is_no_entry(work: Workspace, beside_configuration: Path) -> None:
+def test_a_pipe_is_no_entry(work: Workspace, in_checkout: Path) -> None:
     assert work.run("models/a.onnx") == 1
-    (entry,) = beside_configuration.glob("*/*.json")
-    for place in (entry, beside_configuration / "CACHEDIR.TAG"):
+    (entry,) = in_checkout.glob("*/*.json")
+    for place in (entry, in_checkout / "CACHEDIR.TAG"):
         place.unlink()
         os.mkfifo(place)
         with at_most(10):
             assert work.run("models/a.onnx") == 1
 
 
-def test_only_its_own_files_are_deleted(work: Workspace, beside_configuration: Path) -> None:
+def test_only_its_own_files_are_deleted(work: Workspace, in_checkout: Path) -> None:
     assert work.run("models") == 1
-    own = list(beside_configuration.glob("*/*.json"))
+    own = list(in_checkout.glob("*/*.json"))
     other = [
         own[0].parent / "notes.txt",
-        beside_configuration / "zz" / "old",
-        beside_configuration / "ab.txt",
+        in_checkout / "zz" / "old",
+        in_checkout / "ab.txt",
     ]
     for file in other:
         file.parent.mkdir(exist_ok=True)
         file.write_text("kept")
-    for file in (*own, *other, beside_configuration / "CACHEDIR.TAG"):
+    for file in (*own, *other, in_checkout / "CACHEDIR.TAG"):
         os.utime(file, (LONG_AGO, LONG_AGO))
     assert work.run("models/b.onnx", "--no-cache") == 0
     assert all(file.exists() for file in own)

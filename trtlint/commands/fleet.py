@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import click
@@ -33,12 +34,12 @@ def outcomes(tasks: Sequence[Task], options: LintOptions) -> Iterator[Outcome]:
     Raises:
         click.UsageError: the executor cannot be used.
     """
-    caches = _Caches(options)
+    kept = _Kept(options)
     with _users():
         with_builds = any(task.gathered is not None for task in tasks)
         runner = Runner() if with_builds else _runner(options, tasks)
-        yield from runner.outcomes(_jobs(tasks, options, caches))
-    caches.sweep()
+        yield from runner.outcomes(_jobs(tasks, options, kept))
+    kept.sweep()
 
 
 def _runner(options: LintOptions, tasks: Sequence[Task]) -> Runner:
@@ -72,7 +73,7 @@ def _fitting(tasks: Sequence[Task]) -> int:
     return max(1, available_memory() // largest)
 
 
-def _jobs(tasks: Sequence[Task], options: LintOptions, caches: _Caches) -> Iterator[tuple[Job, Cache | None]]:
+def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> Iterator[tuple[Job, Cache | None]]:
     rules: dict[tuple[tuple[str, ...], int, frozenset[Ground]], RuleSet] = {}
     revised = any(word.partition(":")[0] in ROWS for word in (*options.outputs, options.format or ""))
     for task in tasks:
@@ -89,7 +90,7 @@ def _jobs(tasks: Sequence[Task], options: LintOptions, caches: _Caches) -> Itera
             command=task.command,
             require_lfs=options.require_lfs,
             gathered=task.gathered,
-            dry=None if task.dry is None else replace(task.dry, kept=caches.folder_of(task)),
+            dry=None if task.dry is None else replace(task.dry, kept=kept.folder),
             measurement=task.measurement,
             weights=task.weights,
             refused=task.problem,
@@ -98,39 +99,38 @@ def _jobs(tasks: Sequence[Task], options: LintOptions, caches: _Caches) -> Itera
         )
         # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.
         apart = task.gathered or task.dry or task.measurement or task.problem
-        yield job, None if apart else caches.of(task)
+        yield job, None if apart else kept.cache
 
 
-class _Caches:
-    """The caches of a run: beside each configuration one, unless told otherwise."""
+class _Kept:
+    """Where the results of a run are kept.
+
+    Attributes:
+        folder: the folder of the cache, None where none is wanted.
+    """
 
     def __init__(self, options: LintOptions) -> None:
         if options.cache_dir == "":
             raise click.UsageError("--cache-dir: names no folder")
-        named = options.cache_dir
-        self._named = None if named is None else Path(os.path.realpath(named))
-        self._wanted = options.cache
-        self._caches: dict[Path, Cache] = {}
+        self.folder: Path | None = None
+        if options.cache:
+            named = options.cache_dir
+            self.folder = folder() if named is None else Path(os.path.realpath(named))
 
-    def of(self, task: Task) -> Cache | None:
-        """The cache for a task, None where none is wanted."""
-        place = self.folder_of(task)
-        if place is None:
+    @cached_property
+    def cache(self) -> Cache | None:
+        """The cache, None where none is wanted or can be used."""
+        if self.folder is None:
             return None
-        if place not in self._caches:
-            self._caches[place] = Cache(place)
-            if not self._caches[place].usable:
-                click.echo(f"trtlint: warning: {shown(place)} is no cache of trtlint: not used", err=True)
-        return self._caches[place] if self._caches[place].usable else None
-
-    def folder_of(self, task: Task) -> Path | None:
-        """The folder of the cache for a task, None where none is wanted."""
-        return (self._named or folder(task.configuration.file)) if self._wanted else None
+        found = Cache(self.folder)
+        if not found.usable:
+            click.echo(f"trtlint: warning: {shown(self.folder)} is no cache of trtlint: not used", err=True)
+        return found if found.usable else None
 
     def sweep(self) -> None:
         """Delete what nobody needs."""
-        for cache in self._caches.values():
-            cache.sweep()
+        if self.folder is not None:
+            Cache(self.folder).sweep()
 
 
 @contextmanager

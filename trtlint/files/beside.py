@@ -1,4 +1,4 @@
-"""Files beside a model that nobody has named on the command line: the model names them, or their place does."""
+"""Files beside a model that nobody named on the command line: the model names them, or their place does."""
 
 from __future__ import annotations
 

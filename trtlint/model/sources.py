@@ -6,6 +6,7 @@ only given as found where the file is in the repository and still holds that lin
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -115,5 +116,5 @@ def repository(folder: Path | None = None) -> Path | None:
     for candidate in (start, *start.parents):
         if (candidate / ".git").exists():
             return candidate
-    home = Path("~").expanduser()
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - which leaves it where nobody is at home
     return None if start in home.parents or start == Path(start.anchor) else start

@@ -10,8 +10,8 @@ file is known by its path, size, times and inode, and is linted again when it ha
 
 An entry is JSON below a checksum, never a pickle, and is written to a file of its own that then takes
 its place: runs at the same time see whole entries only, and a damaged one is as good as none.  The
-checksum is against damage, not against malice: who can write to the folder can say what is found, as
-who can write the configuration beside it can.
+checksum is against damage, not against malice: who can write to the folder can say what is found.  It is
+the user's, therefore, and never looked for in a checkout.
 """
 
 from __future__ import annotations
@@ -32,18 +32,21 @@ from typing import Any
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import RuleEntry
 from trtlint.engine.ruletext import LARGEST as LARGEST_RULE
+from trtlint.files.beside import real_file
 from trtlint.files.regular import read_bytes
 from trtlint.runs import cachefolder, serialize
 from trtlint.runs.job import Job, Store
 
 ENVIRONMENT = "TRTLINT_CACHE_DIR"
 """Environment variable that names the folder, for where no option does."""
-BESIDE_CONFIGURATION = ".trtlint_cache"
 
 LARGE = 64 << 20
 """Files of more bytes are known by their status, not by their content."""
 _UNSETTLED = 2_000_000_000
 """Nanoseconds within which a file may change again without its times showing it."""
+
+_ELSEWHERE = "elsewhere"
+"""What external data are known by that are not read, because they lie outside of the model's folder."""
 
 _LARGEST_ENTRY = 64 << 20
 _MOST_BYTES = 256 << 20
@@ -69,19 +72,18 @@ class _Companion:
     known_by: str
 
 
-def folder(configuration: Path | None) -> Path:
-    """Where results are kept: beside the configuration, else in the user's folder for caches.
+def folder() -> Path | None:
+    """Where results are kept: in the user's folder for caches; None where there is no such folder.
 
-    Links that the user has made are followed; one beside a configuration came with it, and is not.
+    Links that the user has made are followed.
     """
     if named := os.environ.get(ENVIRONMENT):
         return Path(os.path.realpath(named))
-    if configuration is not None:
-        return configuration.parent / BESIDE_CONFIGURATION
     # https://specifications.freedesktop.org/basedir-spec/latest/
-    home = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
-    base = Path(home) if Path(home).is_absolute() else Path("~/.cache").expanduser()
-    return Path(os.path.realpath(base / "trtlint"))
+    home = Path(os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", ""))
+    if not home.is_absolute():
+        home = Path(os.path.expanduser("~/.cache"))  # noqa: PTH111 - which leaves it where nobody is at home
+    return Path(os.path.realpath(home / "trtlint")) if home.is_absolute() else None
 
 
 class Cache:
@@ -258,7 +260,8 @@ def companion(model: Path, name: str) -> str:
         UncertainError: it has just been written.
     """
     try:
-        return known_by(model.parent / name)
+        file = real_file(model.parent, name, model)
+        return _ELSEWHERE if file is None else known_by(file)
     except (OSError, ValueError):  # ValueError: a NUL in the name
         return ""
 
