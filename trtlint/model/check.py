@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import onnx
 
+from trtlint.model.contents import sparse_tensors, tensors
 from trtlint.model.infer import InferenceError, isolated
 from trtlint.model.operators import ONNX_RUNTIME
-from trtlint.model.protos import bodies
 
 _FOREIGN = frozenset({"SimplifiedLayerNormalization"})
 
@@ -29,7 +29,8 @@ def fault(proto: onnx.ModelProto) -> str:
         (folder / "weights").touch()
         copy = onnx.ModelProto()
         copy.CopyFrom(proto)
-        for tensor in _tensors(copy.graph):
+        sparse = (part for each in sparse_tensors(copy) for part in (each.values, each.indices))
+        for tensor in chain(tensors(copy), sparse):
             for entry in tensor.external_data:
                 if entry.key == "location":
                     entry.value = "weights"
@@ -62,19 +63,3 @@ def _check(path: bytes) -> bytes:
         lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
         raise InferenceError(lines[0] if lines else type(error).__name__, refused=True) from error
     return b""
-
-
-def _tensors(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
-    yield from graph.initializer
-    for sparse in graph.sparse_initializer:
-        yield sparse.values
-        yield sparse.indices
-    for node in graph.node:
-        for attribute in node.attribute:
-            yield attribute.t
-            yield from attribute.tensors
-            for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
-                yield sparse.values
-                yield sparse.indices
-            for body in bodies(attribute):
-                yield from _tensors(body)

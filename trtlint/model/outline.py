@@ -9,12 +9,13 @@ https://github.com/onnx/onnx/blob/main/docs/ExternalData.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
 from onnx import defs
 
+from trtlint.model.contents import attributes, graphs, nodes, sparse_tensors, tensors
 from trtlint.model.protos import domain_of, text
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT_OUT
@@ -56,9 +57,9 @@ def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
     """
     model = decode(read(path, whole=True).data)
     del model.training_info[:]
-    for tensor in _tensors(model):
+    for tensor in _with_elements(model):
         _empty(tensor)
-    for attribute in _attributes(model):
+    for attribute in attributes(model):
         if len(attribute.floats) > _KEPT_NUMBERS:
             del attribute.floats[:]
     if hide_names:
@@ -83,52 +84,11 @@ def _empty(tensor: onnx.TensorProto) -> None:
     tensor.external_data.add(key="location", value=LEFT_OUT)
 
 
-def _graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
-    """The graph, and the bodies in it and in the functions."""
-    waiting = [model.graph]
-    waiting += (body for function in model.functions for body in _bodies(function.node))
-    while waiting:
-        graph = waiting.pop()
-        yield graph
-        waiting += _bodies(graph.node)
-
-
-def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
-    # Whatever type an attribute claims to have: nothing in it may be left.
-    for node in nodes:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield attribute.g
-            yield from attribute.graphs
-
-
-def _nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
-    for graph in _graphs(model):
-        yield from graph.node
-    for function in model.functions:
-        yield from function.node
-
-
-def _attributes(model: onnx.ModelProto) -> Iterator[onnx.AttributeProto]:
-    for node in _nodes(model):
-        yield from node.attribute
-    for function in model.functions:
-        yield from function.attribute_proto
-
-
-def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    sparse: list[onnx.SparseTensorProto] = []
-    for graph in _graphs(model):
-        yield from graph.initializer
-        sparse += graph.sparse_initializer
-    for attribute in _attributes(model):
-        if attribute.HasField("t"):
-            yield attribute.t
-        yield from attribute.tensors
-        sparse += [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
-        sparse += attribute.sparse_tensors
-    for each in sparse:
-        yield each.values
+def _with_elements(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """The tensors whose elements may be weights; where a sparse one has its elements stays."""
+    yield from tensors(model)
+    for sparse in sparse_tensors(model):
+        yield sparse.values
 
 
 class _Names:
@@ -142,13 +102,13 @@ class _Names:
         functions = {(function.domain, function.name) for function in model.functions}
         model.ClearField("doc_string")
         del model.metadata_props[:]
-        for graph in _graphs(model):
+        for graph in graphs(model):
             self._graph(graph)
         for function in model.functions:
             self._function(function)
-        for node in _nodes(model):
+        for node in nodes(model):
             self._node(node, called=(node.domain, node.op_type) in functions)
-        for tensor in _tensors(model):
+        for tensor in _with_elements(model):
             tensor.ClearField("doc_string")
             tensor.name = self.name(tensor.name)
 

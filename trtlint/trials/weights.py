@@ -12,6 +12,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -99,35 +100,17 @@ def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
     """The tensors with external data, wherever they are in the model."""
     import onnx
 
+    from trtlint.model.contents import sparse_tensors, tensors
     from trtlint.model.tensors import LEFT, place_of, stored_size
 
-    for tensor in _tensors(proto):
+    sparse = (part for each in sparse_tensors(proto) for part in (each.values, each.indices))
+    for tensor in chain(tensors(proto), sparse):
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             continue
         found = place_of(tensor)
         if found is not None and found[0] != LEFT:
             location, offset, length = found
             yield location, _Stored(offset, max(stored_size(tensor), length or 0, 0))
-
-
-def _tensors(proto: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    waiting: list[onnx.GraphProto] = [proto.graph]
-    nodes = [node for function in proto.functions for node in function.node]
-    while waiting or nodes:
-        if not nodes:
-            graph = waiting.pop()
-            yield from graph.initializer
-            for sparse in graph.sparse_initializer:
-                yield from (sparse.values, sparse.indices)
-            nodes = list(graph.node)
-            continue
-        for attribute in nodes.pop().attribute:
-            if attribute.HasField("t"):
-                yield attribute.t
-            yield from attribute.tensors
-            if attribute.HasField("g"):
-                waiting.append(attribute.g)
-            waiting.extend(attribute.graphs)
 
 
 def _wanting(store: TensorStore, location: str, size: int) -> bool:
