@@ -175,6 +175,10 @@ class Graph:
         for op in ops:
             yield from self._by_op.get(op, ())
 
+    def of_onnx(self, *ops: str) -> list[Node]:
+        """The nodes of these operator types of ONNX's own domain, in topological order."""
+        return sorted((node for node in self.by_op(*ops) if not node.domain), key=lambda node: node.index)
+
     def owner(self, node: Node) -> Node | None:
         """The operator that owns the body a node lies in, None in the main graph."""
         return self._owners.get(node.scope)

@@ -153,9 +153,9 @@ def find(facts: Facts) -> Iterator[Constant]:
         for value in values:
             if value.initializer is not None and value.uses:
                 yield _fact(value, value.uses[0][0], constants, paths)
-    nodes = [n for n in graph.by_op("Constant", "ConstantOfShape") if not n.domain and n.output.uses]
-    for node in sorted(nodes, key=lambda node: node.index):
-        yield _fact(node.output, node, constants, paths)
+    for node in graph.of_onnx("Constant", "ConstantOfShape"):
+        if node.output.uses:
+            yield _fact(node.output, node, constants, paths)
 
 
 def _fact(value: Value, node: Node, constants: Constants, paths: Mapping[Value, MaskPath]) -> Constant:

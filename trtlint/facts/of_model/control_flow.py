@@ -70,9 +70,9 @@ class ControlFlow(Fact):
 def find(facts: Facts) -> Iterator[ControlFlow]:
     """The ``If`` and ``Loop`` operators of a model, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
-    nodes = [node for node in graph.by_op("If", "Loop") if not node.domain]
+    nodes = graph.of_onnx("If", "Loop")
     sizes = _sizes(graph) if nodes else {}
-    for node in sorted(nodes, key=lambda node: node.index):
+    for node in nodes:
         fact = _branch if node.op == "If" else _loop
         yield fact(node, graph.bodies(node), constants, sizes.get(node, 0))
 

@@ -66,9 +66,9 @@ class Convolution(Fact):
 def find(facts: Facts) -> Iterator[Convolution]:
     """The convolutions of a model, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
-    nodes = [node for node in graph.by_op(*_WEIGHT_PORT) if not node.domain]
+    nodes = graph.of_onnx(*_WEIGHT_PORT)
     distances = nodes_to_output(graph) if nodes else {}
-    for node in sorted(nodes, key=lambda node: node.index):
+    for node in nodes:
         weight = weight_of(node, _WEIGHT_PORT[node.op], constants)
         data = node.input(0)
         if weight is None or data is None:

@@ -55,8 +55,7 @@ class Cost(Fact):
 
 def find(facts: Facts) -> Iterator[Cost]:
     """The convolutions and matrix products, in graph order."""
-    nodes = [node for node in facts.model.graph.by_op(*_OPERATORS) if not node.domain]
-    for node in sorted(nodes, key=lambda node: node.index):
+    for node in facts.model.graph.of_onnx(*_OPERATORS):
         yield _fact(node, facts.sizes, facts.model.constants)
 
 

@@ -40,7 +40,7 @@ class CumulativeSum(Fact):
 
 def find(facts: Facts) -> Iterator[CumulativeSum]:
     """The cumulative sums of a model, in graph order."""
-    nodes = [node for node in facts.model.graph.by_op("CumSum") if not node.domain]
+    nodes = facts.model.graph.of_onnx("CumSum")
     manners = {node: (_axis(facts, node), *_flags(node)) for node in nodes}
     alike: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:

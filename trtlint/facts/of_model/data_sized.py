@@ -47,9 +47,7 @@ class DataSized(Fact):
 def find(facts: Facts) -> Iterator[DataSized]:
     """The operators in graph order; what several of them reach counts for the first of them."""
     graph = facts.model.graph
-    sources = sorted(
-        (node for node in graph.by_op(*_SOURCES) if not node.domain), key=lambda node: node.index
-    )
+    sources = graph.of_onnx(*_SOURCES)
     if not sources:
         return
     sized, computing = _reached(graph, sources)

@@ -91,8 +91,7 @@ def _epsilon_text(node: Node, constant: float | None) -> str:
 def find(facts: Facts) -> Iterator[Division]:
     """The divisions by a root or norm, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
-    nodes = [node for node in graph.by_op("Div", "Reciprocal", "Pow") if not node.domain]
-    for node in sorted(nodes, key=lambda node: node.index):
+    for node in graph.of_onnx("Div", "Reciprocal", "Pow"):
         divisor = _divisor(node, constants)
         if divisor is None or constants.foldable(divisor):
             continue

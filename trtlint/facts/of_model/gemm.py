@@ -58,9 +58,9 @@ class Gemm(Fact):
 def find(facts: Facts) -> Iterator[Gemm]:
     """The matrix products with a weight, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
-    nodes = [node for node in graph.by_op(*_OPERANDS) if not node.domain]
+    nodes = graph.of_onnx(*_OPERANDS)
     distances = nodes_to_output(graph) if nodes else {}
-    for node in sorted(nodes, key=lambda node: node.index):
+    for node in nodes:
         operands = _split(node, constants)
         if operands is None:
             continue

@@ -127,7 +127,7 @@ def _float_types(graph: Graph) -> Counter[str]:
 
 
 def _float_type(graph: Graph, every: Counter[str]) -> FloatType | None:
-    computing = (node for node in graph.by_op(*_COMPUTE) if not node.domain)
+    computing = graph.of_onnx(*_COMPUTE)
     types = _dominating(value.dtype for node in computing if (value := node.input(0)) is not None)
     if types is None:
         types = _dominating(value.dtype for node in graph.nodes for value in node.outputs)

@@ -91,8 +91,7 @@ def find(facts: Facts) -> Iterator[Quantized]:
     graph, constants = facts.model.graph, facts.model.constants
     if not any(graph.count(op) for op in (*DEQUANTIZERS, *QUANTIZERS)):
         return
-    nodes = [node for node in graph.by_op(*_OPERATORS) if not node.domain]
-    for node in sorted(nodes, key=lambda node: node.index):
+    for node in graph.of_onnx(*_OPERATORS):
         found = _fact(node, constants)
         if found is not None:
             yield found

@@ -53,8 +53,7 @@ class SumOfSquares(Fact):
 def find(facts: Facts) -> Iterator[SumOfSquares]:
     """The sums of squares of what is known at run time only, in graph order."""
     graph, constants = facts.model.graph, facts.model.constants
-    nodes = [node for node in graph.by_op("ReduceSum", "ReduceMean", "ReduceSumSquare") if not node.domain]
-    for node in sorted(nodes, key=lambda node: node.index):
+    for node in graph.of_onnx("ReduceSum", "ReduceMean", "ReduceSumSquare"):
         data = node.input(0)
         if data is None or constants.data_free(data):
             continue

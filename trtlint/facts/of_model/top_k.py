@@ -40,9 +40,8 @@ class TopK(Fact):
 def find(facts: Facts) -> Iterator[TopK]:
     """The TopK operators of a model, in graph order."""
     constants = facts.model.constants
-    for node in facts.model.graph.by_op("TopK"):
-        if not node.domain:
-            yield _fact(node, constants)
+    for node in facts.model.graph.of_onnx("TopK"):
+        yield _fact(node, constants)
 
 
 def _fact(node: Node, constants: Constants) -> TopK:

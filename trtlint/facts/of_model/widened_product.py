@@ -92,7 +92,7 @@ def _widened(graph: Graph) -> Mapping[Value, Node]:
     """The values in FP32 that come of a Cast of 16 bits, with the operator that computes each."""
     found: dict[Value, Node] = {}
     depths: dict[Value, int] = {}
-    starts = [node for node in graph.by_op("Cast") if not node.domain and _widens(node)]
+    starts = [node for node in graph.of_onnx("Cast") if _widens(node)]
     if not starts:
         return found
     beginning = set(starts)

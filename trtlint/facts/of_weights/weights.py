@@ -98,7 +98,7 @@ def find(facts: Facts) -> Iterator[Weights]:
     streamer = Streamer(facts.model.tensors)
     stored = (value for values in graph.values.values() for value in values if value.initializer is not None)
     found = [(value.uses[0][0], value) for value in stored if value.uses]
-    held = (node for node in graph.by_op("Constant") if not node.domain and node.output.uses)
+    held = (node for node in graph.of_onnx("Constant") if node.output.uses)
     found += [(node, node.output) for node in held if constants.stored(node.output) is not None]
     for node, value in sorted(found, key=lambda pair: pair[0].index):
         tensor = constants.stored(value)
