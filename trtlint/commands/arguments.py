@@ -14,6 +14,17 @@ from trtlint.target.flags import Flag
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+def bundle(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+    """Several options as one decorator; help lists them in this order."""
+
+    def decorate(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
 def _switch(name: str, what: str, *spellings: str) -> Callable[[_Command], _Command]:
     """An option that is on, off, or not given."""
     return click.option(f"--{name}/--no-{name}", *spellings, default=None, help=what)
@@ -79,25 +90,14 @@ _LEFT_BEHIND = tuple(
 """Files that a build leaves behind; as paths they are told by their content."""
 
 
-def build_file_options(command: _Command) -> _Command:
-    """The options that name what a build left behind."""
-    for option in reversed(_LEFT_BEHIND):
-        command = option(command)
-    return command
+build_file_options = bundle(*_LEFT_BEHIND)
+"""The options that name what a build left behind."""
 
+target = bundle(*_TARGET)
+"""The options that say what is built for."""
 
-def target(command: _Command) -> _Command:
-    """The options that say what is built for."""
-    for option in reversed(_TARGET):
-        command = option(command)
-    return command
-
-
-def build_options(command: _Command) -> _Command:
-    """The options that describe the build, the version apart."""
-    for option in reversed(_TARGET[2:]):
-        command = option(command)
-    return command
+build_options = bundle(*_TARGET[2:])
+"""The options that describe the build, the version apart."""
 
 
 def build_files(options: dict[str, Any]) -> BuildFiles:

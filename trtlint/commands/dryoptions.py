@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from trtlint.commands.arguments import bundle
 from trtlint.policy.options import INSTALLED, DryOptions
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _RELEASE = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}")
 _SIZE = re.compile(r"(?i)(\d{1,6}(?:\.\d{1,3})?)\s*(M|MB|G|GB)")
@@ -43,7 +41,7 @@ def _release(_: click.Context, __: click.Parameter, text: str | None) -> str | N
     return text
 
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+dry_options = bundle(
     click.option(
         "--dry-build",
         metavar="[=VERSION]",
@@ -78,13 +76,6 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--dry-build-logs", metavar="DIR", help="Folder to leave its log and its result in."),
 )
-
-
-def dry_options(command: _Command) -> _Command:
-    """Give a command the options of a dry build."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def take_dry_options(options: dict[str, Any]) -> DryOptions:

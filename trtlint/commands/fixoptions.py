@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
+from trtlint.commands.arguments import bundle
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+fix_options = bundle(
     click.option("--diff", is_flag=True, help="Show the difference, in the text notation of ONNX."),
     click.option("--dry-run", is_flag=True, help="Write no model."),
     click.option(
@@ -36,13 +35,6 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--unsafe", is_flag=True, help="Also rewrites that change results by choice."),
 )
 _OWN = ("output", "script", "html", "diff", "dry_run", "unsafe", "verify", "verify_build")
-
-
-def fix_options(command: _Command) -> _Command:
-    """Give a command these options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from trtlint.engine.finding import SEVERITIES
+from trtlint.policy.failing import grave
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
 
@@ -32,8 +32,6 @@ def run_trend(earlier: str, later: str, *, format: Literal["text", "json"], fail
     else:
         for line in as_text(trend):
             print(line)
-    if fail_on == "never":
-        return Exit.CLEAN
-    grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    worse = any(row.severity in grave and row.confidence != "low" for row in (*trend.new, *trend.added))
+    severities = grave(fail_on)
+    worse = any(row.severity in severities and row.confidence != "low" for row in (*trend.new, *trend.added))
     return Exit.FINDINGS if worse else Exit.CLEAN

@@ -13,7 +13,6 @@ import click
 
 from trtlint.commands.setup import refuse_addresses
 from trtlint.commands.tasks import Task, TaskFactory
-from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
 from trtlint.facts.facts import Facts
 from trtlint.files.expand import expand
@@ -22,6 +21,7 @@ from trtlint.files.replace import replace_text
 from trtlint.knowledge.releases import Product, minors
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
+from trtlint.policy.failing import grave
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Review
 from trtlint.runs.exits import Exit
@@ -104,9 +104,8 @@ def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
     """Whether the end of the way has a finding about the graph that is grave enough for exit code 1."""
     if fail_on == "never":
         return False
-    grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     end = upgrade.lines[-1]
-    return not end.supported or any(end.risks.get(severity, 0) for severity in grave)
+    return not end.supported or any(end.risks.get(severity, 0) for severity in grave(fail_on))
 
 
 def _check(base: Target, first: str, last: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
+from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
 from trtlint.policy.options import FailOn
 
 
@@ -18,9 +18,11 @@ def fails(reports: Iterable[ModelReport], fail_on: FailOn) -> bool:
     return any(counts(finding, fail_on) for report in reports for finding in report.findings)
 
 
+def grave(fail_on: FailOn) -> tuple[Severity, ...]:
+    """The severities that give exit code 1, none for ``never``."""
+    return () if fail_on == "never" else SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+
+
 def counts(finding: Finding, fail_on: FailOn) -> bool:
     """Whether this finding gives exit code 1."""
-    if fail_on == "never":
-        return False
-    grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    return finding.severity in grave and finding.confidence != "low"
+    return finding.severity in grave(fail_on) and finding.confidence != "low"
