@@ -15,6 +15,7 @@ from trtlint.engine.knownbadexamples import run_known_bad_examples
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.blocks import knownbad
 from trtlint.facts.blocks.knownbad import entries
+from trtlint.knowledge import tables
 from trtlint.target.target import Target
 
 RULES = tuple(rule for rule in load_builtin() if rule.find == "known_bad")
@@ -26,10 +27,10 @@ OPEN = "--rtx 1.6 (float[2,n] x) => (float[2,n] y) <int64 a = {1}> { y = CumSum 
 @pytest.fixture
 def forgotten() -> Iterator[None]:
     """What was read of the table is forgotten before and after."""
-    for kept in (knownbad._blocks, knownbad._cause):
+    for kept in (knownbad._table, knownbad._cause):
         kept.cache_clear()
     yield
-    for kept in (knownbad._blocks, knownbad._cause):
+    for kept in (knownbad._table, knownbad._cause):
         kept.cache_clear()
 
 
@@ -72,7 +73,8 @@ def test_what_is_wrong_is_an_error_with_its_line(
     changed = entry.replace(old, new, 1)
     if "#" in new:
         changed = changed.replace('  do: "Use', '  # "Use', 1)
-    monkeypatch.setattr(knownbad, "text", lambda name: changed + "\n")
+    monkeypatch.setattr(tables, "text", lambda name: changed + "\n")
+    monkeypatch.setattr(knownbad, "data", lambda name: [changed])
     with pytest.raises(ValueError, match="line 1: ") as raised:
         list(entries())
     assert said in str(raised.value)

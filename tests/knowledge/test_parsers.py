@@ -12,7 +12,7 @@ from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.facts.blocks import conditions
 from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, all_operators, conditions_for, entries
 from trtlint.facts.blocks.reasons import Reason
-from trtlint.knowledge import data
+from trtlint.knowledge import data, tables
 from trtlint.knowledge.parsers import (
     bundled,
     importing,
@@ -57,7 +57,7 @@ def test_a_condition_on_a_type_that_does_not_exist_is_an_error(monkeypatch: pyte
     table = conditions.PATH.read_text(encoding="utf-8").replace(
         'inputs[0].dtype in ("bool"', 'inputs[0].dtype in ("boolean"'
     )
-    monkeypatch.setattr(conditions, "text", lambda name: table)
+    monkeypatch.setattr(tables, "text", lambda name: table)
     with pytest.raises(ValueError, match=r"'boolean' is none of .*did you mean 'bool'\?"):
         list(entries())
 
@@ -116,6 +116,6 @@ def test_every_reason_has_a_rule() -> None:
 def test_a_wrong_entry_is_an_error(monkeypatch: pytest.MonkeyPatch, lines: str, problem: str) -> None:
     entry = "- op: Pow\n  tensorrt: '*'\n  reason: type\n  where: 'True'\n  says: bad\n  source: utils\n"
     table = f"sources: {{utils: https://example.com}}\nconditions:\n{entry}"
-    monkeypatch.setattr(conditions, "text", lambda name: table + lines)
+    monkeypatch.setattr(tables, "text", lambda name: table + lines)
     with pytest.raises(ValueError, match="^" + re.escape(problem)):
         list(entries())

@@ -16,6 +16,7 @@ from trtlint.facts.blocks.reasons import Reason, Stage
 from trtlint.knowledge import parsed, path_of, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
+from trtlint.knowledge.tables import Entry, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
 from trtlint.model.graph import Body, Value
@@ -24,8 +25,6 @@ from trtlint.model.protos import ElementType
 PATH = path_of("conditions")
 """The table."""
 
-_BLOCK = re.compile(r"^- op: ", re.MULTILINE)
-"""Where an entry of the table begins."""
 _OF_TYPES = re.compile(r"^  types: \[([^]]*)\]$", re.MULTILINE)
 """The types that an entry looks at."""
 _EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
@@ -135,28 +134,18 @@ def all_operators() -> tuple[str, ...]:
 
 
 @cache
-def _table() -> tuple[str, str]:
-    """The head of the file, which has the sources, and its entries."""
-    head, _, entries = text("conditions").partition("\nconditions:\n")
-    return head, entries
-
-
-@cache
 def _blocks() -> Mapping[str, list[str]]:
-    """The text of the entries by operator type.
-
-    Reading all of them as YAML would cost more than the rest of a small model's check.
-    """
+    """The text of the entries by operator type."""
     found: dict[str, list[str]] = defaultdict(list)
-    for block in _BLOCK.split(_table()[1])[1:]:
-        for op in block.partition("\n")[0].strip(" []").split(","):
-            found[op.strip()].append(block)
+    for entry in written("conditions"):
+        for op in entry.ops:
+            found[op].append(entry.text)
     return dict(found)
 
 
 @cache
 def _sources() -> Mapping[str, str]:
-    sources: Mapping[str, str] = parsed(_table()[0])["sources"]
+    sources: Mapping[str, str] = parsed(text("conditions").partition("\nconditions:\n")[0])["sources"]
     return sources
 
 
@@ -185,24 +174,23 @@ def entries() -> Iterator[ConditionEntry]:
     Raises:
         ValueError: an entry is wrong.
     """
-    whole = text("conditions")
-    starts = [start.start() for start in _BLOCK.finditer(whole)]
-    for start, end in zip(starts, [*starts[1:], len(whole)], strict=True):
-        block = whole[start:end].removeprefix("- op: ")
-        line = whole.count("\n", 0, start) + 1
-        try:
-            yield _entry(line, block)
-        except ValueError as error:
-            raise ValueError(f"line {line}: {error}") from None
+    return map(_with_examples, written("conditions"))
 
 
-def _entry(line: int, block: str) -> ConditionEntry:
-    (entry,) = parsed(f"- op: {block}")
-    refused, accepted = entry.pop("refused", None), entry.pop("accepted", None)
-    own = _without_examples(block)
-    if parsed(own) != [entry]:
-        raise ValueError(f"{entry['op']}: the examples must be the last keys")
-    ops = block.partition("\n")[0].strip(" []")
+def _with_examples(entry: Entry) -> ConditionEntry:
+    try:
+        return _entry(entry)
+    except ValueError as error:
+        raise ValueError(f"line {entry.line}: {error}") from None
+
+
+def _entry(entry: Entry) -> ConditionEntry:
+    (keys,) = parsed(entry.text)
+    refused, accepted = keys.pop("refused", None), keys.pop("accepted", None)
+    own = _without_examples(entry.text)
+    if parsed(own) != [keys]:
+        raise ValueError(f"{keys['op']}: the examples must be the last keys")
+    ops = ", ".join(entry.ops)
     condition = _condition(own)
     for type_ in condition.types:
         if type_ not in get_args(ElementType):
@@ -214,13 +202,13 @@ def _entry(line: int, block: str) -> ConditionEntry:
                 compile_expression(piece.text, SCOPE)
     except ExpressionError as error:
         raise ValueError(f"{ops}: {error}") from None
-    return ConditionEntry(line, ops, condition, refused, accepted)
+    return ConditionEntry(entry.line, ops, condition, refused, accepted)
 
 
 def _without_examples(block: str) -> str:
     """An entry of the table without its examples."""
     examples = _EXAMPLES.search(block)
-    return f"- op: {block[: examples.start()] if examples else block}"
+    return block[: examples.start()] if examples else block
 
 
 @cache

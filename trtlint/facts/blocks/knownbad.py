@@ -12,8 +12,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from trtlint.facts.blocks.conditions import SCOPE
 from trtlint.facts.kinds import fact_class
-from trtlint.knowledge import parsed, path_of, text
+from trtlint.knowledge import data, parsed, path_of
 from trtlint.knowledge.releases import Product
+from trtlint.knowledge.tables import Entry, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
 
@@ -26,8 +27,6 @@ Evidence = Literal["documented", "maintainer-confirmed", "measured", "user-repor
 
 _SURE = frozenset({"documented", "maintainer-confirmed", "measured"})
 _TYPES = frozenset({"f16", "bf16"})
-_ENTRY = re.compile(r"^- op: \[(.*)\]$", re.MULTILINE)
-"""Where an entry of the table begins."""
 _EXAMPLES = re.compile(r"^  bad:", re.MULTILINE)
 """Where the examples of an entry begin, which are its end; no lint reads them."""
 _NEEDED = frozenset({"hurts", "severity", "evidence", "where", "says", "do", "source"})
@@ -97,27 +96,16 @@ def causes(count: Callable[[str], int]) -> Iterator[BadRelease]:
     Raises:
         ValueError: an entry of the table is wrong.
     """
-    for ops, block in _blocks():
-        if any(map(count, ops)):
-            cause = _cause(block)
+    for entry in _table():
+        if any(map(count, entry.ops)):
+            cause = _cause(_without_examples(entry.text))
             if all(map(count, cause.beside)):
                 yield cause
 
 
 @cache
-def _blocks() -> tuple[tuple[tuple[str, ...], str], ...]:
-    """The operator types and the text of each entry; reading all as YAML would cost a small model dear."""
-    whole = text("known_bad")
-    starts = list(_ENTRY.finditer(whole))
-    ends = [start.start() for start in starts[1:]] + [len(whole)]
-    return tuple(
-        (_names(start[1]), _without_examples(whole[start.start() : end]))
-        for start, end in zip(starts, ends, strict=True)
-    )
-
-
-def _names(written: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in written.split(","))
+def _table() -> tuple[Entry, ...]:
+    return written("known_bad")
 
 
 def _without_examples(block: str) -> str:
@@ -131,22 +119,24 @@ def entries() -> Iterator[BadReleaseEntry]:
     Raises:
         ValueError: an entry is wrong.
     """
-    whole = text("known_bad")
-    starts = [start.start() for start in _ENTRY.finditer(whole)]
-    if len(starts) != len(parsed(whole)):
+    table = written("known_bad")
+    if len(table) != len(data("known_bad")):
         raise ValueError("every entry begins with '- op: [...]'")
-    for start, end in zip(starts, [*starts[1:], len(whole)], strict=True):
-        line, block = whole.count("\n", 0, start) + 1, whole[start:end]
-        try:
-            (entry,) = parsed(block)
-            bad, good = entry.pop("bad", None), entry.pop("good", None)
-            if parsed(_without_examples(block)) != [entry]:
-                raise ValueError("the examples must be the last keys, 'bad' before 'good'")
-            cause = _cause(_without_examples(block))
-            _check(cause)
-            yield BadReleaseEntry(line, cause, bad, good)
-        except (ValueError, ExpressionError) as error:
-            raise ValueError(f"line {line}: {error}") from None
+    yield from map(_entry, table)
+
+
+def _entry(entry: Entry) -> BadReleaseEntry:
+    try:
+        (keys,) = parsed(entry.text)
+        bad, good = keys.pop("bad", None), keys.pop("good", None)
+        own = _without_examples(entry.text)
+        if parsed(own) != [keys]:
+            raise ValueError("the examples must be the last keys, 'bad' before 'good'")
+        cause = _cause(own)
+        _check(cause)
+    except (ValueError, ExpressionError) as error:
+        raise ValueError(f"line {entry.line}: {error}") from None
+    return BadReleaseEntry(entry.line, cause, bad, good)
 
 
 def _check(cause: BadRelease) -> None:
