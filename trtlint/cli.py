@@ -126,13 +126,11 @@ def lint(**options: Any) -> int:
     from trtlint.commands.lint import run_lint
 
     target = target_options(options)
-    evidence = build_files(options)
-    if not options["paths"] and not evidence:
+    left = build_files(options)
+    if not options["paths"] and not left:
         raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
     dry = take_dry_options(options)
-    return run_lint(
-        LintOptions(left=evidence, target=target, dry=dry, format=options.pop("format_"), **options)
-    )
+    return run_lint(LintOptions(left=left, target=target, dry=dry, format=options.pop("format_"), **options))
 
 
 @cli.command(context_settings=_HELP, short_help="Rewrite models so that findings are gone.")

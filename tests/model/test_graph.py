@@ -16,7 +16,7 @@ from trtlint.model.errors import ModelError
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
-from trtlint.model.settle import contradictions
+from trtlint.model.retype import contradictions
 
 MODELS = Path(__file__).resolve().parent.parent / "data" / "models"
 

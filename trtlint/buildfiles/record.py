@@ -38,7 +38,7 @@ BuildFile = FileContent | InspectedPlan
 
 @dataclass(frozen=True, slots=True)
 class BuildRecord:
-    """The evidence of one build.
+    """What one build left behind, read.
 
     Attributes:
         files: the files it was read from, as the user wrote them.

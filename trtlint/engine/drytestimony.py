@@ -27,27 +27,27 @@ def judge_dry(rule: Rule, facts: Facts, result: Result, subject: Subject, target
     if about_builds(rule) or about_trials(rule):
         if sure == "confirmed" and result.built is False and any(shape.chosen for shape in result.shapes):
             sure = "medium"  # of other shapes the builder might say something else
-        return Verdict(support=sure, evidence=(result.label,) if about_trials(rule) else ())
+        return Verdict(support=sure, said=(result.label,) if about_trials(rule) else ())
     refusal = subject.refusal
     if refusal is not None and takes(result, refusal.stage):
         said = _taken(result, refusal.stage)
         sure = bearing(result, refusal.stage, target)
         if sure == "confirmed":
             return Verdict("refuted", (said,))
-        return Verdict(evidence=(said,), doubt="medium") if sure == "high" else Verdict()
+        return Verdict(said=(said,), doubt="medium") if sure == "high" else Verdict()
     refused = _refused(facts, subject) if stage == "parse" else ()
     if sure == "confirmed":
         verdict = judge(rule.witness, facts, subject, target)
         if refused and verdict.standing == "open":
-            return replace(verdict, standing="confirmed", evidence=cited(refused))
+            return replace(verdict, standing="confirmed", said=cited(refused))
         return verdict
     if refused:
-        return Verdict(evidence=cited(refused), support=sure)
+        return Verdict(said=cited(refused), support=sure)
     messages = tuple(witness for witness in rule.witness.confirm if witness.kind == "log")
     found = tuple(testimony(messages, facts, subject, target))
     if not found:
         return Verdict()
-    verdict = Verdict(evidence=cited(said for said, _ in found), cited=frozenset(at for _, at in found))
+    verdict = Verdict(said=cited(said for said, _ in found), cited=frozenset(at for _, at in found))
     return replace(verdict, support=sure if stage == "parse" else None)
 
 

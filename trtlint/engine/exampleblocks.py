@@ -84,7 +84,7 @@ def _blocks(rule: Rule) -> Iterator[tuple[Block, bool]]:
         raise RuleError(rule.path, fence[0], "the code block is not closed")
 
 
-def build_of(blocks: Sequence[Block]) -> BuildRecord | None:
+def record_of(blocks: Sequence[Block]) -> BuildRecord | None:
     """The build that the blocks of an example tell of, None where it is a model only.
 
     Raises:
@@ -107,7 +107,7 @@ def trials_of(blocks: Sequence[Block]) -> Trials | None:
         result = Result.of(json.loads(block.text))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise BuildFileError(f"not the result of a dry build: {error}") from None
-    record = build_of(blocks)
+    record = record_of(blocks)
     return Trials(DryBuild(result, None if record is None else labelled(record, result)))
 
 

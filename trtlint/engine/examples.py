@@ -30,7 +30,7 @@ from typing import Literal, get_args
 from trtlint.buildcommand import BuildCommand, CommandError, read_commands
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.engine.evaluate import evaluate
-from trtlint.engine.exampleblocks import Block, build_of, examples_in, trials_of
+from trtlint.engine.exampleblocks import Block, examples_in, record_of, trials_of
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
@@ -170,17 +170,17 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     try:
         model = None if text is None else model_of_text(text, file, checked=example.checked)
         trials = trials_of(example.blocks)
-        build = None if trials is not None else build_of(example.blocks)
+        record = None if trials is not None else record_of(example.blocks)
         trials = _with_ranges(example, model, trials)
     except ModelTextError as error:
         place = "" if error.line is None else f"line {example.line + error.line}: "
         return "unreadable", f"{place}{error}"
     except (BuildFileError, MeasuredTextError) as error:
         return "unreadable", " ".join(str(error).split())
-    target = example.target if build is None else complete(example.target, build).target
+    target = example.target if record is None else complete(example.target, record).target
     if target.version is None:
         target = replace(target, version=newest(rule.applies, target.product))
-    facts = Facts(model, command=example.command, record=build, trials=trials, weights=True)
+    facts = Facts(model, command=example.command, record=record, trials=trials, weights=True)
     report = evaluate((rule,), facts, target)
     if report.findings:
         return _placed(example, [site.node for finding in report.findings for site in finding.sites])

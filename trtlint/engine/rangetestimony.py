@@ -15,7 +15,7 @@ def judge_range(measured: TensorRange) -> Verdict:
     """What a measurement says of a tensor that a finding is about: its own figure."""
     what = measured.inside or "greatest magnitude"
     said = f"{measured.place}: {what} {measured.words}, on {measured.on}"
-    return Verdict(support="medium" if measured.made_up else "confirmed", evidence=(said,))
+    return Verdict(support="medium" if measured.made_up else "confirmed", said=(said,))
 
 
 def ranges_of(facts: Facts, subject: Subject) -> tuple[TensorRange, ...]:

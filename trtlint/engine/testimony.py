@@ -146,7 +146,7 @@ def _unplaced(witnesses: Iterable[Witness], facts: Facts) -> Iterator[str]:
 
 def shown(places: Sequence[tuple[Subject, Verdict]], facts: Facts) -> Shown:
     """What the build says of the places of one finding, and the measured time of their blocks."""
-    words = (words for subject, verdict in places for words in (*_citation(subject), *verdict.evidence))
+    words = (words for subject, verdict in places for words in (*_citation(subject), *verdict.said))
     said = bounded(words, _CITED_IN_ALL)
     layers = {id(layer): layer for subject, _ in places for layer in layers_of(facts, subject)}
     timed = [layer for layer in layers.values() if layer.ms is not None and layer.share is not None]

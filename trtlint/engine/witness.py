@@ -127,7 +127,7 @@ class Verdict:
 
     Attributes:
         standing: whether it shows the finding too, shows that it does not hold, or neither.
-        evidence: its words for that, each with file and line or layer.
+        said: its words for that, each with file and line or layer.
         cited: file and line of the messages among these.
         support: how sure a finding is at least by a dry build that cannot confirm it for the target; None
             where there is none.
@@ -135,7 +135,7 @@ class Verdict:
     """
 
     standing: Standing = "open"
-    evidence: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
     cited: frozenset[str] = frozenset()
     support: Confidence | None = None
     doubt: Confidence | None = None

@@ -12,7 +12,7 @@ _BEGIN = re.compile(r"^- op: (.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TableEntry:
     """An entry as it is written.
 
     Attributes:
@@ -26,7 +26,7 @@ class Entry:
     text: str
 
 
-def written(name: str) -> tuple[Entry, ...]:
+def written(name: str) -> tuple[TableEntry, ...]:
     """The entries of a table, each of which begins with ``- op: Name`` or ``- op: [Name, ...]``."""
     whole = text(name)
     starts = list(_BEGIN.finditer(whole))
@@ -36,5 +36,5 @@ def written(name: str) -> tuple[Entry, ...]:
         line += whole.count("\n", before, start.start())
         before = start.start()
         ops = tuple(op.strip() for op in start[1].strip("[]").split(","))
-        found.append(Entry(line, ops, whole[before:end]))
+        found.append(TableEntry(line, ops, whole[before:end]))
     return tuple(found)

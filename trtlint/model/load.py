@@ -16,8 +16,8 @@ from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
 from trtlint.model.protos import DTYPES, domain_of, opsets, text
 from trtlint.model.reader import RawModel, decode, decode_graph, read
+from trtlint.model.retype import retype
 from trtlint.model.scopes import forget, tell_bodies
-from trtlint.model.settle import settle
 from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants
 
@@ -122,7 +122,7 @@ def interpret(
     graph = Graph(proto.graph, declared)
     _check_external(graph, tensors)
     versions = opsets(proto)
-    settle(graph, min(versions.get("", 1), onnx.defs.onnx_opset_version()))
+    retype(graph, min(versions.get("", 1), onnx.defs.onnx_opset_version()))
     if versions.get("", 0) > onnx.defs.onnx_opset_version():
         known = f"onnx {onnx.__version__} knows up to {onnx.defs.onnx_opset_version()}"
         tensors.note(f"opset {versions['']} is new ({known}): types may be unknown")

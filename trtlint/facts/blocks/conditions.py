@@ -16,7 +16,7 @@ from trtlint.facts.blocks.reasons import Reason, Stage
 from trtlint.knowledge import parsed, path_of, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
-from trtlint.knowledge.tables import Entry, written
+from trtlint.knowledge.tables import TableEntry, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
 from trtlint.model.graph import Body, Value
@@ -177,14 +177,14 @@ def entries() -> Iterator[ConditionEntry]:
     return map(_with_examples, written("conditions"))
 
 
-def _with_examples(entry: Entry) -> ConditionEntry:
+def _with_examples(entry: TableEntry) -> ConditionEntry:
     try:
         return _entry(entry)
     except ValueError as error:
         raise ValueError(f"line {entry.line}: {error}") from None
 
 
-def _entry(entry: Entry) -> ConditionEntry:
+def _entry(entry: TableEntry) -> ConditionEntry:
     (keys,) = parsed(entry.text)
     refused, accepted = keys.pop("refused", None), keys.pop("accepted", None)
     own = _without_examples(entry.text)

@@ -14,7 +14,7 @@ from trtlint.facts.blocks.conditions import SCOPE
 from trtlint.facts.kinds import fact_class
 from trtlint.knowledge import data, parsed, path_of
 from trtlint.knowledge.releases import Product
-from trtlint.knowledge.tables import Entry, written
+from trtlint.knowledge.tables import TableEntry, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
 
@@ -104,7 +104,7 @@ def causes(count: Callable[[str], int]) -> Iterator[BadRelease]:
 
 
 @cache
-def _table() -> tuple[Entry, ...]:
+def _table() -> tuple[TableEntry, ...]:
     return written("known_bad")
 
 
@@ -125,7 +125,7 @@ def entries() -> Iterator[BadReleaseEntry]:
     yield from map(_entry, table)
 
 
-def _entry(entry: Entry) -> BadReleaseEntry:
+def _entry(entry: TableEntry) -> BadReleaseEntry:
     try:
         (keys,) = parsed(entry.text)
         bad, good = keys.pop("bad", None), keys.pop("good", None)

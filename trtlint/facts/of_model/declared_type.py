@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
-from trtlint.model.settle import contradictions
+from trtlint.model.retype import contradictions
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts

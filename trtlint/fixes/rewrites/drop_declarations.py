@@ -5,7 +5,7 @@ from __future__ import annotations
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Patch, Refusal
 from trtlint.model.load import Model
-from trtlint.model.settle import contradictions
+from trtlint.model.retype import contradictions
 
 
 def propose(_fact: Fact, model: Model) -> Patch | Refusal:

@@ -83,7 +83,7 @@ def card(entry: Entry, behind: Behind | None, target: str, number: str, room: in
         tag(
             "div",
             drawn,
-            tag("div", _advice(finding), _evidence(entry, target), class_="beside"),
+            tag("div", _advice(finding), _why(entry, target), class_="beside"),
             class_="body",
         ),
         _places(finding.sites),
@@ -171,7 +171,7 @@ def _advice(finding: Finding) -> Markup | None:
     return tag("section", tag("h4", "What to do"), tag("ul", advice), class_="advice")
 
 
-def _evidence(entry: Entry, target: str) -> Markup:
+def _why(entry: Entry, target: str) -> Markup:
     finding = entry.finding
     terms: list[tuple[str, Content]] = []
     if finding.depends:

@@ -72,14 +72,14 @@ _EARLY = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
 """Operators that ONNX Runtime has in ONNX's domain, in opsets of which ONNX itself has none."""
 
 
-def settle(graph: Graph, opset: int) -> None:
+def retype(graph: Graph, opset: int) -> None:
     """Give every value that an operator of ONNX computes the type that the operator says it has."""
     for node in graph.nodes:
         if node.domain or node.op in _EARLY:
-            _settle_fused(node)
+            _retype_fused(node)
             continue
         if node.op == "If":
-            _settle_branches(graph, node)
+            _retype_branches(graph, node)
             continue
         tensor = _TENSORS.get(node.op)
         if tensor is not None:
@@ -93,7 +93,7 @@ def settle(graph: Graph, opset: int) -> None:
                 value.set_dtype(dtype)
 
 
-def _settle_fused(node: Node) -> None:
+def _retype_fused(node: Node) -> None:
     """What ONNX Runtime fused has the type of its first input, or of its weights."""
     port = 0 if node.op in _EARLY else _FUSED.get(node.op) if node.domain == ONNX_RUNTIME else None
     if port is not None and node.outputs and node.output.dtype is None:
@@ -116,7 +116,7 @@ def contradictions(graph: Graph) -> list[tuple[Value, str]]:
     return found
 
 
-def _settle_branches(graph: Graph, node: Node) -> None:
+def _retype_branches(graph: Graph, node: Node) -> None:
     body = graph.bodies(node).get("then_branch")
     if body is not None:
         for inner, value in zip(body.outputs, node.outputs, strict=False):
