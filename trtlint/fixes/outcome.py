@@ -8,7 +8,7 @@ from typing import Literal
 
 import onnx
 
-from trtlint.engine.finding import ModelReport, Severity
+from trtlint.engine.finding import Finding, ModelReport, Severity
 from trtlint.facts.facts import Facts
 from trtlint.fixes.patch import Patch
 from trtlint.model.load import Model
@@ -32,6 +32,12 @@ class Linted:
     def model(self) -> Model:
         """What was read of the structure."""
         return self.facts.model
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings of all targets, each once."""
+        found = (finding for report in self.reports for finding in report.findings)
+        return list({finding.fingerprint: finding for finding in found}.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from trtlint.trials.comparison import Inputs, compare
 if TYPE_CHECKING:
     from trtlint.trials.result import DryBuild
 
+_JUDGEMENTS = {True: "as before or better", False: "worse", None: "not told"}
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -27,6 +29,11 @@ class Verdict:
     good: bool | None
     words: str
     figures: dict[str, Any]
+
+    @property
+    def judgement(self) -> str:
+        """Whether the fixed model may be written, in words."""
+        return _JUDGEMENTS[self.good]
 
     @property
     def document(self) -> dict[str, Any]:

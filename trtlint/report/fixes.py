@@ -14,7 +14,6 @@ import onnx
 import onnx.numpy_helper
 import onnx.printer
 
-from trtlint.engine.finding import Finding
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed
 from trtlint.fixes.outcome import Applied, Refused
@@ -34,7 +33,6 @@ _PLACES = 3
 """Patterns of places listed at most in one line."""
 _SHOWN = 8
 """Elements of a tensor up to which a difference shows them."""
-GOOD = {True: "as before or better", False: "worse", None: "not told"}
 _CONTEXT = 2
 """Unchanged lines around a change in a difference."""
 
@@ -108,7 +106,7 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
     for (rule, severity, tried, reason), refused_places in refusals.items():
         name = f"{_finding(severity, rule)}{tried or ''}".rstrip()
         yield f"  refused  {name}: {reason}{_at(each.place for each in refused_places)}"
-    before, after = all_findings(outcome.before.reports), all_findings(outcome.after.reports)
+    before, after = outcome.before.findings, outcome.after.findings
     told = {refused.rule for refused in outcome.refused}
     for finding in after:
         if finding.rule not in told:
@@ -117,7 +115,7 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
     counts = (by_severity(Counter(finding.severity for finding in found)) for found in (before, after))
     first, last = counts
     for verdict in verdicts:
-        yield f"  {verdict.check + ':':<8} {GOOD[verdict.good]}: {verdict.words}"
+        yield f"  {verdict.check + ':':<8} {verdict.judgement}: {verdict.words}"
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
 
@@ -125,11 +123,6 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
 def _finding(severity: str, rule: str) -> str:
     """What a rewrite is for; empty for one that a measurement or the checker asks for."""
     return f"{severity}[{rule}] " if rule else ""
-
-
-def all_findings(reports: Iterable[Any]) -> list[Finding]:
-    """The findings of all targets, each once."""
-    return list({finding.fingerprint: finding for report in reports for finding in report.findings}.values())
 
 
 def _at(places: Iterable[str]) -> str:
@@ -206,7 +199,7 @@ def _data(
             }
             for each in outcome.refused
         ],
-        "left": [finding_data(finding) for finding in all_findings(outcome.after.reports)],
+        "left": [finding_data(finding) for finding in outcome.after.findings],
         "verified": [verdict.document for verdict in verdicts],
         "diff": None if diff is None else list(diff),
     }

@@ -14,7 +14,6 @@ from trtlint.fixes.patch import Patch
 from trtlint.fixes.verification import Verdict
 from trtlint.model.graph import Node
 from trtlint.report.counts import by_severity, plural
-from trtlint.report.fixes import GOOD, all_findings
 from trtlint.report.names import collapse
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
@@ -56,7 +55,7 @@ class FixPage:
     def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict] = ()) -> None:
         """Take what was done to a model, and where it was written; None for nowhere."""
         outcome = fixed.outcome
-        before, after = (all_findings(state.reports) for state in (outcome.before, outcome.after))
+        before, after = outcome.before.findings, outcome.after.findings
         self._before.update(finding.severity for finding in before)
         self._after.update(finding.severity for finding in after)
         self._rewritten += len(outcome.applied)
@@ -66,7 +65,7 @@ class FixPage:
         counts = [by_severity(Counter(finding.severity for finding in found)) for found in (before, after)]
         told = {refused.rule for refused in outcome.refused}
         left = [finding for finding in after if finding.rule not in told]
-        proofs = [f"{verdict.check}: {GOOD[verdict.good]}: {verdict.words}" for verdict in verdicts]
+        proofs = [f"{verdict.check}: {verdict.judgement}: {verdict.words}" for verdict in verdicts]
         body: list[Content] = [
             tag("h2", tag("code", clipped(str(fixed.path), 300)), id=f"model-{number}-h"),
             tag("p", where, f"; {counts[0]} before, {counts[1]} after"),
