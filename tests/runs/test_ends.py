@@ -70,14 +70,12 @@ def test_workers_end_with_their_parent(name: str, tmp_path: Path) -> None:
 
 
 def test_workers_import_nothing_of_the_current_folder(tmp_path: Path) -> None:
-    if sys.version_info < (3, 11):
-        pytest.skip("Python 3.10 cannot be told")
     (tmp_path / "elsewhere").mkdir()
     script = tmp_path / "elsewhere" / "pool.py"
     script.write_text(POOL.replace("time.sleep(60)", ""))
-    for planted in ("multiprocessing", "struct", "pickle"):
+    for planted in ("multiprocessing", "struct", "pickle", "sitecustomize", "trtlint"):
         (tmp_path / f"{planted}.py").write_text("open('owned', 'w').close()\n")
-    subprocess.run(
+    done = subprocess.run(
         [sys.executable, str(script)],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         cwd=tmp_path,
@@ -86,6 +84,7 @@ def test_workers_import_nothing_of_the_current_folder(tmp_path: Path) -> None:
         check=False,
     )
     assert not (tmp_path / "owned").exists()
+    assert done.stdout.split(), done.stderr
 
 
 def test_a_cluster_without_workers_is_not_waited_for(

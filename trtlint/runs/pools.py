@@ -6,8 +6,9 @@ Both are :class:`concurrent.futures.Executor`, so that whatever runs jobs knows 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -77,18 +78,35 @@ def processes(most: int) -> Iterator[Pool]:
 def _safe_path() -> Iterator[None]:
     """Keep new processes from importing ``multiprocessing`` from the current folder, a stranger's checkout.
 
-    Python 3.10 has no such variable.
     https://docs.python.org/3/using/cmdline.html#envvar-PYTHONSAFEPATH
     """
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
     try:
-        yield
+        with _isolated() if sys.version_info < (3, 11) else nullcontext():
+            yield
     finally:
         if before is None:
             del os.environ[_SAFE_PATH]
         else:
             os.environ[_SAFE_PATH] = before
+
+
+@contextmanager
+def _isolated() -> Iterator[None]:
+    """Give new processes of Python 3.10, which has no such variable, isolated mode.
+
+    It takes nothing from the environment: where modules are, such a process is told by this one.
+    https://github.com/python/cpython/blob/v3.10.13/Lib/multiprocessing/spawn.py
+    """
+    util: Any = import_module("multiprocessing.util")
+    before = util._args_from_interpreter_flags
+    flags = [*before(), "-I", *(("-X", "utf8") if sys.flags.utf8_mode else ())]
+    util._args_from_interpreter_flags = lambda: flags
+    try:
+        yield
+    finally:
+        util._args_from_interpreter_flags = before
 
 
 def dask(address: str) -> Pools:
