@@ -18,6 +18,7 @@ import pytest
 from tests.attacks import MODELS, model
 from tests.pumping import patterns, slowest
 from tests.workspace import Workspace
+from trtlint.buildfiles import scan
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.patterns import SEARCHED, Pattern, table
 from trtlint.cli import run
@@ -157,6 +158,16 @@ def test_gzip_data_unpack_to_a_bound(tmp_path: Path) -> None:
     found = read_log(path)
     assert found.size <= 96 << 20
     assert "unpacks to more than" in found.notes[0]
+
+
+@pytest.mark.parametrize("line", [b"\0", b"[11/11/2024-11:11:11] [V] [TRT] Tactic: 0x1 Time: 0.1\n"])
+def test_a_log_is_read_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes) -> None:
+    monkeypatch.setattr(scan, "MOST", 5 << 20)
+    path = tmp_path / "build.log"
+    path.write_bytes(line * ((8 << 20) // len(line)))
+    found = read_log(path)
+    assert found.size <= 5 << 20
+    assert "longer than" in found.notes[0]
 
 
 def test_a_log_of_warnings_is_read_to_a_bound(tmp_path: Path) -> None:

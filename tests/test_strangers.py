@@ -148,6 +148,24 @@ def test_a_pipe_is_not_waited_for_and_the_way_to_give_a_log_is_named(
     assert (code, "this is a pipe, not a regular file; pipe a log into trtlint --log -" in out) == (3, True)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("bad.onnx", "--source-root", "loop"),
+        ("fix", "fixable.onnx", "--trt", "10.7", "--verify", "--inputs", "loop"),
+        ("fix", "fixable.onnx", "--trt", "10.7", "--verify", "--load-inputs", "loop"),
+        ("measure", "bad.onnx", "--inputs", "loop"),
+        ("bad.onnx", "--cache-dir", "loop"),
+    ],
+)
+def test_a_link_to_itself_leads_nowhere(folder: Path, trtlint: Trtlint, arguments: tuple[str, ...]) -> None:
+    onnx.save(onnx.parser.parse_model(FIXABLE), folder / "fixable.onnx")
+    (folder / "loop").symlink_to("loop")
+    code, out = trtlint(*arguments)
+    assert code in (0, 1, 2, 3), out
+    assert "a bug" not in out
+
+
 def test_an_endless_file_is_read_in_part(folder: Path, trtlint: Trtlint) -> None:
     for name in ("trtlint.toml", "base.json", "build.sh", "layers.json"):
         with (folder / name).open("wb") as file:

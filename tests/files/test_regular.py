@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,34 @@ def test_what_takes_the_place_of_a_file_meanwhile_is_refused(
     monkeypatch.setattr(regular, "regular_status", lambda *_, **__: None)
     with at_most(5), pytest.raises(OSError, match="this is a pipe"):
         regular.open_regular(file)
+
+
+@pytest.mark.parametrize("name", ["version", "self/environ"])
+def test_what_the_system_makes_while_it_is_read_is_refused(name: str) -> None:
+    """Regular files by their kind."""
+    file = Path("/proc", name)
+    if not file.exists():
+        pytest.skip("no such file here")
+    for opened in (regular.open_regular, lambda path: regular.read_bytes(path, 10)):
+        with pytest.raises(OSError, match="this is a file of the system"):
+            opened(file)
+
+
+def test_what_keeps_its_readers_waiting_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``/proc/kmsg`` does, to read which takes from others what they would read."""
+
+    def waiting(*_: object) -> bytes:
+        raise BlockingIOError
+
+    (tmp_path / "empty").touch()
+    monkeypatch.setattr(os, "read", waiting)
+    with pytest.raises(OSError, match="this is a file of the system"):
+        regular.open_regular(tmp_path / "empty")
+
+
+def test_an_empty_file_is_a_regular_one(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert regular.read_bytes(tmp_path / "empty", 10) == b""
 
 
 @needs_posix

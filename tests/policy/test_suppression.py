@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 
+from tests.files.special import needs_posix
 from tests.workspace import Workspace
 from trtlint import lint
 from trtlint.engine.finding import SUPPRESS_KEY, Finding, ModelReport, Site
@@ -315,6 +316,59 @@ def test_external_data_go_with_the_copy(work: Workspace, capsys: pytest.CaptureF
     capsys.readouterr()
     assert work.run(*args, "out/copy.onnx") == 2
     assert "out/big.data is there and is not the model's big.data" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "conftest.py",
+        "Makefile",
+        ".bashrc",
+        ".git/x.data",
+        "../x.data",
+        "a/../../x.data",
+        "x.data\n.py",
+        "d\0/x.data",
+    ],
+)
+def test_a_model_chooses_no_file_of_another_folder(
+    work: Workspace, capsys: pytest.CaptureFixture[str], location: str
+) -> None:
+    """What a tool of the user's runs or reads by its name would be a stranger's."""
+    weights_in(location)
+    place = Path("models", location.replace("\0", ""))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(bytes(16))
+    Path("out").mkdir()
+    before = set(work.path.rglob("*"))
+    assert work.run("suppress", "models/m.onnx", "XYZ901", "--reason", "r", "-o", "out/m.onnx") == 2
+    assert "not written to another folder" in capsys.readouterr().err
+    assert set(work.path.rglob("*")) == before
+
+
+@needs_posix
+@pytest.mark.parametrize("linked", ["models/w", "models/w/x.data", "out/w"])
+def test_external_data_neither_come_from_nor_go_through_a_link(work: Workspace, linked: str) -> None:
+    weights_in("w/x.data")
+    for file in ("models/w/x.data", "outside/w/y" if linked == "out/w" else "outside/y"):
+        Path(file).parent.mkdir(parents=True)
+        Path(file).write_bytes(bytes(16))
+    Path("out").mkdir()
+    if Path(linked).exists():
+        Path(linked).rename(Path("outside", Path(linked).name))
+    Path(linked).symlink_to(work.path / "outside" / Path(linked).name)
+    before = set(work.path.rglob("*"))
+    assert work.run("suppress", "models/m.onnx", "XYZ901", "--reason", "r", "-o", "out/m.onnx") == 2
+    assert set(work.path.rglob("*")) == before
+
+
+def weights_in(location: str) -> None:
+    """A model whose only weights are in a file of a name that it chooses."""
+    proto = onnx.load("models/a.onnx")
+    weights = proto.graph.initializer.add(name="w", data_type=onnx.TensorProto.FLOAT, dims=[4])
+    weights.data_location = onnx.TensorProto.EXTERNAL
+    weights.external_data.add(key="location", value=location)
+    Path("models/m.onnx").write_bytes(proto.SerializeToString())
 
 
 def test_a_copy_costs_no_memory_whatever_the_weights_take(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ class LogReader:
 
     def log(self) -> Log:
         """Everything read so far."""
-        note = self._limit or getattr(self._source, "note", None)
+        note = self._limit or self._scanner.note or getattr(self._source, "note", None)
         counts = Counter(self._kept.counts)
         for literal, count in self._scanner.counts().items():
             counts[self._enough[literal]] += count

@@ -24,6 +24,9 @@ BLOCK = 1 << 20
 LONGEST = 1 << 22
 """Bytes of a line that are looked at; one island's list of nodes can be some hundred kilobytes."""
 
+MOST = 8 << 30
+"""Bytes of a log that are read: a file with holes can be as long as one likes, and take no room."""
+
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\n]{0,200}\x07?|[@-Z\\-_])")
 _SMALL = 1 << 20
 _DENSE = 1 << 10  # bytes from which a block is worth a vector
@@ -40,7 +43,8 @@ class Scanner:
     """Batches of candidate lines of one stream, in order.
 
     ``literals`` are the beginnings of the quiet messages that matter. ``lines`` and ``size`` count all that
-    was read, in lines and bytes; ``shapes`` are the tools whose prefixes were seen.
+    was read, in lines and bytes; ``shapes`` are the tools whose prefixes were seen; ``note`` says that there
+    was more than is read, and is empty where there was not.
     """
 
     def __init__(self, source: Source, literals: Iterable[bytes], *, vectorised: bool | None = None) -> None:
@@ -52,6 +56,7 @@ class Scanner:
         self.shapes: set[str] = set()
         self.lines = 0
         self.size = 0
+        self.note = ""
         self._tail = b""
 
     def last_line(self) -> tuple[int, bytes]:
@@ -80,6 +85,9 @@ class Scanner:
         held = 0
         dropping = False
         while chunk := self._source.read(BLOCK):
+            if self.size + len(chunk) > MOST:
+                self.note = f"the log is longer than {MOST >> 30} GiB: the rest is not read"
+                break
             self.size += len(chunk)
             self._tail = chunk[-_TAIL:] if len(chunk) >= _TAIL else (self._tail + chunk)[-_TAIL:]
             first = chunk.find(b"\n") + 1

@@ -5,10 +5,11 @@ from __future__ import annotations
 import filecmp
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +17,7 @@ import onnx
 
 from trtlint.commands.setup import refuse_addresses, rulebook, tell
 from trtlint.engine.finding import SUPPRESS_KEY
+from trtlint.files.beside import real_file
 from trtlint.files.globs import covers_name
 from trtlint.files.problem import Problem
 from trtlint.files.regular import open_regular
@@ -33,6 +35,9 @@ from trtlint.runs.exits import Exit
 
 _CHUNK = 1 << 20
 """Bytes of weights that are copied at once."""
+_PART = r"[^.\\/:\0][^\\/:\0]*"
+_WEIGHTS = re.compile(rf"(?:{_PART}/)*{_PART}(?:[._](?:data|weights?)|\.(?:bin|dat|pb|raw))")
+"""Files that are weights by their names; a model could name one that a tool of the user's reads or runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +131,20 @@ def _copy_external(model: Model, folder: Path) -> None:
     if home.resolve() == folder.resolve():
         return
     for location in sorted(set(_locations(model))):
-        relative = PurePosixPath(location)
-        if relative.is_absolute() or ".." in relative.parts:
+        source = target = None
+        if _WEIGHTS.fullmatch(location):
+            source = real_file(home, location, model.path)
+            target = real_file(folder, location, folder / model.path.name)
+        if source is None or target is None:
             raise click.UsageError(
-                f"the weights are in {location!r}, which a copy in another folder cannot reach; "
+                f"the weights are in {location!r}, which is not written to another folder; "
                 f"write the copy to {home}"
             )
-        source, target = home / relative, folder / relative
         if not source.exists():
             continue
-        if os.path.lexists(target):
+        if os.path.lexists(folder / location):
             if not filecmp.cmp(source, target, shallow=False):
-                raise click.UsageError(f"{target} is there and is not the model's {location}")
+                raise click.UsageError(f"{folder / location} is there and is not the model's {location}")
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         with open_regular(source) as data, replacing(target) as copy:

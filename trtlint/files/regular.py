@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -77,7 +78,10 @@ def open_regular(path: Path, *, links: bool = True) -> BinaryIO:
     regular_status(path, links=links)
     descriptor = os.open(path, _FLAGS | (0 if links else getattr(os, "O_NOFOLLOW", 0)))
     try:
-        _require(path, os.fstat(descriptor))
+        status = os.fstat(descriptor)
+        _require(path, status)
+        if status.st_size == 0:
+            _require_empty(path, descriptor)
     except OSError:
         os.close(descriptor)
         raise
@@ -126,6 +130,18 @@ def _require(path: Path, status: os.stat_result) -> None:
         raise IrregularError(path, "this is a directory")
     if not stat.S_ISREG(status.st_mode):
         raise IrregularError(path, f"this is {kind_of(status.st_mode)}, not a regular file")
+
+
+def _require_empty(path: Path, descriptor: int) -> None:
+    """Refuse what says that it has no bytes and has some: the system makes them while they are read.
+
+    Such a file is a regular one by its kind, and can end never, or keep its readers waiting, as
+    ``/proc/kmsg`` does.  https://man7.org/linux/man-pages/man5/proc.5.html
+    """
+    with suppress(BlockingIOError):
+        if not os.read(descriptor, 1):
+            return
+    raise IrregularError(path, "this is a file of the system, not a regular file")
 
 
 def _size(count: int) -> str:

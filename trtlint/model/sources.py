@@ -41,7 +41,7 @@ class Sources:
         self.root = repository(folder)
         self._bases: list[Path] = []
         if source_root is not None:
-            below = source_root.resolve()
+            below = Path(os.path.realpath(source_root))
             if not below.is_dir():
                 raise ValueError(f"the source root {source_root} is not a folder")
             if self.root is None or not below.is_relative_to(self.root):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,8 +76,8 @@ def compare(
     given = inputs or Inputs()
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         request = {
-            "before": str(before.resolve()),
-            "after": str(after.resolve()),
+            "before": os.path.realpath(before),
+            "after": os.path.realpath(after),
             "files": _absolute(given.files),
             "lists": _absolute(given.lists),
             "script": None if given.script is None else _absolute([given.script])[0],
@@ -103,4 +104,4 @@ def compare(
 
 
 def _absolute(files: Sequence[str]) -> list[str]:
-    return [str(Path(file).resolve()) for file in files]
+    return [os.path.realpath(file) for file in files]
