@@ -103,10 +103,10 @@ def share(answers: Sequence[Answer], question: str) -> tuple[int, int]:
     return sum(asked), len(asked)
 
 
-def score(folder: Path) -> list[Answer]:
-    """All excerpts of a folder."""
+def truths(folder: Path) -> list[dict[str, Any]]:
+    """What is true of each excerpt of a folder."""
     lines = (folder / "truth.jsonl").read_text("utf-8").splitlines()
-    return [answer(folder, json.loads(line)) for line in lines if line.strip()]
+    return [json.loads(line) for line in lines if line.strip()]
 
 
 def main(arguments: Iterable[str] = ()) -> bool:
@@ -120,7 +120,7 @@ def main(arguments: Iterable[str] = ()) -> bool:
     if not (options.folder / "truth.jsonl").is_file():
         print(f"field logs: no excerpts at {options.folder}; nothing is measured")
         return True
-    answers = score(options.folder)
+    answers = [answer(options.folder, truth) for truth in truths(options.folder)]
     if options.missed:
         for each in answers:
             wrong = [question for question in GOALS if getattr(each, question) is False]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import inplace
 from tests.workspace import Workspace
 from trtlint.knowledge import redirects as known
 
@@ -17,6 +18,28 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True, scope="session")
+def in_place() -> Iterator[None]:
+    """Lets native libraries work in the process of the tests.
+
+    To fork one as large as it is, and to copy the pages that both write to afterwards, takes several times
+    as long as what the child does; a fresh one imports for longer than it compares models.  Tests that are
+    marked ``isolated`` go the way that users go.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name, work in inplace.STAND_INS.items():
+            patch.setattr(name, work)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def isolated_where_marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets native libraries work in processes of their own in tests of what these are for."""
+    if request.node.get_closest_marker("isolated") is not None:
+        for name, work in inplace.ISOLATED.items():
+            monkeypatch.setattr(name, work)
 
 
 @pytest.fixture(autouse=True)

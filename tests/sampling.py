@@ -1,4 +1,4 @@
-"""Which of many real models a test looks at: ``TRTLINT_ALL_MODELS=1`` takes every one instead of a sample."""
+"""Which of many a test looks at, real models above all: ``TRTLINT_ALL_MODELS=1`` takes every one of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 from collections.abc import Sequence
 from typing import TypeVar
 
-_Model = TypeVar("_Model")
+_Item = TypeVar("_Item")
 
 EVERY = bool(os.environ.get("TRTLINT_ALL_MODELS"))
 _ONE_OF = 7
 """They are families of much the same; a number prime to the variants of one meets all of them."""
 
 
-def sample(models: Sequence[_Model]) -> Sequence[_Model]:
-    """All models, or one of so many."""
-    return models if EVERY else models[::_ONE_OF]
+def sample(items: Sequence[_Item], one_of: int = _ONE_OF) -> Sequence[_Item]:
+    """All of them, or one of so many."""
+    return items if EVERY else items[::one_of]

@@ -26,6 +26,8 @@ from trtlint.model.load import load
 from trtlint.model.origin import origin
 from trtlint.report.json import dumps
 
+pytestmark = pytest.mark.isolated
+
 MODELS = sorted((Path(__file__).parent / "data" / "models").glob("*.onnx"))
 EXAMPLES = int(os.environ.get("TRTLINT_FUZZ_EXAMPLES", "150"))
 BUDGET = settings(

@@ -22,6 +22,8 @@ from fuzzing.inputs import INPUTS, Input, made
 from fuzzing.trees import change_json, change_message
 from trtlint.buildfiles.log import read_log
 
+pytestmark = pytest.mark.isolated
+
 FIRST = int(os.environ.get("TRTLINT_FUZZ_FIRST", "0"))
 CASES: Mapping[str, int] = {"model": 40, "log": 80, "layers": 80, "configuration": 80, "rule": 60}
 BLOCKS = 16

@@ -37,7 +37,7 @@ references:
 ---
 """
 
-pytestmark = needs_posix
+pytestmark = [needs_posix, pytest.mark.isolated]
 
 
 @pytest.fixture

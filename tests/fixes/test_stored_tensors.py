@@ -47,7 +47,7 @@ def test_an_expanded_row_is_left_to_broadcasting(expand: str, tmp_path: Path) ->
     body = EXPANDED % f"e = {expand}  m = Where (b, x, e)  y = Sub (m, e)"
     sizes = {"shape": np.array([1024, 1024]), "repeats": np.array([1024, 1])}
     model = model_of(body, row=normal(1, 1024), b=RNG.integers(0, 2, (1024, 1024)).astype(bool), **sizes)
-    before, after = fixed(tmp_path, model, *RTX)
+    before, after = fixed(tmp_path, model, *RTX[:-1])  # what follows is all that a proof would do
     assert ops(after) == ["Where", "Sub"]
     assert_same(before, after, {"x": normal(1024, 1024)}, rtol=0)
 

@@ -13,7 +13,10 @@ from trtlint.cli import run
 from trtlint.fixes.fixing import KEY
 from trtlint.trials.comparison import Inputs, available, compare
 
-pytestmark = pytest.mark.skipif(not available(), reason="polygraphy or onnxruntime is not installed")
+pytestmark = [
+    pytest.mark.isolated,
+    pytest.mark.skipif(not available(), reason="polygraphy or onnxruntime is not installed"),
+]
 
 TEXT = """< ir_version: 8, opset_import: ["" : 17] >
 g (float[N,8,19,64] q, float[N,8,64,19] kt, float[N,8,19,64] v) => (float[N,8,19,64] o)

@@ -159,6 +159,7 @@ def test_custom_operators_have_unknown_types(tmp_path: Path) -> None:
     assert types(loaded(tmp_path, proto)) == {"y": "", "u": "", "z": "f32[2]"}
 
 
+@pytest.mark.isolated
 def test_declared_types_survive_a_failed_inference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(infer_module, "SECONDS", 0.0)
     result = loaded(
@@ -234,6 +235,7 @@ def _seconds(path: Path) -> float:
 # ---- inference in a process of its own
 
 
+@pytest.mark.isolated
 def test_inference_that_allocates_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(infer_module, "SECONDS", 1.0)
     proto = model("g (float[2] x, int64[1000000000000] s) => (y) { y = Slice(x, s, s) }")
@@ -241,6 +243,7 @@ def test_inference_that_allocates_without_end_is_stopped(monkeypatch: pytest.Mon
         infer(proto.SerializeToString())
 
 
+@pytest.mark.isolated
 def test_inference_of_nonsense_says_why() -> None:
     proto = model("g (float[2] x) => (y) { y = Abs(x) }")
     del proto.opset_import[:]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, get_type_hints
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trtlint.engine.finding import ModelReport
@@ -19,6 +19,7 @@ REPORTS = st.from_type(ModelReport)
 
 
 @given(REPORTS)
+@settings(max_examples=40)
 def test_a_report_comes_back_as_it_was(report: ModelReport) -> None:
     text = json.dumps(serialize.dump(report, ModelReport))
     assert serialize.load(json.loads(text), ModelReport) == report

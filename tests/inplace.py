@@ -1,0 +1,39 @@
+"""What stands in for processes of their own in tests: the same work, done in that of the tests."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from trtlint.model import infer
+from trtlint.trials import process
+from trtlint.trials.process import Ended, Limits
+
+ISOLATED: dict[str, Callable[..., Any]] = {
+    "trtlint.model.infer._isolated": infer._isolated,
+    "trtlint.trials.comparison.run": process.run,
+}
+"""What users run, by the name under which it is found."""
+
+
+def call(work: Callable[[bytes], bytes], data: bytes, _: tuple[int, int]) -> bytes:
+    """A call into the ONNX library, as where there is no fork."""
+    return work(data)
+
+
+def run(module: str, request: Any, _: Limits) -> Ended:
+    """A comparison by ONNX Runtime."""
+    answers: list[Any] = []
+    with warnings.catch_warnings():  # nobody sees those of Polygraphy where it has a process of its own
+        warnings.simplefilter("ignore")
+        importlib.import_module(module).work(request, answers.append)
+    return Ended("done", 0, "", 0.0, None, tuple(answers))
+
+
+STAND_INS: dict[str, Callable[..., Any]] = {
+    "trtlint.model.infer._isolated": call,
+    "trtlint.trials.comparison.run": run,
+}
+"""What tests run in its place."""
