@@ -24,7 +24,7 @@ from trtlint.language.operations import (
 )
 from trtlint.language.syntax import ExpressionError, column
 from trtlint.target.target import Target
-from trtlint.target.truth import Truth, Unknown, both, negate
+from trtlint.target.truth import Truth, Unknown, both, either, negate
 
 Checked = tuple[Kinds, Code]
 """What a part of an expression can be, and how to compute it."""
@@ -159,9 +159,8 @@ class Compiler:
     def _bool_op(self, node: ast.BoolOp) -> Checked:
         codes = [self.condition(part)[1] for part in node.values]
         if isinstance(node.op, ast.Or):
-            denied = _conjunction([_negated(code) for code in codes])
-            return TRUTH, _negated(denied)
-        return TRUTH, _conjunction(codes)
+            return TRUTH, _joined(codes, True, either)
+        return TRUTH, _joined(codes, False, both)
 
     def _unary_op(self, node: ast.UnaryOp) -> Checked:
         if isinstance(node.op, ast.Not):
@@ -333,17 +332,20 @@ _WORDS = {
 }
 
 
-def _conjunction(codes: list[Code]) -> Code:
-    def conjunction(names: Names) -> Truth:
+def _joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Code:
+    """Conditions joined by a word: the first that has the deciding value decides."""
+
+    def joined(names: Names) -> Truth:
         found: list[Truth] = []
         for code in codes:
             part = truth(code(names))
-            if part is False:
-                return False
-            found.append(part)
-        return both(*found)
+            if part is deciding:
+                return deciding
+            if isinstance(part, Unknown):
+                found.append(part)
+        return join(*found)
 
-    return conjunction
+    return joined
 
 
 def _negated(code: Code) -> Code:

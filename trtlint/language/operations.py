@@ -18,7 +18,7 @@ Code = Callable[[Names], object]
 
 UNKNOWN = Unknown()
 _MAX_BITS = 4_096
-_PLAIN = (bool, int, float, str, tuple, Unknown)
+_PLAIN = frozenset({bool, int, float, str, tuple, Unknown})
 # Tuples, and not unions, which would be made anew at every look.
 _NUMBERS = (int, float)
 _TRUTHS = (bool, Unknown)
@@ -30,21 +30,18 @@ _ATOMS = frozenset({str, bool, int})
 
 def plain(value: Any) -> Any:
     """A value as operations see it: None is unknown, a number of numpy is a number."""
+    cls = type(value)
+    if cls in _PLAIN:
+        return value
     if value is None:
         return UNKNOWN
-    if not isinstance(value, _PLAIN) and type(value).__module__ == "numpy" and value.shape == ():
-        return value.item()
-    return value
+    return value.item() if cls.__module__ == "numpy" and value.shape == () else value
 
 
 def unknown(*values: object) -> Unknown | None:
     """What is unknown about a result that needs all of these values, None if all are known."""
-    for value in values:
-        if isinstance(value, Unknown):
-            break
-    else:
-        return None
-    found = both(*(value for value in values if isinstance(value, Unknown)))
+    missing = [value for value in values if isinstance(value, Unknown)]
+    found = both(*missing) if missing else None
     return found if isinstance(found, Unknown) else None
 
 
@@ -116,6 +113,8 @@ def not_contained(item: object, many: object) -> Truth:
 
 def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[object, object], Truth]:
     def ordered(left: object, right: object) -> Truth:
+        if type(left) is int and type(right) is int:
+            return compare(left, right)
         if is_number(left) and is_number(right):
             return compare(left, right)
         if _numbers(left) and _numbers(right):

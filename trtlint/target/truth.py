@@ -38,7 +38,7 @@ Truth = bool | Unknown
 def negate(truth: Truth) -> Truth:
     """What is true where ``truth`` is false, and unknown where it is unknown."""
     if isinstance(truth, Unknown):
-        return Unknown(truth.refutes, truth.needs)
+        return truth if truth.needs == truth.refutes else Unknown(truth.refutes, truth.needs)
     return not truth
 
 
@@ -52,6 +52,8 @@ def both(*truths: Truth) -> Truth:
             unknown.append(truth)
     if not unknown:
         return True
+    if len(unknown) == 1:
+        return unknown[0]
     # All of them must become true; one that cannot makes the whole incapable of it.
     reachable = all(part.needs for part in unknown)
     needs: frozenset[str] = frozenset().union(*(part.needs for part in unknown))
