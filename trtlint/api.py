@@ -222,6 +222,7 @@ def fix(
 
     from trtlint.fixes.fixing import fix_file, write_fixed
     from trtlint.model.errors import ModelError
+    from trtlint.model.writer import Writing
 
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
     chosen = tuple(choose(_builtin().entries)) if rules is None else tuple(rules)
@@ -243,16 +244,17 @@ def fix(
             path, written = Path(folder, "model.onnx"), Path(folder, "fixed.onnx")
             onnx.save(model if graph is None else graph.export_onnx(model), path)
         keep = () if ranges is None else _measured_to_keep(Path(ranges), path)
-        fixed = fix_file(path, judge, unsafe=unsafe, prove=prove, keep=keep)
-        if fixed.fault:
-            raise ModelError(f"the fixed model is not valid: {fixed.fault}")
         result: Any = None
-        if fixed.changed:
-            write_fixed(fixed, written)
-            result = written
-            if not isinstance(model, str | os.PathLike):
-                result = onnx.load(written)
-                result = result if graph is None else graph.import_onnx(result)
+        with Writing(written) as writing:
+            fixed = fix_file(path, judge, unsafe=unsafe, prove=prove, keep=keep, begin=writing.begin)
+            if fixed.fault:
+                raise ModelError(f"the fixed model is not valid: {fixed.fault}")
+            if fixed.changed:
+                write_fixed(fixed, writing)
+                result = written
+        if fixed.changed and not isinstance(model, str | os.PathLike):
+            result = onnx.load(written)
+            result = result if graph is None else graph.import_onnx(result)
         outcome = fixed.outcome
         return Fix(result, tuple(outcome.applied), tuple(outcome.refused), outcome.after.reports)
 

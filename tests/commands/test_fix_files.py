@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 from pathlib import Path
 
 import pytest
 
 from trtlint.cli import run
-from trtlint.fixes import verification
+from trtlint.engine.finding import ModelReport
+from trtlint.fixes import session, verification
+from trtlint.model import writer
+from trtlint.model.writer import Writing
 from trtlint.trials import wheels
 from trtlint.trials.comparison import available
 
@@ -62,4 +66,79 @@ def test_a_proof_without_what_it_needs_is_refused(
     assert error.startswith(f"trtlint: {option}: ")
     assert said in error
     assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(params=[0, 1 << 60], ids=["ahead", "at the end"])
+def when(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models written while they are being fixed, as large ones are, or after."""
+    monkeypatch.setattr(writer, "LARGE", request.param)
+
+
+@pytest.mark.usefixtures("when")
+def test_the_same_is_written_ahead_and_at_the_end(tmp_path: Path) -> None:
+    out = tmp_path / "fixed.onnx"
+    run([*FIX, str(EXAMPLE), "-o", str(out)])
+    ahead = out.read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Writing, "begin", lambda *_: None)
+        run([*FIX, str(EXAMPLE), "-o", str(out)])
+    assert out.read_bytes() == ahead
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.usefixtures("when")
+def test_nothing_is_left_of_a_file_in_which_nothing_is_fixed(tmp_path: Path) -> None:
+    out = tmp_path / "fixed.onnx"
+    assert run([*FIX, str(EXAMPLE), "-o", str(out), "--ignore", "ACC102"]) == 0
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("when")
+def test_nothing_is_left_of_a_file_whose_fix_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def harm(*_: object) -> str:
+        return "taken back, as ACC999 is new"
+
+    monkeypatch.setattr(session, "_new", harm)
+    assert run([*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx")]) == 1
+    assert "taken back, as ACC999 is new" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("when")
+def test_a_full_disk_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(writer, "copy_stretch", full)
+    out = tmp_path / "fixed.onnx"
+    assert run([*FIX, str(EXAMPLE), "-o", str(out)]) == 3
+    assert f"{out}: cannot be written: No space left on device\n" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("when")
+def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> tuple[ModelReport, ...]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trtlint.policy.review.Review.apply", interrupted)
+    assert run([*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx")]) == 130
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--verify", "--verify-build"])
+def test_what_is_not_to_be_written_yet_is_not_begun(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begun(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(Writing, "begin", begun)
+    out = tmp_path / "fixed.onnx"
+    run([*FIX, str(EXAMPLE), "-o", str(out), "--ignore", "ACC102", option])
     assert not list(tmp_path.iterdir())

@@ -15,26 +15,25 @@ import click
 from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.ranges import kept
 from trtlint.commands.tasks import Task, TaskFactory
-from trtlint.engine.evaluate import Evaluation
-from trtlint.engine.finding import ModelReport
-from trtlint.facts.facts import Facts
 from trtlint.files.problem import Problem
 from trtlint.files.replace import replace_text, require_replaceable
-from trtlint.fixes.fixing import Fixed, Judge, fix_file, write_fixed
-from trtlint.fixes.keeping import NAME as KEEP_FP32
-from trtlint.fixes.outcome import Prove
-from trtlint.fixes.verification import Verdict
+from trtlint.fixes.fixing import Fixed, fix_file, write_fixed
 from trtlint.model.errors import ModelError
-from trtlint.model.load import Model
+from trtlint.model.writer import Writing
 from trtlint.policy.failing import fails
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
-from trtlint.runs.linting import needed
 from trtlint.trials.comparison import MISSING, Inputs, available
 
 if TYPE_CHECKING:
+    from trtlint.engine.finding import ModelReport
+    from trtlint.facts.facts import Facts
+    from trtlint.fixes.outcome import Prove
+    from trtlint.fixes.relint import Judge
+    from trtlint.fixes.verification import Verdict
+    from trtlint.model.load import Model
     from trtlint.report.fixpage import FixPage
 
 
@@ -53,6 +52,11 @@ class FixOptions:
     html: str | None = None
     inputs: Inputs = field(default_factory=Inputs)
     as_json: bool = False
+
+    @property
+    def writes_at_once(self) -> bool:
+        """Whether a fixed model is written as soon as it is there, before anything is proven of the file."""
+        return not (self.dry_run or self.verify or self.verify_build)
 
 
 def run_fix(options: FixOptions) -> int:
@@ -74,19 +78,29 @@ def run_fix(options: FixOptions) -> int:
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
     found, failure = False, Exit.CLEAN
     for task, out, keep in zip(tasks, outs, [kept(task) for task in tasks], strict=True):
-        try:
-            fixed = fix_file(task.file, _judge(task), unsafe=options.unsafe, prove=prove, keep=keep)
-        except (ModelError, OSError) as error:
-            report.problem(Problem.of(task.file, error))
-            failure = Exit.UNREADABLE
-            continue
-        try:
-            written, verdicts = _write(fixed, out, options, task)
-        except (ModelError, OSError) as error:
-            problem = Problem.of(task.file, error)
-            report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
-            failure = Exit.UNREADABLE
-            continue
+        with Writing(out) as writing:
+            try:
+                fixed = fix_file(
+                    task.file,
+                    _judge(task),
+                    unsafe=options.unsafe,
+                    prove=prove,
+                    keep=keep,
+                    begin=writing.begin if options.writes_at_once else None,
+                )
+            except (ModelError, OSError) as error:
+                report.problem(Problem.of(task.file, error))
+                failure = Exit.UNREADABLE
+                continue
+            try:
+                written, verdicts = _write(fixed, out, options, task, writing)
+            except (ModelError, OSError) as error:
+                problem = Problem.of(task.file, error)
+                report.problem(
+                    replace(problem, path=str(out), message=f"cannot be written: {problem.message}")
+                )
+                failure = Exit.UNREADABLE
+                continue
         if fixed.fault:
             report.problem(Problem(str(task.file), f"not written: {fixed.fault}"))
             failure = Exit.UNREADABLE
@@ -190,6 +204,10 @@ def _judge(task: Task) -> Judge:
     review = Review()
 
     def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
+        from trtlint.engine.evaluate import Evaluation
+        from trtlint.facts.facts import Facts
+        from trtlint.runs.linting import needed
+
         facts = Facts(model, command=task.command)
         evaluation = Evaluation(facts)
         rules = tuple(needed(task.entries, [facts]))
@@ -200,7 +218,7 @@ def _judge(task: Task) -> Judge:
 
 
 def _write(
-    fixed: Fixed, out: Path, options: FixOptions, task: Task
+    fixed: Fixed, out: Path, options: FixOptions, task: Task, writing: Writing
 ) -> tuple[Path | None, tuple[Verdict, ...]]:
     """Write the fixed model where there is something to write and nothing against it."""
     if options.dry_run or not fixed.changed or fixed.fault:
@@ -210,22 +228,24 @@ def _write(
         raise click.UsageError(
             f"the weights are in {outside[0]!r} beside the model; write the fixed one to {fixed.path.parent}"
         )
-    if not options.verify and not options.verify_build:
-        write_fixed(fixed, out)
+    if options.writes_at_once:
+        write_fixed(fixed, writing)
         return out, ()
     trial = out.with_name(f".{out.name}.{os.getpid()}.trial.onnx")
     try:
-        write_fixed(fixed, trial)
+        with Writing(trial) as tried:
+            write_fixed(fixed, tried)
         verdicts = tuple(_verdicts(fixed, trial, options, task))
     finally:
         trial.unlink(missing_ok=True)
     if any(verdict.good is False for verdict in verdicts):
         return None, verdicts
-    write_fixed(fixed, out, [verdict.document for verdict in verdicts])
+    write_fixed(fixed, writing, [verdict.document for verdict in verdicts])
     return out, verdicts
 
 
 def _verdicts(fixed: Fixed, after: Path, options: FixOptions, task: Task) -> Iterator[Verdict]:
+    from trtlint.fixes.keeping import NAME as KEEP_FP32
     from trtlint.fixes.verification import build, outputs
 
     before = fixed.path

@@ -12,13 +12,16 @@ import pkgutil
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING, TypeAlias
 
-from trtlint.facts.base import Fact
 from trtlint.fixes import rewrites
-from trtlint.fixes.patch import Patch, Refusal
-from trtlint.model.load import Model
 
-Propose = Callable[[Fact, Model], Patch | Refusal]
+if TYPE_CHECKING:
+    from trtlint.facts.base import Fact
+    from trtlint.fixes.patch import Patch, Refusal
+    from trtlint.model.load import Model
+
+Propose: TypeAlias = "Callable[[Fact, Model], Patch | Refusal]"
 
 
 @cache

@@ -8,28 +8,24 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import onnx
 
-from trtlint.engine.finding import ModelReport
-from trtlint.facts.facts import Facts
 from trtlint.files.regular import open_regular
-from trtlint.fixes.outcome import Linted, Outcome, Prove
-from trtlint.fixes.session import Session
-from trtlint.model.check import fault
-from trtlint.model.inline import inline
-from trtlint.model.load import Model, interpret, undeclared
 from trtlint.model.reader import RawModel, decode, read
-from trtlint.model.writer import write
+from trtlint.model.tensors import TensorStore
+from trtlint.model.writer import Writing
 from trtlint.trials.identity import digest_of
+
+if TYPE_CHECKING:
+    from trtlint.fixes.outcome import Outcome, Prove
+    from trtlint.fixes.relint import Judge
 
 KEY = "trtlint.fixes"
 """The key of a model's ``metadata_props`` under which it says what was done to it."""
 _HASHED_WHOLE = 64 << 20
 """Bytes of a file up to which all of it is hashed."""
-
-Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
-"""Lints a model: its facts, and its reports, one a target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +69,7 @@ def fix_file(
     unsafe: bool = False,
     prove: Prove | None = None,
     keep: Sequence[str] = (),
+    begin: Callable[[onnx.ModelProto, TensorStore], None] | None = None,
 ) -> Fixed:
     """Fix one file, writing nothing.
 
@@ -82,6 +79,7 @@ def fix_file(
         unsafe: whether rewrites that are a choice are made.
         prove: proves each patch on its own before it is kept.
         keep: paths of operators that are to compute in FP32.
+        begin: is called with the structure before anything is done to it, and what reads its tensors.
 
     Raises:
         ModelError: the file is not a model that can be linted.
@@ -90,20 +88,28 @@ def fix_file(
     raw = read(path, whole=True)
     proto = decode(raw.data)
     if raw.has_functions:
+        from trtlint.model.inline import inline
+
         raw.notes.extend(inline(proto))
-    outcome = Session(_lint_with(judge, path, raw), unsafe=unsafe, prove=prove).run(proto, keep)
-    fixed, wrong = _checked(outcome.after.proto) if outcome.applied else (outcome.after.proto, "")
-    if wrong and fault(outcome.before.proto) == wrong:
-        wrong = f"the checker refuses the source as well: {wrong}"
+    if begin is not None:
+        begin(proto, raw.tensors)
+    # What it takes to rewrite a model is loaded while its weights are being copied.
+    from trtlint.fixes.relint import checked, linting
+    from trtlint.fixes.session import Session
+
+    outcome = Session(linting(judge, path, raw.tensors), unsafe=unsafe, prove=prove).run(proto, keep)
+    fixed, wrong = outcome.after.proto, ""
+    if outcome.applied:
+        fixed, wrong = checked(fixed, outcome.before.proto)
     return Fixed(path, outcome, fixed, wrong, raw)
 
 
-def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
+def write_fixed(fixed: Fixed, writing: Writing, proofs: Sequence[object] = ()) -> None:
     """Write a fixed model, with what was done to it in its metadata.
 
     Args:
         fixed: the model.
-        out: the file; external data stays where it is, so it must be in the folder of the source.
+        writing: the file; external data stays where it is, so it must be in the folder of the source.
         proofs: JSON data of what was proven of the whole model.
 
     Raises:
@@ -118,40 +124,13 @@ def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
     for index in range(len(proto.metadata_props) - 1, -1, -1):
         if proto.metadata_props[index].key == KEY:
             del proto.metadata_props[index]
-
-    def note() -> onnx.ModelProto:
-        value = {
-            "source": fixed.source,
-            "fixes": [{"rule": rule, "fix": fix, "sites": places} for (rule, fix), places in sites.items()],
-            "proofs": list(proofs),
-        }
-        entry = onnx.StringStringEntryProto(key=KEY, value=json.dumps(value))
-        return onnx.ModelProto(metadata_props=[entry])
-
-    write(proto, fixed.raw.tensors, out, note)
-
-
-def _checked(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
-    """A structure, and what the checker finds wrong with it.
-
-    Types that the file declares of values in between go where they alone are wrong: they were so before.
-    """
-    wrong = fault(proto)
-    if not wrong or not proto.graph.value_info:
-        return proto, wrong
-    bare = onnx.ModelProto()
-    bare.CopyFrom(proto)
-    del bare.graph.value_info[:]
-    return (proto, wrong) if fault(bare) else (bare, "")
-
-
-def _lint_with(judge: Judge, path: Path, raw: RawModel) -> Callable[[onnx.ModelProto], Linted]:
-    def lint(proto: onnx.ModelProto) -> Linted:
-        data, declared = undeclared(proto)
-        model = interpret(path, data, raw.tensors, declared)
-        return Linted(proto, *judge(model))
-
-    return lint
+    value = {
+        "source": fixed.source,
+        "fixes": [{"rule": rule, "fix": fix, "sites": places} for (rule, fix), places in sites.items()],
+        "proofs": list(proofs),
+    }
+    proto.metadata_props.add(key=KEY, value=json.dumps(value))
+    writing.finish(proto, fixed.raw.tensors)
 
 
 def _digest(path: Path, raw: RawModel) -> str:

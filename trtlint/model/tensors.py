@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import onnx
@@ -78,9 +80,32 @@ class TensorStore:
         """The files with external data that have been looked for so far, as the model names them."""
         return tuple(self._files)
 
+    @property
+    def size(self) -> int:
+        """Bytes of the model file; 0 for a model that lies in none."""
+        return 0 if self._stamp is None else self._stamp[0]
+
     def is_of(self, status: os.stat_result) -> bool:
         """Whether the model file, by its status, is what was read."""
         return _stamp(status) == self._stamp
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """The model file, for reading.
+
+        Raises:
+            ModelError: it was written to since it was read, or meanwhile: its tensors are others, or lie
+                elsewhere.
+            OSError: it cannot be opened.
+        """
+        with open_regular(self.path) as file:
+            self._require(file)
+            yield file
+            self._require(file)
+
+    def _require(self, file: BinaryIO) -> None:
+        if not self.is_of(os.fstat(file.fileno())):
+            raise ModelError("the file changed after it was read")
 
     def note(self, text: str) -> None:
         """Add a note that is not there yet."""

@@ -3,41 +3,33 @@
 What is changed is the structure that :func:`trtlint.model.reader.read` gives; each tensor that was
 left out there is copied from the source file byte for byte, so that the cost of writing is that of
 copying the file, whatever the weights take, and files beyond protobuf's limit of 2 GB can be written.
+
+Copying takes the kernel longer than all that is done to a large model: it begins while that is being done.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from types import TracebackType
 from typing import BinaryIO
 
 import onnx
 
-from trtlint.files.regular import open_regular
 from trtlint.files.replace import replacing
-from trtlint.files.view import View
+from trtlint.model.assembly import Assembly, Piece, size_of
 from trtlint.model.copying import copy_stretch
 from trtlint.model.errors import ModelError
-from trtlint.model.protos import text
-from trtlint.model.reader import MODEL, PARTS, TENSOR
-from trtlint.model.tensors import LEFT, TensorStore, place_of
-from trtlint.model.wire import LENGTH, Buffer, fields, header, record
+from trtlint.model.tensors import TensorStore
 
-_NAME = 8
-"""``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
-_MARK = onnx.StringStringEntryProto(key="location", value=LEFT).SerializeToString(deterministic=True)
-
-_Piece = bytes | tuple[int, int]
-"""Bytes of the structure, or where in the source file bytes begin and end."""
+LARGE = 128 << 20
+"""Bytes of a file from which on it is written ahead; copying less takes a few hundredths of a second."""
 
 
-def write(
-    proto: onnx.ModelProto,
-    source: TensorStore,
-    out: Path,
-    tail: Callable[[], onnx.ModelProto] | None = None,
-) -> None:
+def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
     """Write a model that was read with ``whole=True`` and changed.
 
     The file appears whole or not at all.
@@ -46,75 +38,127 @@ def write(
         proto: the structure; tensors that were left out are streamed from the file that it was read from.
         source: the tensors of that file.
         out: the file to write; one that is there is replaced.
-        tail: what is added at the end, asked for when all else is written; None for nothing.
 
     Raises:
         ModelError: the file has changed and no longer holds what was read.
         OSError: a file cannot be read or written.
     """
-    with open_regular(source.path) as file, replacing(out, [source.path]) as target:
-        _require(source, file)
-        data = View(file, os.fstat(file.fileno()).st_size)
-        for piece in _pieces(proto.SerializeToString(), data):
+    with Writing(out) as writing:
+        writing.finish(proto, source)
+
+
+class _AbandonedError(Exception):
+    """The file is not wanted any more."""
+
+
+class Writing:
+    """A file that a model is written to: begun, where it is large, while the model is still being changed.
+
+    It appears whole when it is finished, and not at all if it never is.  The kernel copies the weights
+    in a thread; what keeps it from doing so is raised when the file is finished.
+
+    Args:
+        out: the file; one that is there is replaced.
+    """
+
+    def __init__(self, out: Path) -> None:
+        self._out = out
+        self._asked: SimpleQueue[tuple[Sequence[Piece], bool] | None] = SimpleQueue()
+        self._assembly: Assembly | None = None
+        self._thread: Thread | None = None
+        self._failure: BaseException | None = None
+
+    def __enter__(self) -> Writing:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        """Leave nothing behind of a file that was not finished."""
+        if self._thread is not None:
+            self._asked.put(None)
+            self._thread.join()
+
+    def begin(self, proto: onnx.ModelProto, source: TensorStore) -> None:
+        """Write what can be written of a model that is likely to change, if it is large; return at once.
+
+        Args:
+            proto: the structure as it is now; what is the same in the end is not written again.
+            source: the tensors of the file that it was read from.
+        """
+        if source.size < LARGE:
+            return
+        self._assembly = Assembly(source)
+        with suppress(ModelError, OSError):  # finish meets it again
+            self._asked.put((self._assembly.pieces(proto.SerializeToString()), False))
+            self._thread = Thread(target=self._keep_failure, args=(source,), name="trtlint-writing")
+            self._thread.start()
+
+    def finish(self, proto: onnx.ModelProto, source: TensorStore) -> None:
+        """Write a model as it is to be.
+
+        Args:
+            proto: the structure.
+            source: the tensors of the file that it was read from.
+
+        Raises:
+            ModelError: the file has changed and no longer holds what was read.
+            OSError: a file cannot be read or written.
+        """
+        assembly = self._assembly or Assembly(source)
+        self._asked.put((assembly.pieces(proto.SerializeToString()), True))
+        if self._thread is None:
+            self._write(source)
+            return
+        self._thread.join()
+        self._thread = None
+        if self._failure is not None:
+            raise self._failure
+
+    def _keep_failure(self, source: TensorStore) -> None:
+        try:
+            self._write(source)
+        except BaseException as error:  # noqa: BLE001 - finish raises it
+            self._failure = error
+
+    def _write(self, source: TensorStore) -> None:
+        """Write what is asked for, one after the other, until it is said to be the last."""
+        with replacing(self._out, [source.path]) as target, source.opened() as file:
+            written: list[Piece] = []
+            while (asked := self._asked.get()) is not None:
+                pieces, last = asked
+                if self._put(pieces, written, file, target) and last:
+                    return
+            raise _AbandonedError
+
+    def _put(self, pieces: Sequence[Piece], written: list[Piece], file: BinaryIO, target: BinaryIO) -> bool:
+        """Make the file so; False if something else is asked for meanwhile.
+
+        Args:
+            pieces: what is to be in it.
+            written: what is in it; is kept up to date.
+            file: the source.
+            target: the file.
+        """
+        at = same = 0
+        for old, new in zip(written, pieces, strict=False):
+            if old != new:
+                if isinstance(old, tuple) or isinstance(new, tuple) or len(old) != len(new):
+                    break
+                # Of the bytes before the tensors, the length of the graph is all that is likely to change.
+                target.seek(at)
+                target.write(new)
+                written[same] = new
+            at += size_of(new)
+            same += 1
+        target.seek(at)
+        if written[same:]:
+            target.truncate()
+            del written[same:]
+        for piece in pieces[same:]:
+            if not self._asked.empty():
+                return False
             if isinstance(piece, bytes):
                 target.write(piece)
             else:
                 copy_stretch(file, target, *piece)
-        if tail is not None:
-            target.write(tail().SerializeToString())
-        _require(source, file)
-
-
-def _require(source: TensorStore, file: BinaryIO) -> None:
-    """Refuse a file that was written to since it was read: its tensors are others, or lie elsewhere."""
-    if not source.is_of(os.fstat(file.fileno())):
-        raise ModelError("the file changed after it was read")
-
-
-def _pieces(structure: bytes, source: Buffer) -> Iterator[_Piece]:
-    """The file to write, in order."""
-    pieces, _ = _message(MODEL, structure, 0, len(structure), source)
-    yield from pieces
-
-
-def _message(kind: int, data: bytes, start: int, end: int, source: Buffer) -> tuple[list[_Piece], int]:
-    """A message with the tensors put back that were left out, and how many bytes it takes."""
-    pieces: list[_Piece] = []
-    size, copied = 0, start
-    for number, wire, at, begin, stop in fields(data, start, end):
-        part = PARTS[kind].get(number)
-        if part is None or wire != LENGTH or data.find(_MARK, begin, stop) < 0:
-            continue
-        inner, length = (
-            _tensor(data[begin:stop], source) if part == TENSOR else _message(part, data, begin, stop, source)
-        )
-        before = data[copied:at] + header(number, length)
-        pieces += [before, *inner]
-        size += len(before) + length
-        copied = stop
-    pieces.append(data[copied:end])
-    return pieces, size + end - copied
-
-
-def _tensor(stub: bytes, source: Buffer) -> tuple[list[_Piece], int]:
-    """What stands in the source for a tensor that was left out, under the name that it has now."""
-    tensor = onnx.TensorProto.FromString(stub)
-    place = place_of(tensor)
-    if place is None or place[2] is None or place[1] + place[2] > len(source):
-        # The reader leaves none out so: the file itself says it.
-        raise ModelError(f"tensor {text(tensor.name)!r} names no file for its external data")
-    start, end = place[1], place[1] + place[2]
-    names = [field for field in fields(source, start, end) if field[0] == _NAME]
-    if [bytes(source[begin:stop]) for _, _, _, begin, stop in names] == [_bytes(tensor.name)]:
-        return [(start, end)], end - start
-    pieces: list[_Piece] = []
-    copied = start
-    for _, _, at, _, stop in names:
-        pieces.append((copied, at))
-        copied = stop
-    pieces += [(copied, end), record(_NAME, _bytes(tensor.name))]
-    return pieces, sum(len(piece) if isinstance(piece, bytes) else piece[1] - piece[0] for piece in pieces)
-
-
-def _bytes(name: str | bytes) -> bytes:
-    return name if isinstance(name, bytes) else name.encode()
+            written.append(piece)
+        return True

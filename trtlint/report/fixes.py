@@ -16,8 +16,6 @@ import onnx.printer
 
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed
-from trtlint.fixes.outcome import Applied, Refused
-from trtlint.fixes.verification import Verdict
 from trtlint.model.protos import DTYPES, text
 from trtlint.report.counts import by_severity, plural
 from trtlint.report.escape import clean
@@ -25,6 +23,8 @@ from trtlint.report.json import finding_data, problem_data
 from trtlint.report.names import collapse
 
 if TYPE_CHECKING:
+    from trtlint.fixes.outcome import Applied, Refused
+    from trtlint.fixes.verification import Verdict
     from trtlint.report.fixpage import FixPage
 
 SCHEMA = "trtlint.fix/1"

@@ -1,0 +1,146 @@
+"""What a file consists of that holds a changed model: bytes of its structure, and stretches of the source.
+
+The stored tensors of a graph come before all else in it, in their order: a protobuf message may have its
+fields in any order (https://protobuf.dev/programming-guides/encoding/#order).  Most rewrites leave them
+as they are, so that what comes first is known before it is known what becomes of the rest; and tensors
+that lie side by side in the source are one stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import onnx
+
+from trtlint.files.view import View
+from trtlint.model.errors import ModelError
+from trtlint.model.protos import text
+from trtlint.model.reader import GRAPH, MODEL, PARTS, TENSOR
+from trtlint.model.tensors import LEFT, TensorStore, place_of
+from trtlint.model.wire import LENGTH, fields, header, record
+
+Piece = bytes | tuple[int, int]
+"""Bytes, or where in the source file bytes begin and end."""
+
+LEAST = 32 << 20
+"""Bytes that are copied at once; of a long stretch each time as many as before, so that copying takes few
+calls, and giving it up in between at most as long as it has taken."""
+
+_NAME = 8
+"""``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
+_MARK = onnx.StringStringEntryProto(key="location", value=LEFT).SerializeToString(deterministic=True)
+
+
+def size_of(piece: Piece) -> int:
+    """How many bytes a piece takes."""
+    return len(piece) if isinstance(piece, bytes) else piece[1] - piece[0]
+
+
+class Assembly:
+    """Puts the tensors of a source file back into structures of which they were left out.
+
+    Args:
+        source: the tensors of the file; where one was found is kept, as structures of one model have
+            most in common.
+    """
+
+    def __init__(self, source: TensorStore) -> None:
+        self.source = source
+        self._tensors: dict[bytes, list[Piece]] = {}
+
+    def pieces(self, structure: bytes) -> list[Piece]:
+        """The file, in order, that holds a model.
+
+        Args:
+            structure: the model as serialized protobuf.
+
+        Raises:
+            ModelError: the source has changed, or the model claims to have left out a tensor that is not
+                in it.
+            OSError: the source cannot be read.
+        """
+        with self.source.opened() as file:
+            data = View(file, self.source.size)
+            return list(_cut(_joined(self._message(MODEL, structure, 0, len(structure), data), data)))
+
+    def _message(self, kind: int, data: bytes, start: int, end: int, source: View) -> list[Piece]:
+        """A message with the tensors put back that were left out."""
+        stored: list[Piece] = []
+        rest: list[Piece] = []
+        copied = start
+        for number, wire, at, begin, stop in fields(data, start, end):
+            part = PARTS[kind].get(number)
+            if part is None or wire != LENGTH:
+                continue
+            is_stored = kind == GRAPH and part == TENSOR
+            inner: list[Piece]
+            if data.find(_MARK, begin, stop) < 0:
+                if not is_stored:
+                    continue
+                inner = [data[begin:stop]]
+            elif part == TENSOR:
+                inner = self._tensor(data[begin:stop], source)
+            else:
+                inner = self._message(part, data, begin, stop, source)
+            rest.append(data[copied:at])
+            (stored if is_stored else rest).extend((header(number, sum(map(size_of, inner))), *inner))
+            copied = stop
+        rest.append(data[copied:end])
+        return stored + rest
+
+    def _tensor(self, stub: bytes, source: View) -> list[Piece]:
+        """What stands in the source for a tensor that was left out, under the name that it has now."""
+        if stub not in self._tensors:
+            self._tensors[stub] = _found(onnx.TensorProto.FromString(stub), source)
+        return self._tensors[stub]
+
+
+def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
+    """The same bytes in as few pieces as can be."""
+    last: Piece = b""
+    for piece in pieces:
+        if isinstance(last, tuple):
+            end = last[1] + size_of(piece)
+            if piece == (source[last[1] : end] if isinstance(piece, bytes) else (last[1], end)):
+                last = last[0], end
+                continue
+        elif isinstance(piece, bytes):
+            last += piece
+            continue
+        yield last
+        last = piece
+    yield last
+
+
+def _cut(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Pieces without empty ones, long stretches cut."""
+    for piece in pieces:
+        if isinstance(piece, tuple):
+            at, end = piece
+            while at < end:
+                begin, at = at, min(at + max(LEAST, at - piece[0]), end)
+                yield begin, at
+        elif piece:
+            yield piece
+
+
+def _found(tensor: onnx.TensorProto, source: View) -> list[Piece]:
+    """Where a tensor lies in the source, with another name where it has one now."""
+    place = place_of(tensor)
+    if place is None or place[2] is None or place[1] + place[2] > len(source):
+        # The reader leaves none out so: the file itself says it.
+        raise ModelError(f"tensor {text(tensor.name)!r} names no file for its external data")
+    start, end = place[1], place[1] + place[2]
+    names = [field for field in fields(source, start, end) if field[0] == _NAME]
+    if [bytes(source[begin:stop]) for _, _, _, begin, stop in names] == [_bytes(tensor.name)]:
+        return [(start, end)]
+    pieces: list[Piece] = []
+    copied = start
+    for _, _, at, _, stop in names:
+        pieces.append((copied, at))
+        copied = stop
+    return [*pieces, (copied, end), record(_NAME, _bytes(tensor.name))]
+
+
+def _bytes(name: str | bytes) -> bytes:
+    return name if isinstance(name, bytes) else name.encode()
