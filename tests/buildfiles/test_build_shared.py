@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.buildfiles.files import read_build_file, read_layers
+from tests.buildfiles.reading import read_layers
+from trtlint.buildfiles.files import read_build_file
 from trtlint.buildfiles.layers import LayerInfo
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.names import layer_names

@@ -136,7 +136,12 @@ def parse_json(data: bytes) -> Any:
         raise BuildFileError(f"not JSON: {error}", line=1) from error
 
 
-def is_layer_json(root: object) -> bool:
+def from_json(root: object) -> LayerInfo | None:
+    """Layer information from a parsed JSON value of any generation, None where it is something else."""
+    return layers_from_json(root) if _is_layer_json(root) else None
+
+
+def _is_layer_json(root: object) -> bool:
     """Whether a JSON value is layer information rather than a profile or a timing file."""
     if isinstance(root, dict):
         return any(key in root for key in ("Layers", "layers", "LayerInfo"))

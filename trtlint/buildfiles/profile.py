@@ -104,7 +104,14 @@ class TableReader:
         return Profile(self._iterations, tuple(self._rows), self._line)
 
 
-def is_profile_json(root: object) -> bool:
+def from_json(root: object) -> Profile | Times | None:
+    """Layer times, or times from end to end, from a parsed JSON value; None where it is something else."""
+    if _is_times_json(root):
+        return times_from_json(root)
+    return profile_from_json(root) if _is_profile_json(root) else None
+
+
+def _is_profile_json(root: object) -> bool:
     """Whether a JSON value is what ``--exportProfile`` writes."""
     return (
         isinstance(root, list)
@@ -114,7 +121,7 @@ def is_profile_json(root: object) -> bool:
     )
 
 
-def is_times_json(root: object) -> bool:
+def _is_times_json(root: object) -> bool:
     """Whether a JSON value is what ``--exportTimes`` writes."""
     return isinstance(root, list) and bool(root) and isinstance(root[0], dict) and "latencyMs" in root[0]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.files import BuildFile as FileContent
 from trtlint.buildfiles.files import read_build_file
 from trtlint.buildfiles.inspector import inspect_plan
 from trtlint.buildfiles.layers import LayerInfo
@@ -18,6 +18,9 @@ from trtlint.buildfiles.profile import Profile, Times
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
 from trtlint.buildfiles.witnesses import Role
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.witnesses import BuildFile
 
 _ANY: Role = "any"
 _STDIN = "-"
@@ -31,9 +34,6 @@ class InspectedPlan:
 
     header: PlanHeader
     layers: LayerInfo
-
-
-BuildFile = FileContent | InspectedPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class FileRead:
     """
 
     path: str
-    content: BuildFile
+    content: BuildFile | InspectedPlan
     note: str | None = None
 
 
@@ -131,7 +131,7 @@ def _of_file(path: str, error: BuildFileError) -> BuildFileError:
     return BuildFileError(f"{path}: {message}{place}", offset=error.offset, line=error.line)
 
 
-def _read(path: str, role: Role) -> tuple[BuildFile, str | None]:
+def _read(path: str, role: Role) -> tuple[BuildFile | InspectedPlan, str | None]:
     if path == _STDIN or role == "log":
         content: BuildFile = read_log(path)
     else:
@@ -153,7 +153,7 @@ def _only_times(content: BuildFile) -> BuildFile:
     return content
 
 
-def _only_layers(path: str, content: BuildFile) -> tuple[BuildFile, str | None]:
+def _only_layers(path: str, content: BuildFile) -> tuple[BuildFile | InspectedPlan, str | None]:
     if isinstance(content, PlanHeader):
         found = inspect_plan(Path(path))
         if isinstance(found, LayerInfo):

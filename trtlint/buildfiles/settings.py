@@ -308,7 +308,15 @@ _HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
 """What the ``settles`` of an entry can be."""
 
 
-def settings_from_metadata(root: Mapping[str, Any]) -> BuildSettings:
+def from_json(root: object) -> BuildSettings | None:
+    """The settings in a metadata file of the TensorRT engine explorer, None where it is something else."""
+    keys = ("model_options", "build_options", "device_information", "performance_summary")
+    if isinstance(root, dict) and any(isinstance(root.get(key), dict) for key in keys):
+        return _from_metadata(root)
+    return None
+
+
+def _from_metadata(root: Mapping[str, Any]) -> BuildSettings:
     """Settings in a ``*.metadata.json`` file of the TensorRT engine explorer."""
     collector = Collector()
     for section, title in (
@@ -321,12 +329,6 @@ def settings_from_metadata(root: Mapping[str, Any]) -> BuildSettings:
             if isinstance(value, (str, int, float)):
                 collector.option(title, str(key), str(value), 1)
     return collector.settings()
-
-
-def is_metadata(root: object) -> bool:
-    """Whether a JSON value is a metadata file of the TensorRT engine explorer."""
-    keys = ("model_options", "build_options", "device_information", "performance_summary")
-    return isinstance(root, dict) and any(isinstance(root.get(key), dict) for key in keys)
 
 
 def _words(command: str) -> list[str]:

@@ -1,9 +1,19 @@
-"""The files that tell of a build: the table that options, configuration and readers share."""
+"""The files that tell of a build: the tables that options, configuration and readers share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.layers import LayerInfo
+    from trtlint.buildfiles.plan import PlanHeader
+    from trtlint.buildfiles.profile import Profile, Times
+    from trtlint.buildfiles.records import Log
+    from trtlint.buildfiles.settings import BuildSettings
+
+    BuildFile = Log | LayerInfo | Profile | Times | BuildSettings | PlanHeader
+    """What a file can hold."""
 
 Witness = Literal["log", "layers", "profile"]
 
@@ -19,3 +29,7 @@ BuildFiles = Mapping[Witness, str]
 
 Role = Literal["any"] | Witness
 """What a file was given as; ``any`` is told by its content."""
+
+JSON = ("layers", "profile", "settings")
+"""The modules that read JSON, in the order in which they are asked: ``from_json(root)`` gives what a parsed
+file holds, None where it is of another kind."""

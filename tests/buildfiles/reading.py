@@ -1,0 +1,15 @@
+"""What the option ``--layers`` makes of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trtlint.buildfiles.layers import LayerInfo
+from trtlint.buildfiles.record import read_file
+
+
+def read_layers(path: Path) -> LayerInfo:
+    """The layers in a file that was given as one of layers."""
+    content = read_file(str(path), "layers").content
+    assert isinstance(content, LayerInfo)
+    return content
