@@ -46,3 +46,22 @@ def test_nd(reduction: str, tmp_path: Path) -> None:
         "u": RNG.normal(size=(5, 2)).astype(np.float32),
     }
     assert_same(before, after, feeds)
+
+
+@pytest.mark.parametrize(
+    ("op", "indices", "updates"),
+    [
+        ("ScatterND", "int64[4,2,1] i", "float[H,C,3] u"),
+        ("ScatterND", "int64[H,C,1] i", "float[4,2,D] u"),
+        ("ScatterElements", "int64[8,2] i", "float[H,C] u"),
+    ],
+)
+def test_sizes_that_only_fit_each_other_are_proven(
+    op: str, indices: str, updates: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ONNX's reference takes updates of other sizes and reads some of them."""
+    width = 3 if op == "ScatterND" else 2
+    text = f"""{HEAD} g (float[8,{width}] x, {indices}, {updates}) => (float[8,{width}] y)
+    {{ y = {op} <reduction = "min"> (x, i, u) }}"""
+    fixed(tmp_path, text, "--rtx", "1.7", "--gpu", "L4", "--verify", "--dry-run")
+    assert "write-out-scatter: writes the scattering out" in capsys.readouterr().out

@@ -12,10 +12,12 @@ from onnx import helper, numpy_helper
 
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
-from trtlint.model.protos import DTYPES
+from trtlint.model.protos import DTYPES, Dimension
 
 MOST_ELEMENTS = 1 << 24
 """Elements of a constant that a patch may add."""
+
+Shape = tuple[Dimension, ...]
 
 _COMPARED = 64
 """Elements of a constant up to which one is written once, however often it is needed."""
@@ -49,6 +51,7 @@ class Patch:
         keeps_a_key: whether the results are the same only where a mask leaves every row a key.
         altered: values between the changed nodes and those around that are others than before.
         mends: whether it is there to change results, NaN among them, so that none are compared.
+        shapes: of values that it reads, the shape that they must have for the removed nodes to be valid.
         around: nodes whose results are the same where those of the changed nodes alone are not.
     """
 
@@ -65,6 +68,7 @@ class Patch:
     keeps_a_key: bool = False
     altered: tuple[str, ...] = ()
     mends: bool = False
+    shapes: tuple[tuple[Value, Shape], ...] = ()
 
     @property
     def touched(self) -> tuple[Node, ...]:
@@ -169,6 +173,7 @@ class Draft:
         keeps_a_key: bool = False,
         altered: Iterable[str] = (),
         mends: bool = False,
+        shapes: Iterable[tuple[Value, Shape]] = (),
     ) -> Patch:
         """The patch with all that was written so far."""
         return Patch(
@@ -184,6 +189,7 @@ class Draft:
             keeps_a_key=keeps_a_key,
             altered=tuple(altered),
             mends=mends,
+            shapes=tuple(shapes),
         )
 
     def name(self, what: str) -> str:

@@ -158,6 +158,7 @@ def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[
 def _feeds(model: Model, patch: Patch, region: Region) -> Iterator[dict[str, Array]]:
     """Inputs of the region: for sizes that fit, of each kind."""
     symbols = {dim for value in region.inputs for dim in value.shape or () if isinstance(dim, str)}
+    bound = _bound(patch)
     varies = bool(symbols) or any(None in (value.shape or ()) for value in region.inputs)
     for size in _SIZES if varies else _SIZES[:1]:
         rng = np.random.default_rng(_SEED + size)
@@ -166,10 +167,37 @@ def _feeds(model: Model, patch: Patch, region: Region) -> Iterator[dict[str, Arr
             feeds = {}
             for value in region.inputs:
                 known = fixed[value.name]
-                feeds[value.name] = _random(value, size, kind, scale, rng) if known is None else known
+                if known is None:
+                    shape = _sized(value, bound, size)
+                    feeds[value.name] = _random(value, shape, kind, scale, rng)
+                else:
+                    feeds[value.name] = known
                 if patch.keeps_a_key and known is None and feeds[value.name].dtype.kind in "biu":
                     feeds[value.name][..., :1] = 1
             yield feeds
+
+
+def _bound(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
+    """The sizes that dimensions must have, by their names, or by those of the value and the axis."""
+    found: dict[tuple[str, int] | str, int] = {}
+    for value, shape in patch.shapes:
+        for axis, (dim, size) in enumerate(zip(value.shape or (), shape, strict=False)):
+            if isinstance(size, int):
+                found[dim if isinstance(dim, str) else (value.name, axis)] = size
+    return found
+
+
+def _sized(value: Value, bound: Mapping[tuple[str, int] | str, int], size: int) -> list[int]:
+    """The shape of a value with a size for each dimension that varies."""
+    if value.shape is None or value.dtype is None:
+        raise RegionError(f"the shape of {value.name} is not known")
+    shape = []
+    for axis, dim in enumerate(value.shape):
+        key = dim if isinstance(dim, str) else (value.name, axis)
+        shape.append(dim if isinstance(dim, int) else bound.get(key, size))
+    if math.prod(shape) > _MOST_ELEMENTS:
+        raise RegionError(f"{value.name} is too large")
+    return shape
 
 
 def _stored(value: Value, model: Model, patch: Patch, rng: np.random.Generator) -> Array | None:
@@ -189,13 +217,8 @@ def _stored(value: Value, model: Model, patch: Patch, rng: np.random.Generator) 
     return np.asarray(array)
 
 
-def _random(value: Value, size: int, kind: str, scale: float, rng: np.random.Generator) -> Array:
-    """A tensor of the type and shape of a value."""
-    if value.shape is None or value.dtype is None:
-        raise RegionError(f"the shape of {value.name} is not known")
-    shape = [dim if isinstance(dim, int) else size for dim in value.shape]
-    if np.prod(shape, dtype=np.float64) > _MOST_ELEMENTS:
-        raise RegionError(f"{value.name} is too large")
+def _random(value: Value, shape: list[int], kind: str, scale: float, rng: np.random.Generator) -> Array:
+    """A tensor of the type of a value."""
     dtype = numpy_type(value.dtype)
     if value.dtype == "bool":
         chosen = rng.integers(0, 2, size=shape).astype(bool)

@@ -98,7 +98,8 @@ def _elements(
     kept = _picked(draft, chosen, values, total, reduction, data.dtype or "")
     back = _moved(draft, kept, [last.index(dim) for dim in range(rank)])
     draft.op(reduction.combine, data, back, out=node.output.name)
-    return draft.patch(_TITLE, [node])
+    fitting = [(updates, indices.shape), (indices, updates.shape or ())]
+    return draft.patch(_TITLE, [node], shapes=fitting)
 
 
 def _size(draft: Draft, data: Value, axis: int) -> str:
@@ -163,4 +164,6 @@ def _nd(
     kept = _picked(draft, chosen, values, total, reduction, data.dtype or "")
     turned = draft.op("Transpose", kept, perm=[1, 0])
     draft.op(reduction.combine, data, draft.op("Reshape", turned, draft.ints(*sizes)), out=node.output.name)
-    return draft.patch(_TITLE, [node])
+    front = (indices.shape or ())[:-1]
+    fitting = [(updates, (*front, *sizes[depth:])), (indices, (updates.shape or ())[: len(front)])]
+    return draft.patch(_TITLE, [node], shapes=fitting)
