@@ -53,6 +53,43 @@ def test_names_of_sizes_are_carried_through_what_an_attention_block_does(name: s
     assert model.constants.type_text(model.graph.values[name][0]) == printed
 
 
+CHUNKS = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[b,96,L] x, int64[2] other) => (float[A,B,C] y)
+< int64 zero = {0}, int64 four = {4}, int64[1] heads = {24}, int64[1] rest = {-1}, int64[3] sizes = {8, 8, 8},
+  int64[1] ax = {0} >
+{
+  shape = Shape (x)
+  batch = Gather <axis = 0> (shape, zero)
+  many = Mul (batch, four)
+  first = Unsqueeze (many, ax)
+  target = Concat <axis = 0> (first, heads, rest)
+  rows = Reshape (x, target)
+  q, k, v = Split <axis = 1> (rows, sizes)
+  one, two = Split <axis = 1> (x)
+  scaled = Mul (q, k)
+  open = Concat <axis = 0> (other, heads)
+  odd = Reshape (x, open)
+  y = Identity (scaled)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [
+        ("rows", "f32[?,24,?]"),
+        ("v", "f32[?,8,?]"),
+        ("scaled", "f32[?,8,?]"),
+        ("two", "f32[b,48,L]"),
+        ("odd", "f32[?,?,24]"),
+    ],
+)
+def test_a_size_is_told_beside_others_that_are_not(name: str, printed: str) -> None:
+    model = model_of(CHUNKS)
+    assert model.constants.type_text(model.graph.values[name][0]) == printed
+
+
 def test_what_is_told_does_not_depend_on_what_was_asked_first() -> None:
     one, other = model_of(HEADS), model_of(HEADS)
     names = [node.output.name for node in one.graph.nodes]

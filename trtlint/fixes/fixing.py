@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from trtlint.fixes.outcome import Outcome, Prove
     from trtlint.fixes.relint import Judge
 
+_OPSET = 17
+"""The opset of ONNX for a model that names none: the newest that every TensorRT since 8.6 reads."""
 KEY = "trtlint.fixes"
 """The key of a model's ``metadata_props`` under which it says what was done to it."""
 _HASHED_WHOLE = 64 << 20
@@ -91,6 +93,7 @@ def fix_file(
         from trtlint.model.inline import inline
 
         raw.notes.extend(inline(proto))
+    _import_onnx(proto)
     if begin is not None:
         begin(proto, raw.tensors)
     # What it takes to rewrite a model is loaded while its weights are being copied.
@@ -102,6 +105,12 @@ def fix_file(
     if outcome.applied:
         fixed, wrong = checked(fixed, outcome.before.proto)
     return Fixed(path, outcome, fixed, wrong, raw)
+
+
+def _import_onnx(proto: onnx.ModelProto) -> None:
+    """Name an opset of ONNX where a model has operators of other domains only: rewrites bring its own."""
+    if not any(opset.domain in ("", "ai.onnx") for opset in proto.opset_import):
+        proto.opset_import.add(version=_OPSET)
 
 
 def write_fixed(fixed: Fixed, writing: Writing, proofs: Sequence[object] = ()) -> None:

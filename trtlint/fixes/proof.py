@@ -20,7 +20,7 @@ from onnx import helper, numpy_helper
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign
 from trtlint.fixes.opsets import has, raises
 from trtlint.fixes.outcome import Proof
-from trtlint.fixes.patch import Patch, numpy_type
+from trtlint.fixes.patch import Patch, Shape, numpy_type
 from trtlint.fixes.region import Region, RegionError, region_of
 from trtlint.model.graph import Value
 from trtlint.model.load import Model
@@ -67,7 +67,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     halves = [0.0, 0.0]
     count = 0
     failure = "no inputs could be made"
-    guessed = any(None in (value.shape or ()) for value in region.inputs)
+    guessed = any(None in (model.constants.dimensions(value) or ()) for value in region.inputs)
     for feeds in _feeds(model, patch, region):
         wide_feeds = {name: wide(array) for name, array in feeds.items()}
         try:
@@ -157,9 +157,9 @@ def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[
 
 def _feeds(model: Model, patch: Patch, region: Region) -> Iterator[dict[str, Array]]:
     """Inputs of the region: for sizes that fit, of each kind."""
-    symbols = {dim for value in region.inputs for dim in value.shape or () if isinstance(dim, str)}
+    shapes = {value: model.constants.dimensions(value) for value in region.inputs}
     bound = _bound(patch)
-    varies = bool(symbols) or any(None in (value.shape or ()) for value in region.inputs)
+    varies = any(not isinstance(dim, int) for shape in shapes.values() for dim in shape or ())
     for size in _SIZES if varies else _SIZES[:1]:
         rng = np.random.default_rng(_SEED + size)
         fixed = {value.name: _stored(value, model, patch, rng) for value in region.inputs}
@@ -168,8 +168,8 @@ def _feeds(model: Model, patch: Patch, region: Region) -> Iterator[dict[str, Arr
             for value in region.inputs:
                 known = fixed[value.name]
                 if known is None:
-                    shape = _sized(value, bound, size)
-                    feeds[value.name] = _random(value, shape, kind, scale, rng)
+                    sizes = _sized(value, shapes[value], bound, size)
+                    feeds[value.name] = _random(value, sizes, kind, scale, rng)
                 else:
                     feeds[value.name] = known
                 if patch.keeps_a_key and known is None and feeds[value.name].dtype.kind in "biu":
@@ -187,17 +187,19 @@ def _bound(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
     return found
 
 
-def _sized(value: Value, bound: Mapping[tuple[str, int] | str, int], size: int) -> list[int]:
+def _sized(
+    value: Value, shape: Shape | None, bound: Mapping[tuple[str, int] | str, int], size: int
+) -> list[int]:
     """The shape of a value with a size for each dimension that varies."""
-    if value.shape is None or value.dtype is None:
+    if shape is None or value.dtype is None:
         raise RegionError(f"the shape of {value.name} is not known")
-    shape = []
-    for axis, dim in enumerate(value.shape):
+    sizes = []
+    for axis, dim in enumerate(shape):
         key = dim if isinstance(dim, str) else (value.name, axis)
-        shape.append(dim if isinstance(dim, int) else bound.get(key, size))
-    if math.prod(shape) > _MOST_ELEMENTS:
+        sizes.append(dim if isinstance(dim, int) else bound.get(key, size))
+    if math.prod(sizes) > _MOST_ELEMENTS:
         raise RegionError(f"{value.name} is too large")
-    return shape
+    return sizes
 
 
 def _stored(value: Value, model: Model, patch: Patch, rng: np.random.Generator) -> Array | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from trtlint.model.folding import Array, ma
 from trtlint.model.graph import Node, Value
+from trtlint.model.protos import Dimension
 from trtlint.model.sizes import (
     Dimensions,
     broadcast,
@@ -90,9 +91,24 @@ class SymbolicShapes:
         unknown = [value for value in node.outputs if value.shape is None or None in value.shape]
         if unknown and not node.domain:
             told = self._shape_of(node)
+        parts = self._parts(node, told) if told is not None and node.op == "Split" else ()
         for value in unknown:
-            like = told if value is node.output or node.op == "Split" else None
+            like = told if value is node.output else None
+            if parts:
+                like = parts[node.outputs.index(value)]
             self._shapes[value] = merged(value.shape, like)
+
+    def _parts(self, node: Node, data: Dimensions) -> list[Dimensions]:
+        """The shapes of what ``Split`` gives: of the sizes that are asked for, or of equal ones."""
+        count = len(node.outputs)
+        axis = int(node.number("axis", 0)) % len(data)
+        sizes: Sequence[Dimension] | None = node.attribute("split") or self._elements(node.input(1))
+        whole = data[axis]
+        if sizes is None and isinstance(whole, int) and whole % count == 0:
+            sizes = [whole // count] * count
+        if sizes is None or len(sizes) != count:
+            sizes = [None] * count
+        return [(*data[:axis], size, *data[axis + 1 :]) for size in sizes]
 
     def _shape(self, value: Value) -> Dimensions | None:
         """The dimensions of a value that was walked past, or that was known before."""
@@ -109,6 +125,10 @@ class SymbolicShapes:
                 found = tuple(int(x) for x in array.reshape(-1)) if array.dtype.kind in "iu" else None
             elif value.producer is not None and not value.producer.domain and depth < _DEEPEST:
                 found = self._elements_of(value.producer, depth + 1)
+            if found is None and array is not None and value.dtype in ("i64", "i32"):
+                masked = ma.getmaskarray(array).reshape(-1)
+                numbers = ma.getdata(array).reshape(-1)
+                found = tuple(None if gone else int(x) for gone, x in zip(masked, numbers, strict=True))
             self._told[value] = found
         return self._told[value]
 
@@ -143,8 +163,7 @@ class SymbolicShapes:
                 return None
             return data[: axis % len(data)] + picked + data[axis % len(data) + 1 :]
         if node.op == "Split" and data:
-            split = node.attribute("axis", 0) % len(data)
-            return tuple(None if axis == split else dim for axis, dim in enumerate(data))
+            return data
         told = self._elements(node.input(1))
         if node.op == "Unsqueeze":
             axes = node.attribute("axes") or told
@@ -177,8 +196,10 @@ class SymbolicShapes:
 
     def _reshaped(self, node: Node, data: Dimensions) -> Dimensions | None:
         target = self._elements(node.input(1))
-        if target is None or None in target or 0 in target or target.count(-1) > 1:
+        if target is None or 0 in target or target.count(-1) > 1:
             return None
+        if None in target:  # which may be -1 as well
+            return tuple(None if dim == -1 else dim for dim in target)
         if -1 not in target:
             return target
         size = quotient(data, [dim for dim in target if dim != -1])

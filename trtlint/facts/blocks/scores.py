@@ -11,6 +11,7 @@ from trtlint.facts.blocks.walk import Scaled, is_parameter, scaling
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, TRANSPARENT
 from trtlint.model.protos import Dimension
+from trtlint.model.sizes import Dimensions
 from trtlint.model.values import Constants
 from trtlint.model.walks import downstream, search
 
@@ -150,7 +151,7 @@ def _score_product(node: Node, constants: Constants) -> Product | None:
     if len(free) == 2 or any(constants.stored(v) is not None or not is_parameter(v) for v in free):
         return None
     if node.op == "MatMul":
-        shape = first.shape or ()
+        shape = constants.dimensions(first) or ()
         return Product(
             node,
             "matmul",
@@ -162,7 +163,7 @@ def _score_product(node: Node, constants: Constants) -> Product | None:
             head_size=shape[-1] if shape else None,
         )
     terms = _einsum_terms(node)
-    return None if terms is None else _einsum_product(node, first, second, *terms)
+    return None if terms is None else _einsum_product(node, first, second, *terms, constants)
 
 
 def _einsum_terms(node: Node) -> tuple[str, str, str] | None:
@@ -172,7 +173,9 @@ def _einsum_terms(node: Node) -> tuple[str, str, str] | None:
     return (terms[0], terms[1], output) if arrow and len(terms) == 2 and all(terms) and output else None
 
 
-def _einsum_product(node: Node, first: Value, second: Value, a: str, b: str, output: str) -> Product | None:
+def _einsum_product(
+    node: Node, first: Value, second: Value, a: str, b: str, output: str, constants: Constants
+) -> Product | None:
     if len(output) < 2:
         return None
     attended, attending = output[-1], output[-2]
@@ -187,6 +190,7 @@ def _einsum_product(node: Node, first: Value, second: Value, a: str, b: str, out
         return None
     feature = contracted[0]
     heads = [letter for letter in output[:-2] if letter in q and letter in k]
+    shape = constants.dimensions(query)
     return Product(
         node,
         "einsum",
@@ -194,8 +198,8 @@ def _einsum_product(node: Node, first: Value, second: Value, a: str, b: str, out
         key,
         _last(q, attending, feature),
         _last(k, attended, feature),
-        heads=_letter_size(query, q, heads[1]) if len(heads) == 2 else None,
-        head_size=_letter_size(query, q, feature),
+        heads=_letter_size(shape, q, heads[1]) if len(heads) == 2 else None,
+        head_size=_letter_size(shape, q, feature),
     )
 
 
@@ -203,8 +207,7 @@ def _last(term: str, sequence: str, feature: str) -> Axis | None:
     return "sequence" if term[-1] == sequence else "feature" if term[-1] == feature else None
 
 
-def _letter_size(value: Value, term: str, letter: str) -> Dimension:
-    shape = value.shape
+def _letter_size(shape: Dimensions | None, term: str, letter: str) -> Dimension:
     return shape[term.index(letter)] if shape is not None and len(shape) == len(term) else None
 
 

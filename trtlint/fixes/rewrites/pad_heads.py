@@ -34,7 +34,8 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     if not isinstance(size, int) or size > _LARGEST:
         return Refusal("the size of a head is not known, or above 256")
     wide = max(_SMALLEST, -(-size // _STEP) * _STEP)
-    own = value.shape[kept[0]] if value.shape is not None and _has(value, kept[0]) else None
+    shape = model.constants.dimensions(value)
+    own = shape[kept[0]] if shape is not None and _has(value, kept[0]) else None
     if not isinstance(own, int) or own > _LARGEST:
         return Refusal("the size of a head of V is not known, or above 256")
     value_wide = max(_SMALLEST, -(-own // _STEP) * _STEP)
