@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from trtlint.commands.tasks import Task
 from trtlint.model.errors import ModelError
 from trtlint.policy.review import Ran
-from trtlint.trials.measurement import Measurement, MeasurementError, read_measurement
+
+if TYPE_CHECKING:
+    from trtlint.trials.measurement import Measurement
 
 
 def with_ranges(tasks: Sequence[Task], files: Sequence[str]) -> list[Task]:
@@ -23,6 +26,7 @@ def with_ranges(tasks: Sequence[Task], files: Sequence[str]) -> list[Task]:
     if not files:
         return list(tasks)
     from trtlint.trials.identity import digest
+    from trtlint.trials.measurement import MeasurementError, read_measurement
 
     try:
         read = {file: read_measurement(Path(file)) for file in files}
@@ -53,6 +57,8 @@ def kept(task: Task) -> tuple[str, ...]:
     """
     if task.measurement is None:
         return ()
+    from trtlint.trials.measurement import MeasurementError
+
     try:
         return to_keep(task.measurement)
     except MeasurementError as error:
@@ -66,6 +72,7 @@ def to_keep(found: Measurement) -> tuple[str, ...]:
         MeasurementError: it names none that Casts can keep there.
     """
     from trtlint.report.measureadvice import autocast
+    from trtlint.trials.measurement import MeasurementError
 
     if not found.rehearsed:
         raise MeasurementError("measured with --no-rehearse, which finds nothing to keep in FP32")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -27,7 +27,9 @@ from trtlint.policy.selection import Layer, RuleName, SelectionError, choose_by_
 from trtlint.runs.dryjob import DryJob
 from trtlint.target.completion import built_with
 from trtlint.target.target import Target
-from trtlint.trials.measurement import Measurement
+
+if TYPE_CHECKING:
+    from trtlint.trials.measurement import Measurement
 
 _Value = TypeVar("_Value")
 _LEAST_SURE: Confidence = "low"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.gathered import Gathered
@@ -12,7 +13,9 @@ from trtlint.files.addresses import Address
 from trtlint.runs.dryjob import DryJob
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
-from trtlint.trials.measurement import Measurement
+
+if TYPE_CHECKING:
+    from trtlint.trials.measurement import Measurement
 
 
 @dataclass(frozen=True, slots=True)
