@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 import importlib.util
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -128,6 +132,27 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("trtlint.policy.review.Review.apply", interrupted)
     assert run([*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx")]) == 130
+    assert not list(tmp_path.iterdir())
+
+
+_TERMINATED = """
+import os, signal, sys
+from trtlint.cli import run
+from trtlint.model import writer
+from trtlint.policy.review import Review
+
+writer.LARGE = 0
+Review.apply = lambda *_: os.kill(os.getpid(), signal.SIGTERM)
+run(sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no signals")
+def test_a_process_that_is_told_to_end_does_so_and_leaves_nothing(tmp_path: Path) -> None:
+    words = [*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx")]
+    done = subprocess.run([sys.executable, "-c", _TERMINATED, *words], capture_output=True, check=False)
+    assert done.returncode == -signal.SIGTERM
+    assert done.stderr == b""
     assert not list(tmp_path.iterdir())
 
 

@@ -14,6 +14,7 @@ import click
 
 from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.ranges import kept
+from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.files.problem import Problem
 from trtlint.files.replace import replace_text, require_replaceable
@@ -78,7 +79,7 @@ def run_fix(options: FixOptions) -> int:
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
     found, failure = False, Exit.CLEAN
     for task, out, keep in zip(tasks, outs, [kept(task) for task in tasks], strict=True):
-        with Writing(out) as writing:
+        with tidying_up(), Writing(out) as writing:
             try:
                 fixed = fix_file(
                     task.file,
