@@ -17,11 +17,11 @@ from trtlint.buildfiles.keeper import MESSAGE, Keeper
 from trtlint.buildfiles.oneline import DumpReader
 from trtlint.buildfiles.patterns import KEY, groups, table
 from trtlint.buildfiles.prefix import Prefix, embedded, parse_prefix, without_tail
-from trtlint.buildfiles.profile import Profile, TableReader
 from trtlint.buildfiles.records import LayerDump, Log, Record, Severity
 from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
 from trtlint.buildfiles.stream import Source, decoded, opened
+from trtlint.buildfiles.toollines import ToolLines
 from trtlint.buildfiles.wrapped import Marks, prefixed, unquoted, unwrap, within
 
 _CONTINUED = 60  # lines after the first that belong to a message
@@ -29,8 +29,7 @@ _QUOTES = (" In function ", "--- Begin node ---")
 """What begins a message of the parser; it quotes others' messages on the lines after it."""
 _TRACEBACK = b"Traceback (most recent call last)"
 _BARE = Prefix("", "", 0, None)
-_DUMPS, _LAYERS, _TABLES, _ROWS = 16, 50_000, 16, 50_000
-_OPTIONS = 1000  # option lines
+_DUMPS, _LAYERS = 16, 50_000
 _MOST_LOUD = 200_000  # warnings and errors; a log with more of them is read so far and no further
 _HEADINGS = (b"Layers:", b"Engine Layer Information:")
 _DATED = 32  # [MM/DD/YYYY-HH:MM:SS] [V] [TRT] message, or [TRT] [V]: where the message begins
@@ -38,7 +37,6 @@ _TOOL_SPEAKS = b"] [I] "  # [MM/DD/YYYY-HH:MM:SS] [I] message: trtexec of itself
 _CONFIGURATION = b"Building engine with configuration"  # Polygraphy's table, on the lines after it
 _BEGINNINGS = frozenset(bytes([letter]) for letter in b"[&0123456789CDEFILVW")  # of prefixes and headings
 _ON_ONE_LINE = 8
-_SECTIONS = ("Options ===", "Device Information ===", "Performance summary ===", "Trace Averages")
 _TAIL = 200_000  # bytes of a line that become text: an island names all its nodes on one line
 
 
@@ -73,16 +71,11 @@ class LogReader:
         self._collector = Collector()
         self._kept = Keeper(self._collector)
         self._severities: Counter[str] = Counter()
-        self._options: dict[str, dict[str, str]] = {}
-        self._option_lines = 0
-        self._section: str | None = None
+        self._tool = ToolLines(self._quiet_table, self._kept, self._collector)
         self._dump: DumpReader | None = None
         self._dump_line = 0  # the last line that belongs to the dump, 0 outside of one
         self._dumps: list[LayerDump] = []
         self._layers = 0
-        self._table_reader: TableReader | None = None
-        self._profiles: list[Profile] = []
-        self._rows = 0
         self._context: bytes = b""
         self._context_at = 0
         self._enough: dict[bytes, str] = {}  # beginnings of lines that are only counted, and their pattern
@@ -115,7 +108,7 @@ class LogReader:
             raise BuildFileError(f"cannot read the log: {error}", line=self._scanner.lines + 1) from error
         self._close()
         self._end_dump()
-        self._end_table()
+        self._tool.end_table()
         self._ending()
         yield from self._kept.ready
         self._kept.ready.clear()
@@ -149,9 +142,9 @@ class LogReader:
             MappingProxyType({name: tuple(found) for name, found in self._kept.records.items()}),
             MappingProxyType(dict(counts)),
             MappingProxyType(dict(self._severities)),
-            MappingProxyType({name: MappingProxyType(dict(found)) for name, found in self._options.items()}),
+            self._tool.options,
             tuple(self._dumps),
-            tuple(self._profiles),
+            tuple(self._tool.profiles),
             (note,) if note else (),
         )
 
@@ -200,16 +193,10 @@ class LogReader:
             self._close()
         if self._dump_line:
             self._end_dump()
-        key = line[start : start + KEY]
         if line.startswith(_HEADINGS, start):
             self._begin_dump(number)
-        elif (
-            self._table_reader
-            or key in self._quiet_table
-            or key.startswith(b"=== ")
-            or (self._section and self._option_lines < _OPTIONS)
-        ):
-            self._information(number, _text(line[start:]))
+        elif self._tool.wants(line[start : start + KEY]):
+            self._tool.take(number, _text(line[start:]))
 
     def _foreign(self, number: int, line: bytes) -> None:
         """A line without one of the usual prefixes: wrapped by another program, or the program's own."""
@@ -344,38 +331,7 @@ class LogReader:
         if not known and severity:
             self._kept.keep(None, self._open_line, severity, message, {}, context, common)
 
-    def _information(self, number: int, first: str) -> None:
-        """One line of what a tool says of itself."""
-        if self._table_reader:
-            self._table_reader.feed(first)
-            if self._table_reader.done:
-                self._end_table()
-            return
-        if first.startswith("=== "):
-            if len(self._profiles) < _TABLES and self._rows < _ROWS:
-                self._table_reader = TableReader.begin(first, number)
-            self._section = first.strip("= ") if first.endswith(_SECTIONS) else None
-            return
-        for literal, pattern, alone in self._quiet_table.get(first[:KEY].encode(errors="replace")[:KEY], ()):
-            if not first.startswith(literal.decode()):
-                continue
-            if alone and self._kept.counts[pattern.name] >= pattern.keep:
-                self._kept.counts[pattern.name] += 1
-                return
-            found = pattern.search(first)
-            if found:
-                self._kept.keep(pattern, number, "I", first, groups(found))
-                return
-        key, colon, value = first.partition(":")
-        if self._section and colon and self._option_lines < _OPTIONS:
-            self._option_lines += 1
-            key, value = key.strip(), value.strip()
-            self._options.setdefault(self._section, {}).setdefault(key, value)
-            self._collector.option(self._section, key, value, number)
-        elif first and not first.isspace():
-            self._section = None
-
-    # Dumps and tables
+    # Dumps
 
     def _begin_dump(self, number: int) -> None:
         self._end_dump()
@@ -388,12 +344,6 @@ class LogReader:
         if dump and dump.layers:
             self._layers += len(dump.layers)
             self._dumps.append(LayerDump(dump.line, tuple(dump.layers), tuple(dump.tensors)))
-
-    def _end_table(self) -> None:
-        reader, self._table_reader = self._table_reader, None
-        if reader and (profile := reader.profile()).layers:
-            self._rows += len(profile.layers)
-            self._profiles.append(profile)
 
 
 def _text(line: bytes) -> str:

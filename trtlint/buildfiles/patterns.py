@@ -6,11 +6,11 @@ The entries themselves are data, in ``patterns.yaml`` beside this module.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 SEARCHED = 1500
 """Characters of a message that a regular expression is searched in, unless its pattern is for whole messages:
@@ -103,6 +103,10 @@ class Pattern:
         return self.compiled.search(message, begin, begin + SEARCHED)
 
 
+Quiet: TypeAlias = "Mapping[bytes, Sequence[tuple[bytes, Pattern, bool]]]"
+"""Beginnings of messages with their entries, and whether the beginning is enough, by their first bytes."""
+
+
 def _alone(literal: bytes, pattern: Pattern, starts: Iterable[tuple[bytes, Pattern]]) -> bool:
     """Whether a line that begins so can only be of this entry: then its beginning is enough to count it."""
     return pattern.decisive and not any(
@@ -127,7 +131,7 @@ class Table:
             for key, found in starts.items()
         }
         # Polygraphy prints what TensorRT calls information as verbose.
-        self.quiet = {
+        self.quiet: Quiet = {
             key: entries
             for key, found in self.by_key.items()
             if (

@@ -1,0 +1,89 @@
+"""What a tool says of itself in a log: its options, the device, tables of layer times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from trtlint.buildfiles.keeper import Keeper
+from trtlint.buildfiles.patterns import KEY, Quiet, groups
+from trtlint.buildfiles.profile import Profile, TableReader
+from trtlint.buildfiles.settings import Collector
+
+_TABLES, _ROWS = 16, 50_000
+_OPTIONS = 1000  # option lines
+_SECTIONS = ("Options ===", "Device Information ===", "Performance summary ===", "Trace Averages")
+
+
+class ToolLines:
+    """Reads these lines one after the other.
+
+    Args:
+        quiet: the patterns of lines of which the beginning decides, by that.
+        kept: takes what fits one of them.
+        collector: takes what the options settle.
+    """
+
+    def __init__(self, quiet: Quiet, kept: Keeper, collector: Collector) -> None:
+        self._quiet = quiet
+        self._kept = kept
+        self._collector = collector
+        self._options: dict[str, dict[str, str]] = {}
+        self._lines = 0
+        self._section: str | None = None
+        self._table: TableReader | None = None
+        self._rows = 0
+        self.profiles: list[Profile] = []
+
+    @property
+    def options(self) -> Mapping[str, Mapping[str, str]]:
+        """The values of options by section."""
+        found = self._options.items()
+        return MappingProxyType({name: MappingProxyType(dict(values)) for name, values in found})
+
+    def wants(self, key: bytes) -> bool:
+        """Whether a line that begins so says something, where it stands."""
+        return (
+            self._table is not None
+            or key in self._quiet
+            or key.startswith(b"=== ")
+            or (self._section is not None and self._lines < _OPTIONS)
+        )
+
+    def take(self, number: int, line: str) -> None:
+        """Read one line."""
+        if self._table:
+            self._table.feed(line)
+            if self._table.done:
+                self.end_table()
+            return
+        if line.startswith("=== "):
+            if len(self.profiles) < _TABLES and self._rows < _ROWS:
+                self._table = TableReader.begin(line, number)
+            self._section = line.strip("= ") if line.endswith(_SECTIONS) else None
+            return
+        for literal, pattern, alone in self._quiet.get(line[:KEY].encode(errors="replace")[:KEY], ()):
+            if not line.startswith(literal.decode()):
+                continue
+            if alone and self._kept.counts[pattern.name] >= pattern.keep:
+                self._kept.counts[pattern.name] += 1
+                return
+            found = pattern.search(line)
+            if found:
+                self._kept.keep(pattern, number, "I", line, groups(found))
+                return
+        key, colon, value = line.partition(":")
+        if self._section and colon and self._lines < _OPTIONS:
+            self._lines += 1
+            key, value = key.strip(), value.strip()
+            self._options.setdefault(self._section, {}).setdefault(key, value)
+            self._collector.option(self._section, key, value, number)
+        elif line and not line.isspace():
+            self._section = None
+
+    def end_table(self) -> None:
+        """Keep the table that is open, if there is one and it has rows."""
+        reader, self._table = self._table, None
+        if reader and (profile := reader.profile()).layers:
+            self._rows += len(profile.layers)
+            self.profiles.append(profile)
