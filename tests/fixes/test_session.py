@@ -151,3 +151,30 @@ def test_one_that_brings_something_as_grave_is_taken_back(
     assert run(["fix", "models/a.onnx", "--isolated"]) == (0 if kept else 1)
     assert Path("models/a.fixed.onnx").exists() is kept
     assert ("taken back, as XYZ902 is new" in capsys.readouterr().out) is not kept
+
+
+def test_what_is_only_seen_now_is_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Behind an operator of another domain nothing is inferred; what is refused there was so before."""
+    text = """< ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1] >
+    g (float[2,8] x, float[8] gain, float[8] bias) => (float[A,B] y)
+    { s = com.microsoft.SkipLayerNormalization (x, x, gain, bias)  y = Det (s) }"""
+    model = onnx.parser.parse_model(text)
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    run(["fix", str(path), "--isolated", "--trt", "11.4", "--dry-run"])
+    out = capsys.readouterr().out
+    assert "taken back" not in out
+
+
+def test_one_refusal_is_told_of_every_rule_that_names_the_rewrite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = """< ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1] >
+    g (float[b,s,h] x, float[h,k] w, float[k] c, int32[b,s] m) => (float[b,s,h] y)
+    { y = com.microsoft.Attention <num_heads = 4> (x, w, c, m) }"""
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
+    run(["fix", str(path), "--isolated", "--trt", "11.4"])
+    out = capsys.readouterr().out
+    assert out.count("decompose-attention: the size of a head is not known") == 2
+    assert "  left " not in out

@@ -140,3 +140,13 @@ def test_an_epsilon_is_put_in_where_that_is_allowed(
     assert not zeros.any()
     (ones,) = computed(after, {"x": np.ones((4, 8), np.float32)})
     np.testing.assert_allclose(ones, 8**-0.5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("cast", "lowered"), [("<to = 1>", True), ("<saturate = 1, to = 1>", False)])
+def test_the_opset_is_lowered_where_nothing_that_was_added_is_used(
+    cast: str, lowered: bool, tmp_path: Path
+) -> None:
+    text = f"""< ir_version: 10, opset_import: ["" : 21] > g (int32[4] x) => (float[4] y)
+    {{ y = Cast {cast} (x) }}"""
+    _, after = fixed(tmp_path, text, "--trt", "8.6")
+    assert (after is not None) is lowered

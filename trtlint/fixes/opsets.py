@@ -6,6 +6,7 @@ from functools import cache
 
 from onnx import defs
 
+from trtlint.model.graph import Node
 from trtlint.model.load import Model
 from trtlint.model.schemas import schema_at
 
@@ -48,6 +49,19 @@ def raises(op: str, old: int, new: int) -> bool:
         and all(option == optional for _, option in more)
         and new_outputs == outputs
     )
+
+
+def means_the_same(node: Node, old: int, new: int) -> bool:
+    """Whether a node of a newer opset means the same in an older one: it uses nothing that was added."""
+    op = node.op
+    if not has(op, old):
+        return False
+    if same_but_types(op, old, new):
+        return True
+    (inputs, _), (new_inputs, _) = _formals(op, old), _formals(op, new)
+    added = node.inputs[len(inputs) :] if len(new_inputs) > len(inputs) else ()
+    known = node.attributes.keys() <= _attributes(op, old).keys()
+    return raises(op, old, new) and known and all(value is None for value in added)
 
 
 def same_meaning(op: str, old: int, new: int) -> bool:

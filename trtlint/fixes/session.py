@@ -125,11 +125,19 @@ class Session:
         outcome.refused += [Refused("", "error", keeping.NAME, path, why) for path, why in refused.items()]
 
     def _name_unfixable(self, outcome: Outcome) -> None:
-        """Say of the findings that could fail a lint, and that no rewrite was proposed for, why."""
+        """Say of the findings that are left, and that nothing was said of, why.
+
+        Rules may name one rewrite at one place: what it was refused for, it was refused for all of them.
+        """
         told = {refused.rule for refused in outcome.refused}
+        tried = {(refused.fix, refused.place): refused.reason for refused in outcome.refused}
         for finding, place in dict.fromkeys(_places(outcome.after.reports)):
-            if finding.severity != "note" and not finding.fixes and finding.rule not in told:
-                outcome.refused.append(Refused(finding.rule, finding.severity, None, place, reason(finding)))
+            if finding.rule in told:
+                continue
+            name = next((fix.name for fix in finding.fixes if (fix.name, place) in tried), None)
+            why = reason(finding) if name is None else tried[name, place]
+            if why and (name is not None or not finding.fixes):
+                outcome.refused.append(Refused(finding.rule, finding.severity, name, place, why))
 
     def _next(self, state: Linted) -> list[_Wanted]:
         """All places of the rewrite that is due: that of the gravest finding not dealt with yet."""
@@ -314,19 +322,45 @@ def _mildest(made: Iterable[_Wanted]) -> int:
 def _new(before: Linted, after: Linted, mildest: int) -> str:
     """Which finding is new that is at least so grave, in words; empty for none."""
     old, new = _counts(before.reports, mildest), _counts(after.reports, mildest)
+    if any(count > old[key] for key, count in new.items()):
+        new = _counts(after.reports, mildest, _seen_late(before, after))
     for (target, rule), count in new.items():
         if count > old[target, rule]:
-            return f"taken back, as {rule} is new"
+            return f"taken back, as {rule} is new{_message(after.reports[target], rule)}"
     return ""
 
 
-def _counts(reports: Sequence[ModelReport], mildest: int) -> Counter[tuple[int, str]]:
-    """Places by target and rule, of findings that are at least so grave."""
+def _message(report: ModelReport, rule: str) -> str:
+    """What a rule says first, behind a colon."""
+    return next((f": {finding.message}" for finding in report.findings if finding.rule == rule), "")
+
+
+def _seen_late(before: Linted, after: Linted) -> frozenset[str]:
+    """Places of operators that are as they were, but read what had no type or shape and has one now.
+
+    Nothing is inferred behind operators of other domains; what is found there was there all along.
+    """
+    blind = {
+        node.path: node.proto.SerializeToString()
+        for node in before.model.graph.nodes
+        if any(value is not None and (value.dtype is None or value.shape is None) for value in node.inputs)
+    }
+    return frozenset(
+        node.path
+        for node in after.model.graph.nodes
+        if node.path in blind and node.proto.SerializeToString() == blind[node.path]
+    )
+
+
+def _counts(
+    reports: Sequence[ModelReport], mildest: int, but: frozenset[str] = frozenset()
+) -> Counter[tuple[int, str]]:
+    """Places by target and rule, of findings that are at least so grave; some places do not count."""
     return Counter(
         (index, finding.rule)
         for index, report in enumerate(reports)
-        for finding, _ in _places([report])
-        if SEVERITIES.index(finding.severity) <= mildest
+        for finding, place in _places([report])
+        if SEVERITIES.index(finding.severity) <= mildest and place not in but
     )
 
 

@@ -13,16 +13,20 @@ _BY_OPERATOR: Mapping[str, str] = dict.fromkeys(
 """Operators for which every rewrite was refused that was tried with TensorRT-RTX 1.7.1."""
 _BY_RULE: Mapping[str, str] = {
     "BLD216": "which branch is taken, or how often a body runs, is known at run time only",
+    "PERF104": "a Cast around the softmax, FP32, or scores that are read elsewhere keep it from being fused"
+    " as well, and no rewrite that keeps the results mends that",
 }
 _BROADCAST = "the operands do not fit each other: the export is wrong, and no other runtime takes it either"
 _NONE = "trtlint knows no rewrite for it"
 
 
 def reason(finding: Finding) -> str:
-    """Why a finding is left that names no rewrite."""
+    """Why a finding is left that names no rewrite; empty for a note of which nothing is known."""
     for site in finding.sites:
         if site.op in _BY_OPERATOR:
             return _BY_OPERATOR[site.op]
     if finding.rule in _BY_RULE:
         return _BY_RULE[finding.rule]
+    if finding.severity == "note":
+        return ""
     return _BROADCAST if "do not broadcast" in finding.message else _NONE

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from trtlint.facts.base import Fact
-from trtlint.fixes.opsets import has, same_but_types
+from trtlint.fixes.opsets import has, means_the_same
 from trtlint.fixes.patch import Patch, Refusal
+from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 _LEAST = 17
@@ -17,10 +20,14 @@ def propose(_fact: Fact, model: Model) -> Patch | Refusal:
     if opset is None or opset <= _LEAST:
         return Refusal("the opset is low enough")
     lowest = _LEAST
-    for op in {node.op for node in model.graph.nodes if not node.domain}:
+    nodes: dict[str, list[Node]] = defaultdict(list)
+    for node in model.graph.nodes:
+        if not node.domain:
+            nodes[node.op].append(node)
+    for op, same in nodes.items():
         if not has(op, opset):
             return Refusal(f"opset {opset} has no {op}")
-        while lowest < opset and not (has(op, lowest) and same_but_types(op, lowest, opset)):
+        while lowest < opset and not all(means_the_same(node, lowest, opset) for node in same):
             lowest += 1
         if lowest == opset:
             return Refusal(f"{op} has its meaning from opset {opset} on only")
