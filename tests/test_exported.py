@@ -16,7 +16,7 @@ import pytest
 
 from tests.sampling import sample
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
@@ -57,7 +57,7 @@ def verdicts(exported: Path, models: dict[str, Path]) -> dict[str, dict[str, Any
 @pytest.fixture(scope="module")
 def reports(models: dict[str, Path]) -> dict[str, dict[str, ModelReport]]:
     """Each model's report for every target."""
-    rules = load_rules([builtin_rules()])
+    rules = load_builtin()
     targets = list(TARGETS.values())
     return {
         model: dict(zip(TARGETS, lint_file(path, targets, rules), strict=True))

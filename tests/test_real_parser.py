@@ -20,7 +20,7 @@ from benchmarks.parser_verdicts import answer
 from tests.sampling import sample
 from trtlint.engine.conditionexamples import read_example, texts_of
 from trtlint.engine.examplemodel import model_of_text
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.blocks.conditions import ConditionEntry, entries
 from trtlint.knowledge.parsers import lines_of
 from trtlint.runs.linting import lint_file
@@ -122,7 +122,7 @@ def test_the_answer_is_the_parsers(release: str, tmp_path: Path) -> None:
         text = f'< ir_version: 10, opset_import: ["" : 23] > g {MODELS[name]}'
         onnx.save(onnx.parser.parse_model(text), path)
     target = Target(product="tensorrt-rtx", version=release, gpu="L4")
-    rules = load_rules([builtin_rules()])
+    rules = load_builtin()
     for (name, path), (parsed, built) in zip(paths.items(), ask(paths.values()), strict=True):
         (report,) = lint_file(path, [target], rules)
         assert answer(report, "parse") == ("accepted" if parsed else "refused"), name

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.parser_verdicts import answer, score
 from trtlint.cli import run
 from trtlint.engine.finding import ModelReport
-from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
+from trtlint.engine.rulebook import Rulebook, load_builtin
 from trtlint.files.problem import Problem
 from trtlint.report import schemas
 from trtlint.runs.linting import lint_file
@@ -33,7 +33,7 @@ g (bool[4] m) => (int64[1,N] a, int64[1,N] b) { a = NonZero (m) b = NonZero (m) 
 
 @pytest.fixture(scope="module")
 def rules() -> Rulebook:
-    return load_rules([builtin_rules()])
+    return load_builtin()
 
 
 def linted(text: str, folder: Path, *options: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from trtlint.buildfiles.gathered import Gathered
 from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import Rulebook, RuleEntry, load_builtin, looking_at
+from trtlint.engine.rulebook import RuleEntry, load_builtin, looking_at
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import Ground, grounds_for
 from trtlint.files.addresses import is_address, parse
@@ -82,7 +82,7 @@ def lint(
         path, held = NAME, HeldModel(path)
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    book = tuple(choose(_builtin().entries)) if rules is None else tuple(map(RuleEntry.of, rules))
+    book = tuple(choose(load_builtin().entries)) if rules is None else tuple(map(RuleEntry.of, rules))
     sources = Sources()
     review = Review()
     commands = read_commands(command) if command is not None else ()
@@ -225,7 +225,7 @@ def fix(
     from trtlint.model.writer import Writing
 
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    chosen = tuple(choose(_builtin().entries)) if rules is None else tuple(rules)
+    chosen = tuple(choose(load_builtin().entries)) if rules is None else tuple(rules)
     prove: Prove | None = import_module("trtlint.fixes.proof").prove if verify else None
 
     def judge(read: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
@@ -272,8 +272,3 @@ def _measured_to_keep(ranges: Path, model: Path) -> tuple[str, ...]:
         return to_keep(found)
     except MeasurementError as error:
         raise MeasurementError(f"{ranges}: {error}") from None
-
-
-@cache
-def _builtin() -> Rulebook:
-    return load_builtin()

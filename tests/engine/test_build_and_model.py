@@ -7,7 +7,7 @@ import pytest
 from tests.facts.builds import facts_of_build
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.target.target import Target
 
 HEAD = '< ir_version: 11, opset_import: ["" : 23] >'
@@ -29,7 +29,7 @@ RUN = "&&&& {} TensorRT.trtexec [TensorRT v100500] # trtexec --onnx=m.onnx\n"
 
 
 def findings(model: str, log: str, target: Target, *rules: str) -> dict[str, Finding]:
-    book = load_rules([builtin_rules()])
+    book = load_builtin()
     facts = facts_of_build(log=log, model=model)
     asked = [book.rule(rule) for rule in rules]
     return {finding.rule: finding for finding in evaluate(asked, facts, target).findings}

@@ -20,7 +20,7 @@ from trtlint.buildfiles.records import Log
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
 from trtlint.model.load import load
 from trtlint.target.completion import complete
@@ -126,9 +126,7 @@ Name: a, LayerType: gemm, Inputs: [ { Name: x, Dimensions: [1,2], Format/Datatyp
 @cache
 def rules() -> tuple[Rule, ...]:
     return tuple(
-        rule
-        for rule in load_rules([builtin_rules()])
-        if rule.id.startswith(("LOG", "ENG")) or rule.id in GRAPH_RULES
+        rule for rule in load_builtin() if rule.id.startswith(("LOG", "ENG")) or rule.id in GRAPH_RULES
     )
 
 

@@ -12,7 +12,7 @@ from trtlint.buildfiles.layers import layers_from_json
 from trtlint.buildfiles.record import FileRead, together
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding
-from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
+from trtlint.engine.rulebook import Rulebook, load_builtin
 from trtlint.facts.facts import Facts
 from trtlint.model.load import load
 from trtlint.target.target import Target
@@ -45,7 +45,7 @@ CONV = "CaskConvolution"
 
 @cache
 def book() -> Rulebook:
-    return load_rules([builtin_rules()])
+    return load_builtin()
 
 
 def finding(rule: str, model: str, target: Target, **layer: object) -> Finding:

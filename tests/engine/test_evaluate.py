@@ -11,7 +11,7 @@ from tests.graphs import facts_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
 from trtlint.report.wording import witnesses
 from trtlint.target.target import Target
@@ -51,7 +51,7 @@ def test_findings_that_say_different_things_are_several(tmp_path: Path, chain: F
 
 
 def test_what_is_said_of_the_whole_model_does_not_hang_on_its_first_operator() -> None:
-    rule = load_rules([builtin_rules()]).rule("BLD215")
+    rule = load_builtin().rule("BLD215")
     head = HEAD + "g (bfloat16[2] x) => (bfloat16[2] y, bfloat16[2] z) "
     found = [
         only(rule, facts_of(head + nodes), version="10.7", gpu="T4")
@@ -274,7 +274,7 @@ def test_the_report_carries_path_and_notes_of_the_model(chain: Facts) -> None:
 def test_sites_of_real_rules_have_fingerprints_of_their_own(exported: Path) -> None:
     from trtlint.model.load import load
 
-    rules = load_rules([builtin_rules()])
+    rules = load_builtin()
     for path in sorted(exported.glob("attn_*__op20__fp32.onnx")):
         found = evaluate(rules, Facts(load(path)), Target(version="10.7", gpu="L4"))
         every = [

@@ -9,7 +9,7 @@ import pytest
 from tests.engine.rules import make_rule
 from tests.graphs import facts_of, model_of
 from trtlint.engine.evaluate import Evaluation, evaluate
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.sameness import Facets
 from trtlint.facts.facts import Facts
 from trtlint.knowledge.releases import PRODUCTS, minors
@@ -46,7 +46,7 @@ def every_target() -> list[Target]:
 
 @pytest.mark.slow
 def test_what_is_kept_is_what_each_target_gives_alone() -> None:
-    rules = load_rules([builtin_rules()])
+    rules = load_builtin()
     model = model_of(MODEL)
     shared = Evaluation(Facts(model))
     seen = set()
@@ -76,7 +76,7 @@ def test_what_a_rule_sees_of_two_releases(tmp_path: Path, where: str, same: bool
 
 
 def test_versions_of_facts_are_seen() -> None:
-    rules = load_rules([builtin_rules()])
+    rules = load_builtin()
     facts = facts_of(MODEL)
     ids = {
         version: {f.rule for f in evaluate(rules, facts, Target(version=version)).findings}

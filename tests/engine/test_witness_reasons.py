@@ -11,7 +11,7 @@ from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.record import FileRead, together
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
 from trtlint.target.target import Target
 
@@ -52,7 +52,7 @@ OTHER = """\
 
 def lint(text: str, log: str, *rules: str, version: str = "10.7") -> ModelReport:
     record = together([FileRead("build.log", read_log(io.BytesIO(log.encode())))])
-    book = load_rules([builtin_rules()])
+    book = load_builtin()
     chosen = [rule for rule in book if rule.id in rules]
     return evaluate(chosen, Facts(model_of(text), record=record), Target(version=version))
 

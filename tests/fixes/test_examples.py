@@ -8,7 +8,7 @@ import pytest
 
 from trtlint.engine.examplemodel import model_of_text
 from trtlint.engine.rule import Rule, RuleError
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import builtin_rules, load_builtin, load_rules
 from trtlint.fixes import names
 from trtlint.fixes.examples import fixed_by, fixed_examples, run_fixed_examples
 
@@ -38,14 +38,14 @@ def rule_with(folder: Path, before: str, after: str, words: str = "--trt 10.7 --
 
 
 def test_every_fix_that_an_example_shows_is_what_is_made() -> None:
-    rules = tuple(load_rules([builtin_rules()]))
+    rules = tuple(load_builtin())
     assert sum(len(fixed_examples(rule)) for rule in rules) >= 15
     (rule,) = (rule for rule in rules if rule.id == "PERF103")
     assert [result.got for result in run_fixed_examples([rule])] == ["fixed"]
 
 
 def test_every_rule_shows_a_rewrite_that_it_names() -> None:
-    for rule in load_rules([builtin_rules()]):
+    for rule in load_builtin():
         named = {entry.fix for entry in rule.advice if entry.fix is not None}
         assert named <= set(names()), rule.id
         assert fixed_examples(rule) or not named - WITHOUT_NOTATION, f"{rule.id} has no '## Fixed'"
@@ -53,7 +53,7 @@ def test_every_rule_shows_a_rewrite_that_it_names() -> None:
 
 def test_every_rewrite_is_shown(tmp_path: Path) -> None:
     path, shown = tmp_path / "model.onnx", set()
-    for rule in load_rules([builtin_rules()]):
+    for rule in load_builtin():
         for example in fixed_examples(rule):
             model_of_text(example.before.text, path, checked=example.checked)
             shown |= {applied.fix for applied in fixed_by(rule, example, path).outcome.applied}

@@ -12,7 +12,7 @@ import pytest
 from tests.fixes.fixing import fixed, ops
 from tests.workspace import Workspace
 from trtlint.cli import run
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.fixes import names, proposer
 from trtlint.fixes.fixing import KEY
 from trtlint.fixes.patch import Draft, Patch
@@ -28,7 +28,7 @@ RTX = ("--rtx", "1.7", "--isolated")
 
 
 def test_every_fix_that_a_rule_names_is_there_and_can_be_loaded() -> None:
-    named = {advice.fix for rule in load_rules([builtin_rules()]) for advice in rule.advice} - {None}
+    named = {advice.fix for rule in load_builtin() for advice in rule.advice} - {None}
     assert named == set(names())
     for name in names():
         assert callable(proposer(name))

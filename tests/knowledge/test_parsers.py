@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from onnx import defs
 
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.blocks import conditions
 from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, all_operators, conditions_for, entries
 from trtlint.facts.blocks.reasons import Reason
@@ -95,9 +95,7 @@ def test_conditions_are_sound(op: str) -> None:
 
 
 def test_every_reason_has_a_rule() -> None:
-    where = [
-        rule.where.text for rule in load_rules([builtin_rules()]) if rule.find == "rejection" and rule.where
-    ]
+    where = [rule.where.text for rule in load_builtin() if rule.find == "rejection" and rule.where]
     for reason in get_args(Reason):
         assert sum(f'reason == "{reason}"' in text for text in where) == 1, reason
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.graphs import facts_of, model_of
 from trtlint.engine.evaluate import evaluate
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.model.sizes import broadcast, cut, quotient, repeated
 from trtlint.target.target import Target
 
@@ -179,6 +179,6 @@ def test_an_unknown_size_to_expand_to_is_no_contradiction() -> None:
         < int64[2] rest = {4, 8} >
         { n = Shape (other)  sizes = Concat <axis = 0> (n, rest)  y = Expand (x, sizes) }
     """)
-    rules = [rule for rule in load_rules([builtin_rules()]) if rule.id == "BLD209"]
+    rules = [rule for rule in load_builtin() if rule.id == "BLD209"]
     report = evaluate(rules, facts, Target(product="tensorrt", version="10.8"))
     assert not report.findings

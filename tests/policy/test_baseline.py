@@ -19,7 +19,7 @@ from tests.sampling import EVERY
 from tests.workspace import Workspace
 from trtlint.engine.finding import Finding, ModelReport, Site
 from trtlint.engine.fingerprint import Fingerprints
-from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
+from trtlint.engine.rulebook import Rulebook, load_builtin
 from trtlint.model.load import load
 from trtlint.policy.baseline import Baseline
 from trtlint.runs.linting import lint_file
@@ -281,7 +281,7 @@ def test_options_that_need_or_exclude_another(work: Workspace, args: list[str]) 
 
 @cache
 def rules() -> Rulebook:
-    return load_rules([builtin_rules()])
+    return load_builtin()
 
 
 def real_models() -> list[Path]:

@@ -8,11 +8,11 @@ import re
 import pytest
 
 from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import load_builtin
 from trtlint.report.rules import write_rule, write_table
 from trtlint.report.ruletext import what
 
-RULES = tuple(load_rules([builtin_rules()]))
+RULES = tuple(load_builtin())
 
 
 class Terminal(io.StringIO):

@@ -130,12 +130,12 @@ def _below(folder: Path) -> list[Path]:
 
 
 def load_builtin() -> Rulebook:
-    """The rules that come with trtlint.
+    """The rules that come with trtlint, the same ones each time.
 
     Each is read, and its expressions are compiled, when it is first needed: the tests have checked
     them, and a run needs few.
     """
-    return _joined(map(_unread, rule_files(builtin_rules())))
+    return _builtin(builtin_rules())
 
 
 def load_rules(paths: Iterable[Path]) -> Rulebook:
@@ -159,6 +159,11 @@ def with_builtin(paths: Iterable[Path]) -> Rulebook:
 def _checked(paths: Iterable[Path]) -> Iterator[RuleEntry]:
     for file in dict.fromkeys(file for path in paths for file in rule_files(path)):
         yield RuleEntry.of(_loaded(file))
+
+
+@cache
+def _builtin(folder: Path) -> Rulebook:
+    return _joined(map(_unread, rule_files(folder)))
 
 
 def _unread(path: Path) -> RuleEntry:
