@@ -6,7 +6,8 @@ and nothing waits for the disk: what earlier runs wrote is on it before the next
 
 Each command has a fixed cost, that of starting Python, importing onnx (and numpy with it) and linting the
 graph before and after each rewrite, and one for each gigabyte.  The same graph with weights of a few
-megabytes tells them apart.
+megabytes tells them apart.  ``trtlint fix`` copies while it rewrites and lints: with a second core the wall
+time is that of the longer of both, with one core their sum, as the time of the processor is.
 """
 
 from __future__ import annotations

@@ -87,7 +87,10 @@ def _find(container: onnx.GraphProto, node: Node) -> onnx.NodeProto:
 
 
 def _key(proto: onnx.NodeProto) -> str:
-    return next((text(name) for name in proto.output if name), "")
+    for name in proto.output:  # asked for every node several times in each round
+        if name:
+            return text(name)
+    return ""
 
 
 def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int) -> None:
@@ -169,7 +172,8 @@ def _drop_unused(graphs: Sequence[onnx.GraphProto], before: Counter[str]) -> Non
                 pending.append(name)
     unused = {name for name in before if not uses[name]}
     for graph in graphs:
-        _delete(graph.node, lambda node: _key(node) in dead)
+        if dead:
+            _delete(graph.node, lambda node: _key(node) in dead)
         gone = {text(tensor.name) for tensor in graph.initializer} & unused
         for items in (graph.initializer, graph.input):  # IR 3 lists stored tensors among the inputs, too
             _delete(items, lambda item: text(item.name) in gone)  # noqa: B023 - called at once
