@@ -128,11 +128,6 @@ def _may_hold(block: str, types: frozenset[str | None] | None) -> bool:
     return own is None or types is None or not types.isdisjoint(own[1].split(", "))
 
 
-def all_operators() -> tuple[str, ...]:
-    """The operator types that the table has conditions on."""
-    return tuple(_blocks())
-
-
 @cache
 def _blocks() -> Mapping[str, list[str]]:
     """The text of the entries by operator type."""

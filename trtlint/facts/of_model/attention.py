@@ -222,7 +222,7 @@ def _static(dim: Dimension) -> int | None:
     return dim if isinstance(dim, int) else None
 
 
-# Operators that are a whole attention block, with their domains and the ports of Q, K and V:
+# Operators that are a whole attention block, with their domains:
 # https://onnx.ai/onnx/operators/onnx__Attention.html and
 # https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 _OPERATORS: Mapping[str, frozenset[str]] = {
