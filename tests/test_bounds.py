@@ -90,6 +90,23 @@ def test_names_that_are_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "a bug" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("where", ["error", "finding"])
+def test_a_name_of_megabytes_is_not_said_whole(
+    where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = "v" * (2 << 20)
+    path = tmp_path / "model.onnx"
+    made = model([onnx.helper.make_node("Relu", ["x" if where == "error" else long], ["y"], name=long)])
+    made.graph.input[0].name = long
+    if where == "finding":
+        made.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.STRING
+        made.graph.node[0].name = ""
+    path.write_bytes(made.SerializeToString())
+    code = run(["lint", str(path), "--no-cache", "--trt", "10.8", "--format", "concise"])
+    assert code == (3 if where == "error" else 1)
+    assert max(map(len, capsys.readouterr().out.splitlines())) < 4_000
+
+
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="no figures of other processes")
 def test_memory_of_attacks(tmp_path: Path) -> None:
     """All of them in one run, so that none leaves much behind; the children of it count, too."""

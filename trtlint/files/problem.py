@@ -5,6 +5,18 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+LONGEST = 1000
+"""Characters of a name, or of a reason, that are said; a model can name a node in ten megabytes."""
+
+
+def shortened(text: str) -> str:
+    """A text, or the beginning of one that is longer than any that is read.
+
+    >>> len(shortened("n" * 10_000_000))
+    1001
+    """
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
 
 class UnreadableError(Exception):
     """A file that cannot be read, with the place in it where that shows.
@@ -32,6 +44,12 @@ class Problem:
     offset: int | None = None
     """Byte offset in the file, where known."""
     node: str | None = None
+
+    def __post_init__(self) -> None:
+        """Keep it one line that can be read."""
+        object.__setattr__(self, "message", shortened(self.message))
+        if self.node is not None:
+            object.__setattr__(self, "node", shortened(self.node))
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], error: UnreadableError | OSError) -> Problem:

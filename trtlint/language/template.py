@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trtlint.files.problem import shortened
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.model.graph import Node, Value
 
@@ -19,8 +20,8 @@ class Template:
     pieces: tuple[str | Expression, ...]
 
     def fill(self, names: Mapping[str, object]) -> str:
-        """The text with each expression replaced by its value in words."""
-        return "".join(p if isinstance(p, str) else in_words(p.value(names)) for p in self.pieces)
+        """The text with each expression replaced by its value in words, of long ones the beginning."""
+        return "".join(p if isinstance(p, str) else shortened(in_words(p.value(names))) for p in self.pieces)
 
 
 def template(text: str, scope: Scope | None = None) -> Template:
