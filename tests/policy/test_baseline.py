@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.workspace import Workspace
 from trtlint.engine.finding import Finding, ModelReport, Site
-from trtlint.policy.baseline import Baseline
+from trtlint.policy.baseline import Baseline, KnownSite
 
 IDS = frozenset({"ACC102", "ACC103"})
 
@@ -53,6 +54,23 @@ def recorded(folder: Path, *findings: Finding) -> Baseline:
 
 def applied(baseline: Baseline, *reports: ModelReport, ran: frozenset[str] = IDS) -> tuple[ModelReport, ...]:
     return baseline.apply(baseline.file.parent / "m.onnx", reports, ran, IDS)
+
+
+@pytest.mark.parametrize("rules", ["one", "many"])
+def test_a_long_baseline_takes_no_longer_than_its_entries(tmp_path: Path, rules: str) -> None:
+    """Of one rule whose sites are all elsewhere, or of as many rules that no longer exist."""
+    count = 20_000
+    baseline = Baseline(
+        tmp_path / "baseline.json",
+        (
+            KnownSite("m.onnx", "ACC102" if rules == "one" else f"OLD{n}", f"{n:x}", None, f"n{n}")
+            for n in range(count)
+        ),
+    )
+    began = time.process_time()
+    (found,) = applied(baseline, report(finding("ACC102", *BLOCKS)))
+    assert time.process_time() - began < 2.5  # a tenth of a second; eight and more where each looks at all
+    assert len(found.gone) == count
 
 
 def test_one_entry_a_line_sorted_and_relative_to_the_file(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -139,10 +139,11 @@ class Baseline:
             for entry in entries
             if entry not in found and (entry.rule in ran or entry.rule not in known)
         ]
+        dropped = set(lost)
         self._kept[self.key(model)] = [
             _relabelled(entry, sites.get(found[entry])) if entry in found else entry
             for entry in entries
-            if entry not in lost
+            if entry not in dropped
         ]
         gone = _gone(lost, entries, sites)
         return tuple(replace(self._split(report, frozenset(named)), gone=gone) for report in reports)
@@ -272,15 +273,17 @@ def _pair(entries: Sequence[KnownSite], sites: _Sites) -> dict[KnownSite, tuple[
         for entry in entries
         if (entry.rule, entry.fingerprint) in sites
     }
-    for rule in {rule for rule, _ in sites.keys() - owners.keys()}:
-        at: dict[str, list[tuple[str, str]]] = defaultdict(list)
-        for key, site in sites.items():
-            if key[0] == rule:
-                at[_place(site)].append(key)
+    listed = _by_rule(entries)
+    free = {rule for rule, _ in sites.keys() - owners.keys()} & listed.keys()
+    at: dict[str, dict[str, list[tuple[str, str]]]] = {rule: defaultdict(list) for rule in free}
+    for key, site in sites.items():
+        if key[0] in free:
+            at[key[0]][_place(site)].append(key)
+    for rule in free:
         barren: set[str] = set()
-        for entry in entries:
-            if entry.rule == rule and (rule, entry.fingerprint) not in owners and entry.place:
-                barren |= _seat(entry, at, sites, owners, barren)
+        for entry in listed[rule]:
+            if (rule, entry.fingerprint) not in owners and entry.place:
+                _seat(entry, at[rule], sites, owners, barren)
     same = {entry: (entry.rule, entry.fingerprint) for entry in entries}
     return {entry: key for entry, key in same.items() if key in sites} | {
         entry: key for key, entry in owners.items()
@@ -292,8 +295,8 @@ def _seat(
     at: Mapping[str, Sequence[tuple[str, str]]],
     sites: _Sites,
     owners: dict[tuple[str, str], KnownSite],
-    barren: Collection[str],
-) -> set[str]:
+    barren: set[str],
+) -> None:
     """Give an entry whose fingerprint is gone the site at its place.
 
     Where one more of several equal blocks is added, the numbers of the others move on, and the
@@ -305,14 +308,11 @@ def _seat(
         at: by place, the sites of its rule.
         sites: the sites.
         owners: by site, its entry; changed.
-        barren: places from which no free site is reached.
-
-    Returns:
-        More such places.
+        barren: places from which no free site is reached; more are added.
     """
     given_up: dict[str, tuple[str, str]] = {}
-    queue, seen = deque([lost.place]), {lost.place, *barren}
-    while queue:
+    queue, seen = deque([lost.place]), {lost.place}
+    while queue and lost.place not in barren:
         place = queue.popleft()
         for site in at.get(place, ()):
             if site not in owners:
@@ -321,13 +321,13 @@ def _seat(
                     owners[site] = owners[before]
                     site, place = before, _place(sites[before])
                 owners[site] = lost
-                return set()
+                return
             other = owners[site].place
-            if other not in seen:
+            if other not in seen and other not in barren:
                 seen.add(other)
                 given_up[other] = site
                 queue.append(other)
-    return seen
+    barren |= seen
 
 
 def _place(site: Site) -> str:
@@ -344,14 +344,18 @@ def _gone(lost: Sequence[KnownSite], entries: Sequence[KnownSite], sites: _Sites
     Of equal blocks the fingerprints are numbered, so the entry without a site is the last one's
     whichever block was mended; the places that no site has any more tell which.
     """
+    still = {(rule, _place(site)) for (rule, _), site in sites.items()}
+    listed = _by_rule(entries)
     gone = []
-    places: dict[str, list[str]] = {}
-    for entry in lost:
-        if entry.rule not in places:
-            still = {_place(site) for (rule, _), site in sites.items() if rule == entry.rule}
-            left = [e.place for e in entries if e.rule == entry.rule and e.place not in still]
-            count = sum(e.rule == entry.rule for e in lost)
-            places[entry.rule] = left if len(left) == count else []
-        own = places[entry.rule]
-        gone.append(Gone(entry.rule, entry.fingerprint, own.pop(0) if own else entry.place))
+    for rule, those in _by_rule(lost).items():
+        left = [entry.place for entry in listed[rule] if (rule, entry.place) not in still]
+        places = left if len(left) == len(those) else [entry.place for entry in those]
+        gone += [Gone(rule, entry.fingerprint, place) for entry, place in zip(those, places, strict=True)]
     return tuple(sorted(gone, key=lambda g: (g.rule, g.place, g.fingerprint)))
+
+
+def _by_rule(entries: Iterable[KnownSite]) -> dict[str, list[KnownSite]]:
+    found: dict[str, list[KnownSite]] = defaultdict(list)
+    for entry in entries:
+        found[entry.rule].append(entry)
+    return found
