@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -417,3 +418,43 @@ def assert_written_out(text: str, feeds: Mapping[str, Array], tmp_path: Path) ->
         assert one.dtype == other.dtype
         assert one.shape == other.shape
         np.testing.assert_allclose(other, one, rtol=2e-5, atol=2e-5 * float(np.abs(one).max()))
+
+
+def erf_gelu(x: Array) -> Array:
+    return np.asarray(x * (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2)
+
+
+def tanh_gelu(x: Array) -> Array:
+    return np.asarray(x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "truth"),
+    [
+        ("GemmFastGelu (x, w, b)", lambda x, w, b: tanh_gelu(x @ w + b)),
+        ("GemmFastGelu (x, w)", lambda x, w, b: tanh_gelu(x @ w)),
+        ("BiasAdd (x, b, x)", lambda x, w, b: 2 * x + b),
+        ("BiasSplitGelu (x, b)", lambda x, w, b: (x + b)[..., :4] * erf_gelu((x + b)[..., 4:])),
+    ],
+)
+def test_what_onnx_runtime_computes_on_gpus_only(
+    call: str, truth: Callable[..., Array], tmp_path: Path
+) -> None:
+    """By the definitions: its provider for CPUs has no such operator."""
+    feeds = {"x": tensor(2, 5, 8), "w": tensor(8, 8), "b": tensor(8)}
+    text = f"{HEAD % 17} g (float[2,5,8] x, float[8,8] w, float[8] b) => (float[A,B,C] y)"
+    _, after = fixed(tmp_path, f"{text} {{ y = com.microsoft.{call} }}", *TRT)
+    assert after is not None
+    assert {node.domain for node in after.graph.node} == {""}
+    (result,) = computed(after, feeds)
+    np.testing.assert_allclose(result, truth(**feeds), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("op", ["GroupQueryAttention", "DecoderMaskedMultiHeadAttention"])
+def test_a_cache_that_is_written_into_is_left_with_the_reason(
+    op: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"{HEAD % 17} g (float[1,1,8] q, float[1,1,8] k, float[1,1,8] v) => (float[1,1,8] y)"
+    _, after = fixed(tmp_path, f"{text} {{ y = com.microsoft.{op} <num_heads = 2> (q, k, v) }}", *TRT)
+    assert after is None
+    assert "which positions of its cache hold something is known at run time only" in capsys.readouterr().out

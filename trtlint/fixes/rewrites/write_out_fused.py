@@ -33,6 +33,9 @@ _TANH = math.sqrt(2 / math.pi)
 _CUBE = 0.044715
 """Of the approximation of Gelu by a tanh: https://onnx.ai/onnx/operators/onnx__Gelu.html."""
 
+_PARTS_BY_INPUTS = 10
+"""The opset from which bounds of a slice are inputs."""
+
 Write = Callable[[Forms, Node], Refusal | None]
 
 
@@ -43,6 +46,8 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         return Refusal("there is no operator here")
     own = node.domain == ONNX_RUNTIME or (not node.domain and node.op in _IN_DOMAIN_OF_ONNX)
     write = _WRITERS.get(node.op) if own else None
+    if write is None and own and node.op in _LEFT:
+        return Refusal(_LEFT[node.op])
     if write is None:
         return Refusal(f"no form of {node.op} in operators of ONNX is known")
     forms = Forms(Draft(model, node))
@@ -78,6 +83,37 @@ def _fast_gelu(forms: Forms, node: Node) -> Refusal | None:
     return _approximated(
         forms, node, node.inputs[0] if bias is None else forms.draft.op("Add", node.inputs[0], bias)
     )
+
+
+def _gemm_fast_gelu(forms: Forms, node: Node) -> Refusal | None:
+    """A product of matrices, a bias where there is one, and the approximation of Gelu."""
+    product, bias = forms.draft.op("MatMul", *node.inputs[:2]), node.input(2)
+    return _approximated(forms, node, product if bias is None else forms.draft.op("Add", product, bias))
+
+
+def _bias_add(forms: Forms, node: Node) -> Refusal | None:
+    """A tensor, a bias, and what was left out before."""
+    added = forms.draft.op("Add", *node.inputs[:2])
+    forms.draft.op("Add", added, node.inputs[2], out=node.output.name)
+    return None
+
+
+def _bias_split_gelu(forms: Forms, node: Node) -> Refusal | None:
+    """Behind a bias, the first half of the last axis times the Gelu of the second."""
+    draft, dtype, bias = forms.draft, _dtype(node), node.input(1)
+    width = None if bias is None or not bias.shape else bias.shape[-1]
+    if isinstance(dtype, Refusal):
+        return dtype
+    if not isinstance(width, int) or width % 2:
+        return Refusal("the size of its bias is not known")
+    forms.opset = max(forms.opset, _PARTS_BY_INPUTS)
+    added = draft.op("Add", *node.inputs[:2])
+    left, right = (forms.part(added, -1, start, start + width // 2) for start in (0, width // 2))
+    erf = draft.op("Erf", draft.op("Mul", right, draft.like(_ROOT_HALF, dtype, "root")))
+    half = draft.op("Mul", right, draft.like(0.5, dtype, "half"))
+    gelu = draft.op("Mul", half, draft.op("Add", erf, draft.like(1.0, dtype, "one")))
+    draft.op("Mul", left, gelu, out=node.output.name)
+    return None
 
 
 def _exact(forms: Forms, node: Node, value: Tensor | None) -> Refusal | None:
@@ -243,11 +279,27 @@ def _activated(forms: Forms, node: Node, value: str, parameters: list[float]) ->
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization", "Gelu"})
 """Operators that ONNX Runtime, or an opset newer than a parser, has in ONNX's own domain."""
 
+_CACHED = (
+    "which positions of its cache hold something is known at run time only, and it writes into that cache"
+)
+_DECODER = "it runs a decoder as often as what that gives asks for"
+_LEFT: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("GroupQueryAttention", "SparseAttention", "PagedAttention", "DecoderMaskedMultiHeadAttention"),
+        _CACHED,
+    ),
+    **dict.fromkeys(("BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"), _DECODER),
+}
+"""Operators that no other ones compute the same for every input, each with the reason."""
+
 _WRITERS: Mapping[str, Write] = {
     "Gelu": _gelu,
     "BiasGelu": _bias_gelu,
     "FastGelu": _fast_gelu,
     "QuickGelu": _quick_gelu,
+    "GemmFastGelu": _gemm_fast_gelu,
+    "BiasAdd": _bias_add,
+    "BiasSplitGelu": _bias_split_gelu,
     "FusedMatMul": _fused_matmul,
     "TransposeMatMul": _fused_matmul,
     "FusedConv": _fused_conv,
