@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import weakref
 
 from tests.conftest import REPOSITORY
 from tests.graphs import facts_of
@@ -27,6 +29,21 @@ def test_the_kinds_about_builds_are_those_that_say_nothing_of_a_model_alone() ->
     assert {"layer", "flag"} <= set(apart)
     for kind in apart:
         assert not list(module_of(kind).find(facts)), kind
+
+
+def test_facts_and_their_model_are_freed_without_the_collector() -> None:
+    facts = facts_of(MODEL)
+    for kind in kinds():
+        facts.of(kind)
+    assert facts.sizes.bytes(facts.model.graph.outputs[0]) == 8
+    freed, graph = weakref.ref(facts), weakref.ref(facts.model.graph)
+    gc.disable()
+    try:
+        del facts
+        assert freed() is None
+        assert graph() is None
+    finally:
+        gc.enable()
 
 
 def test_a_lint_of_a_model_alone_imports_no_reader_of_builds() -> None:

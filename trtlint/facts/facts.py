@@ -89,7 +89,7 @@ class Facts:
         """Sizes of tensors at the largest shapes that are built for."""
         from trtlint.facts.blocks.sizes import Sizes
 
-        return Sizes(self)
+        return Sizes(self.model, self.command)
 
     @cached_property
     def imported(self) -> tuple[Node, ...]:

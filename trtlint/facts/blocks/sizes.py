@@ -11,7 +11,8 @@ from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension, ElementType
 
 if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
+    from trtlint.buildcommand import BuildCommand
+    from trtlint.model.load import Model
 
 _BITS: Mapping[ElementType, int] = {
     "f32": 32, "u8": 8, "i8": 8, "u16": 16, "i16": 16, "i32": 32, "i64": 64, "bool": 8, "f16": 16,
@@ -43,21 +44,22 @@ class Sizes:
     Without a build command, and where it does not give a shape, only sizes of the file are known.
     """
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
+    def __init__(self, model: Model, command: BuildCommand | None) -> None:
+        self._model = model
+        self._command = command
 
     @cached_property
     def _largest(self) -> tuple[Mapping[str, int], Mapping[Value, tuple[Dimension, ...]]]:
         """The largest size by the name of a dimension, and the largest shape of each input."""
         names: dict[str, int] = {}
         shapes: dict[Value, tuple[Dimension, ...]] = {}
-        command = self._facts.command
+        command = self._command
         if command is None or not command.builds:
             return names, shapes
         from trtlint.buildcommand.shapes import shapes_of
 
         specs = shapes_of(command).specs
-        for value in self._facts.model.graph.inputs:
+        for value in self._model.graph.inputs:
             declared = value.shape
             for spec in specs:
                 if declared is None or spec.max is None or not spec.means(value.name):
@@ -75,7 +77,7 @@ class Sizes:
     def shape(self, value: Value) -> tuple[int | None, ...] | None:
         """The largest shape of a value, None where it has no rank; a size is None where it is not known."""
         names, shapes = self._largest
-        dims = shapes.get(value) or self._facts.model.constants.dimensions(value)
+        dims = shapes.get(value) or self._model.constants.dimensions(value)
         return None if dims is None else tuple(_size(dim, names) for dim in dims)
 
     def elements(self, value: Value) -> int | None:
