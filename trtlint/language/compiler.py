@@ -334,16 +334,17 @@ _WORDS = {
 
 def _joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Code:
     """Conditions joined by a word: the first that has the deciding value decides."""
+    other = not deciding
 
     def joined(names: Names) -> Truth:
         found: list[Truth] = []
         for code in codes:
-            part = truth(code(names))
+            part = code(names)
             if part is deciding:
                 return deciding
-            if isinstance(part, Unknown):
-                found.append(part)
-        return join(*found)
+            if part is not other:
+                found.append(truth(part))
+        return join(*found) if found else other
 
     return joined
 
