@@ -60,3 +60,18 @@ def test_the_proofs_are_in_the_fixed_model(tmp_path: Path, capsys: pytest.Captur
     note = json.loads(next(entry.value for entry in fixed.metadata_props if entry.key == KEY))
     assert [proof["check"] for proof in note["proofs"]] == ["outputs"]
     assert sorted(file.name for file in tmp_path.iterdir()) == ["model.fixed.onnx", "model.onnx"]
+
+
+@pytest.mark.parametrize(("seed", "equal"), [("", None), ("<seed = 1.0>", False)])
+def test_a_model_that_draws_random_numbers_is_not_told_to_differ(
+    seed: str, equal: bool | None, tmp_path: Path
+) -> None:
+    files = []
+    for name, other in (("a", "Abs"), ("b", "Neg")):
+        text = f"""< ir_version: 8, opset_import: ["" : 17] > g (float[64] x) => (float[64] y)
+        {{ n = RandomNormalLike {seed} (x)  m = {other} (n)  y = Add (x, m) }}"""
+        files.append(tmp_path / f"{name}.onnx")
+        onnx.save(onnx.parser.parse_model(text), files[-1])
+    found = compare(files[0], files[1])
+    assert found.equal is equal
+    assert ("the model draws random numbers" in found.words) is (equal is None)

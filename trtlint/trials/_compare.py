@@ -27,6 +27,11 @@ _ATTEMPTS = 2
 _SIZES = (4, 8, 2, 16)
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 """By type of an output, how far it may be off, relative to its largest element."""
+_RANDOM = frozenset(
+    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
+    | {"Dropout"}
+)
+"""Operators that draw random numbers; Dropout does where its third input says that the model is trained."""
 _FATAL = 4
 
 Say = Callable[[Any], None]
@@ -155,8 +160,19 @@ def _compared(before: Path, after: Path, choices: Sequence[list[Feeds]], *, mend
         rewritten = comparator.Comparator.run([runner(after, "after")], data_loader=typed)
         truth.extend(rewritten)
         _match_nan(truth[0][1], truth[1][1], mended=mended)
-        return _judged(comparator, truth, len(typed))
+        found = _judged(comparator, truth, len(typed))
+        if not found["equal"] and _draws(before):
+            raise ValueError("the model draws random numbers, which are others in each file")
+        return found
     raise ValueError(f"the model does not run: {failure}")
+
+
+def _draws(model: Path) -> bool:
+    """Whether a model draws random numbers without a seed: each node begins its own by where it stands."""
+    return any(
+        node.op in _RANDOM and "seed" not in node.attributes and (node.op != "Dropout" or node.input(2))
+        for node in load(model).graph.nodes
+    )
 
 
 def _session(model: Path) -> Any:
