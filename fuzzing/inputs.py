@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,9 +15,11 @@ import click
 import onnx
 from google.protobuf.message import DecodeError, EncodeError
 
+from fuzzing.seeds import BASELINES, CONFIGURATIONS, MEASUREMENTS, TRITON
 from fuzzing.texts import change_bytes, change_text
 from fuzzing.trees import change_json, change_message
 from trtlint import Report, Target
+from trtlint.buildcommand import CommandError, read_config
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.gather import by_itself
 from trtlint.buildfiles.log import read_log
@@ -27,16 +30,20 @@ from trtlint.engine.rulebook import load_builtin, looking_at, rule_files
 from trtlint.engine.rulefile import load_rule
 from trtlint.facts.kinds import Ground
 from trtlint.files.limits import LimitError, limited
+from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.options import LintOptions, TargetOptions
 from trtlint.report.json import dumps
 from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome, RuleSet
 from trtlint.runs.linting import lint_file
 from trtlint.runs.worker import describe_rules, lint_job
+from trtlint.trials.measurement import MeasurementError, read_measurement
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = (Target(version="8.6"), Target(version="10.7", gpu="L4", asked=frozenset({"fp16"})))
 _MOST_CHANGES = 5
+_LONGEST = 2000
+"""Characters of an error; a path is one of its parts."""
 _SMALL = 64 << 10
 """Bytes of a model that is taken; a case is to take milliseconds."""
 
@@ -114,41 +121,6 @@ def _layers() -> Sequence[bytes]:
     return [*_blocks("layers"), *_blocks("profile")]
 
 
-_CONFIGURATIONS = (
-    b"""select = ["ACC", "PERF101"]
-extend-select = ["BLD"]
-ignore = ["PORT"]
-fail-on = "warning"
-min-confidence = "medium"
-plugins = ["efficientNMS"]
-
-[target]
-trt = "10.7..10.9"
-gpu = "L4"
-fp16 = true
-
-[severity]
-ACC = "note"
-""",
-    b"""rules = ["house"]
-baseline = "base.json"
-
-[[models]]
-path = ["**/*.onnx", "a/*b/?.onnx"]
-target = [{ trt = ["10.7", "8.6"], gpu = "sm89" }, { rtx = "1.7", strongly-typed = true }]
-fail-on = "never"
-
-[[suppress]]
-rule = "ACC102"
-module = "blocks.*"
-path = "*.onnx"
-reason = "measured"
-expires = 2027-03-31
-""",
-    b"",
-)
-
-
 def _change_model(data: bytes, chance: random.Random) -> bytes:
     if chance.random() < 0.2:
         return change_bytes(data, chance)
@@ -209,16 +181,19 @@ def _change_log(data: bytes, chance: random.Random) -> bytes:
     return _text_change(_logs)(data, chance)
 
 
-def _change_layers(data: bytes, chance: random.Random) -> bytes:
-    if chance.random() < 0.3:
-        return _text_change(_layers)(data, chance)
-    try:
-        root = json.loads(data)
-    except (ValueError, RecursionError):
-        return change_bytes(data, chance)
-    return json.dumps(change_json(root, chance), ensure_ascii=chance.random() < 0.5).encode(
-        "utf-8", "replace"
-    )
+def _json_change(seeds: Callable[[], Sequence[bytes]]) -> Change:
+    def change(data: bytes, chance: random.Random) -> bytes:
+        if chance.random() < 0.3:
+            return _text_change(seeds)(data, chance)
+        try:
+            root = json.loads(data)
+        except (ValueError, RecursionError):
+            return change_bytes(data, chance)
+        return json.dumps(change_json(root, chance), ensure_ascii=chance.random() < 0.5).encode(
+            "utf-8", "replace"
+        )
+
+    return change
 
 
 @cache
@@ -273,11 +248,52 @@ def _check_rule(path: Path) -> None:
         if "\n" in str(error):
             raise BugError(f"not one line: {error}") from error
         return
+    with limited(path):
+        dumps(Report(lint_file(_model_beside(path), TARGETS[1:], [rule])))
+
+
+def _model_beside(path: Path) -> Path:
+    """A model for what is said of one."""
     model = path.with_name("model.onnx")
     if not model.exists():
         model.write_bytes(_models()[0])
-    with limited(path):
-        dumps(Report(lint_file(model, TARGETS[1:], [rule])))
+    return model
+
+
+def _check_triton(path: Path) -> None:
+    model = _model_beside(path)
+    with _one_line(CommandError):
+        command = read_config(path)
+        _judge(lint_job(Job(model, model.name, TARGETS[1:], _rules("model", "command"), command)))
+
+
+def _check_baseline(path: Path) -> None:
+    model = _model_beside(path)
+    with _one_line(BaselineError):
+        baseline = Baseline.read(path)
+        found = lint_job(Job(model, model.name, TARGETS[1:], _model_rules())).reports
+        ids = frozenset(_model_rules().ids)
+        dumps(Report(baseline.apply(model, found, ids, ids)))
+        baseline.shrink()
+        if len(Baseline.read(path)) != len(baseline):
+            raise BugError("what was written is not what is read")
+
+
+def _check_measurement(path: Path) -> None:
+    model = _model_beside(path)
+    with _one_line(MeasurementError):
+        measured = read_measurement(path)
+        _judge(lint_job(Job(model, model.name, TARGETS[1:], _rules("model", "trial"), measurement=measured)))
+
+
+@contextmanager
+def _one_line(kind: type[Exception]) -> Iterator[None]:
+    """Take an error of a kind for an answer, if it is one line that can be read."""
+    try:
+        yield
+    except kind as error:
+        if "\n" in str(error) or len(str(error)) > _LONGEST:
+            raise BugError(f"not one line: {str(error)[:_LONGEST]}") from error
 
 
 def _rule_seeds() -> Sequence[bytes]:
@@ -297,15 +313,24 @@ INPUTS: Mapping[str, Input] = {
     for kind in (
         Input("model", "model.onnx", _models, _change_model, _check_model),
         Input("log", "build.log", _logs, _change_log, _check_log),
-        Input("layers", "layers.json", _layers, _change_layers, _check_build),
+        Input("layers", "layers.json", _layers, _json_change(_layers), _check_build),
         Input(
             "configuration",
             "trtlint.toml",
-            lambda: _CONFIGURATIONS,
-            _text_change(lambda: _CONFIGURATIONS),
+            lambda: CONFIGURATIONS,
+            _text_change(lambda: CONFIGURATIONS),
             _check_configuration,
         ),
         Input("rule", "ZZZ999-fuzz.md", _rule_seeds, _text_change(_rule_seeds), _check_rule),
+        Input("triton", "config.pbtxt", lambda: TRITON, _text_change(lambda: TRITON), _check_triton),
+        Input("baseline", "base.json", lambda: BASELINES, _json_change(lambda: BASELINES), _check_baseline),
+        Input(
+            "ranges",
+            "ranges.json",
+            lambda: MEASUREMENTS,
+            _json_change(lambda: MEASUREMENTS),
+            _check_measurement,
+        ),
     )
 }
 """Every kind by its name."""

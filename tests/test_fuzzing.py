@@ -25,7 +25,16 @@ from trtlint.buildfiles.log import read_log
 pytestmark = pytest.mark.isolated
 
 FIRST = int(os.environ.get("TRTLINT_FUZZ_FIRST", "0"))
-CASES: Mapping[str, int] = {"model": 40, "log": 80, "layers": 80, "configuration": 80, "rule": 60}
+CASES: Mapping[str, int] = {
+    "model": 40,
+    "log": 80,
+    "layers": 80,
+    "configuration": 80,
+    "rule": 60,
+    "triton": 60,
+    "baseline": 40,
+    "ranges": 60,
+}
 BLOCKS = 16
 
 

@@ -15,11 +15,15 @@ import onnx
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from fuzzing.seeds import MEASUREMENTS
 from tests.trials.test_measuring import NORM
 from trtlint.cli import run
 from trtlint.report import schemas
 
 pytest.importorskip("onnxruntime")
+
+MEASURED = MEASUREMENTS[0].decode()
+"""A measurement as it is written, of no model here."""
 
 
 @pytest.fixture
@@ -150,7 +154,12 @@ def test_ranges_are_for_the_model_that_they_are_of(folder: Path, capsys: pytest.
         ("[]", "it names no schema"),
         ('{"schema": "trtlint.report/1"}', "its schema is 'trtlint.report/1'"),
         ('{"schema": "trtlint.measure/1"}', "not a measurement (KeyError"),
+        (MEASURED.replace('"type": "fp16"', '"type": "fp8"'), "type is 'fp8'"),
+        (MEASURED.replace('"batches": 3', '"batches": 1e999'), "not a measurement (OverflowError"),
+        (MEASURED.replace("70000.0", "1" + "0" * 400), "not a measurement (OverflowError"),
+        ('{"schema": "' + "s" * 5_000 + '"}', "its schema is 'sss"),
     ],
+    ids=["cut", "list", "report", "empty", "type", "infinite", "large", "long"],
 )
 def test_what_is_no_measurement_is_refused(
     content: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -160,6 +169,7 @@ def test_what_is_no_measurement_is_refused(
     err = capsys.readouterr().err
     assert err.startswith("trtlint: ranges.json: ")
     assert said in err
+    assert len(err) < 1_200
 
 
 @pytest.mark.skipif(os.name == "nt", reason="such files are POSIX's")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from trtlint.files.problem import shortened
 from trtlint.files.regular import read_bytes
 
 SCHEMA = "trtlint.measure/1"
@@ -254,28 +255,32 @@ def read_measurement(path: Path) -> Measurement:
         raise MeasurementError(f"{path}: not JSON ({error})") from error
     named = data.get("schema") if isinstance(data, dict) else None
     if named != SCHEMA:
-        what = f"its schema is {named!r}" if isinstance(named, str) else "it names no schema"
+        what = f"its schema is {shortened(named)!r}" if isinstance(named, str) else "it names no schema"
         raise MeasurementError(f"{path}: not written by `trtlint measure --format json`: {what}")
     try:
         return from_data(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise MeasurementError(f"{path}: not a measurement ({type(error).__name__}: {error})") from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        reason = shortened(f"{type(error).__name__}: {error}")
+        raise MeasurementError(f"{path}: not a measurement ({reason})") from error
 
 
 def from_data(data: Mapping[str, Any]) -> Measurement:
     """The measurement that JSON data tell of.
 
     Raises:
-        KeyError, TypeError, ValueError, AttributeError: they are not as :func:`to_data` makes them.
+        KeyError, TypeError, ValueError, AttributeError, OverflowError: they are not as :func:`to_data` makes
+            them.
     """
-    inputs, kept = data["inputs"], data["kept"]
+    inputs, kept, narrow = data["inputs"], data["kept"], data["type"]
+    if narrow not in ("fp16", "bf16"):
+        raise ValueError(f"type is {narrow!r}")
     return Measurement(
         path=str(data["model"]["path"]),
         digest=str(data["model"]["digest"]),
         files=tuple(map(str, inputs["files"])),
         inputs=str(inputs["digest"]),
         batches=int(inputs["batches"]),
-        type=str(data["type"]),
+        type=narrow,
         typed=bool(data["typed"]),
         rehearsed=bool(data["rehearsed"]),
         bound=float(data["bound"]),
