@@ -7,7 +7,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trtlint.knowledge.nearest import did_you_mean
-from trtlint.language.fieldtypes import ANYTHING, NUMBER, TRUTH, Kind, Kinds, constant, kinds_of, members
+from trtlint.language.fieldtypes import (
+    ANYTHING,
+    NUMBER,
+    TRUTH,
+    Kind,
+    Kinds,
+    choices,
+    constant,
+    has,
+    items_fit,
+    kinds_of,
+    members,
+    words,
+)
 from trtlint.language.function import Function
 from trtlint.language.functions import FUNCTIONS
 from trtlint.language.operations import (
@@ -71,8 +84,8 @@ class Compiler:
     def condition(self, node: ast.expr) -> Checked:
         """Compile a node that must be true or false."""
         kinds, code = self.visit(node)
-        if kinds and not _has(kinds, "truth"):
-            raise self.error(f"a condition is needed, but this is {_words(kinds)}", node)
+        if kinds and not has(kinds, "truth"):
+            raise self.error(f"a condition is needed, but this is {words(kinds)}", node)
         return TRUTH, code
 
     def _constant(self, node: ast.Constant) -> Checked:
@@ -117,7 +130,7 @@ class Compiler:
         field = node.attr
         records = [kind.cls for kind in kinds if kind.name == "record" and kind.cls is not None]
         if not records and kinds:
-            raise self.error(f"{self.shown(node.value)} is {_words(kinds)} and has no field {field!r}", node)
+            raise self.error(f"{self.shown(node.value)} is {words(kinds)} and has no field {field!r}", node)
         found: list[Kind] = []
         for cls in records:
             found += members(cls).get(field, ())
@@ -138,7 +151,7 @@ class Compiler:
         wanted = "mapping" if isinstance(index, str) else "tuple"
         fitting = [kind for kind in kinds if kind.name in (wanted, "anything")]
         if kinds and not fitting:
-            message = f"{self.shown(node.value)} is {_words(kinds)} and has no element [{index!r}]"
+            message = f"{self.shown(node.value)} is {words(kinds)} and has no element [{index!r}]"
             raise self.error(message, node)
         keys = tuple(key for kind in fitting if kind.name == "mapping" for key in kind.keys)
         if keys and len(fitting) == 1:
@@ -176,8 +189,8 @@ class Compiler:
 
     def _number(self, node: ast.expr) -> Code:
         kinds, code = self.visit(node)
-        if kinds and not _has(kinds, "number"):
-            raise self.error(f"a number is needed, but this is {_words(kinds)}", node)
+        if kinds and not has(kinds, "number"):
+            raise self.error(f"a number is needed, but this is {words(kinds)}", node)
         return code
 
     def _bin_op(self, node: ast.BinOp) -> Checked:
@@ -207,27 +220,27 @@ class Compiler:
     def _comparable(self, name: str, left: tuple[ast.expr, Kinds], right: tuple[ast.expr, Kinds]) -> None:
         """Check that a comparison can have both answers."""
         if name in ("Lt", "LtE", "Gt", "GtE"):
-            if _has(left[1], "tuple") and _has(right[1], "tuple"):
+            if has(left[1], "tuple") and has(right[1], "tuple"):
                 return  # release numbers: target.release < (11, 3)
             for node, kinds in (left, right):
-                if kinds and not _has(kinds, "number"):
-                    hint = "; versions are compared by the rule's 'applies'" if _has(kinds, "text") else ""
-                    raise self.error(f"only numbers have an order, but this is {_words(kinds)}{hint}", node)
+                if kinds and not has(kinds, "number"):
+                    hint = "; versions are compared by the rule's 'applies'" if has(kinds, "text") else ""
+                    raise self.error(f"only numbers have an order, but this is {words(kinds)}{hint}", node)
         elif name in ("Eq", "NotEq"):
             self._may_equal(left, right)
         else:
             node, kinds = right
-            if kinds and not (_has(kinds, "tuple") or _has(kinds, "text") or _has(kinds, "mapping")):
-                raise self.error(f"'in' needs a tuple or a text, but this is {_words(kinds)}", node)
+            if kinds and not (has(kinds, "tuple") or has(kinds, "text") or has(kinds, "mapping")):
+                raise self.error(f"'in' needs a tuple or a text, but this is {words(kinds)}", node)
             if isinstance(node, ast.Tuple | ast.List | ast.Set):
                 for part in node.elts:
                     self._may_equal(left, (part, self.visit(part)[0]))
             elif kinds and all(kind.name == "text" for kind in kinds):
-                if left[1] and not _has(left[1], "text"):
+                if left[1] and not has(left[1], "text"):
                     raise self.error(
-                        f"only a text can be part of a text, but this is {_words(left[1])}", left[0]
+                        f"only a text can be part of a text, but this is {words(left[1])}", left[0]
                     )
-            elif not _has(kinds, "text"):
+            elif not has(kinds, "text"):
                 items = tuple(
                     item for kind in kinds for item in (kind.keys if kind.name == "mapping" else kind.items)
                 )
@@ -242,10 +255,10 @@ class Compiler:
         if any(kind.name == "anything" for kind in (*left_kinds, *right_kinds)):
             return
         if not shared:
-            message = f"{_words(left_kinds)} and {_words(right_kinds)} are never equal"
+            message = f"{words(left_kinds)} and {words(right_kinds)} are never equal"
             raise self.error(message, right_node)
         for name in shared:
-            ours, theirs = _choices(left_kinds, name), _choices(right_kinds, name)
+            ours, theirs = choices(left_kinds, name), choices(right_kinds, name)
             if ours is None or theirs is None or ours & theirs:
                 return
         wrong, node = (theirs, right_node) if isinstance(right_node, ast.Constant) else (ours, left_node)
@@ -295,11 +308,11 @@ class Compiler:
             for want in wanted:
                 if "anything" in (kind.name, want.name):
                     return code
-                if kind.name == want.name and want.cls in (None, kind.cls) and _items_fit(kind, want):
+                if kind.name == want.name and want.cls in (None, kind.cls) and items_fit(kind, want):
                     return code
         if kinds:
             needed = " or ".join(map(str, wanted))
-            raise self.error(f"{self.shown(node)} is {_words(kinds)}, but must be {needed}", node)
+            raise self.error(f"{self.shown(node)} is {words(kinds)}, but must be {needed}", node)
         return code
 
     _HANDLERS: Mapping[str, Callable[[Compiler, Any], Checked]] = {
@@ -372,26 +385,3 @@ def _calling(function: Function, codes: list[Code], named: Mapping[str, Code]) -
 
 def _literals(*nodes: ast.expr) -> bool:
     return all(isinstance(node, ast.Constant) for node in nodes)
-
-
-def _has(kinds: Kinds, name: str) -> bool:
-    return any(kind.name in (name, "anything") for kind in kinds)
-
-
-def _items_fit(kind: Kind, want: Kind) -> bool:
-    return not want.items or any(_has(kind.items, item.name) for item in want.items)
-
-
-def _choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
-    """All values of a type that the kinds allow, None if it is open."""
-    found: set[Any] = set()
-    for kind in kinds:
-        if kind.name == name:
-            if kind.choices is None:
-                return None
-            found |= kind.choices
-    return frozenset(found)
-
-
-def _words(kinds: Kinds) -> str:
-    return " or ".join(dict.fromkeys(map(str, kinds)))

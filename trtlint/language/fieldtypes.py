@@ -154,3 +154,29 @@ def members(cls: type) -> Mapping[str, Kinds]:
                 continue
             found[name] = kinds_of(hints.get("return", Any))
     return {name: kinds for name, kinds in found.items() if not name.startswith("_")}
+
+
+def has(kinds: Kinds, name: KindName) -> bool:
+    """Whether something of these types can be of one, by its name."""
+    return any(kind.name in (name, "anything") for kind in kinds)
+
+
+def items_fit(kind: Kind, want: Kind) -> bool:
+    """Whether the elements of a tuple can be of a type that is asked for."""
+    return not want.items or any(has(kind.items, item.name) for item in want.items)
+
+
+def choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
+    """All values of a type that the kinds allow, None if it is open."""
+    found: set[Any] = set()
+    for kind in kinds:
+        if kind.name == name:
+            if kind.choices is None:
+                return None
+            found |= kind.choices
+    return frozenset(found)
+
+
+def words(kinds: Kinds) -> str:
+    """Types as errors name them."""
+    return " or ".join(dict.fromkeys(map(str, kinds)))
