@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, Patch, Refusal, Shape
 from trtlint.fixes.rewrites._attention import block_of, product_again
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -35,7 +35,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         return Refusal("the size of a head is not known, or above 256")
     wide = max(_SMALLEST, -(-size // _STEP) * _STEP)
     shape = model.constants.dimensions(value)
-    own = shape[kept[0]] if shape is not None and _has(value, kept[0]) else None
+    own = shape[kept[0]] if shape is not None and _has(shape, kept[0]) else None
     if not isinstance(own, int) or own > _LARGEST:
         return Refusal("the size of a head of V is not known, or above 256")
     value_wide = max(_SMALLEST, -(-own // _STEP) * _STEP)
@@ -49,28 +49,28 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     rewire: list[tuple[Node, int, str]] = []
     for port, axis in zip(block.ports, features, strict=True):
         operand = block.product.inputs[port]
-        if operand is None or not _has(operand, axis) or operand.dtype not in FLOAT_DTYPES:
+        dims = None if operand is None else model.constants.dimensions(operand)
+        if operand is None or dims is None or not _has(dims, axis) or operand.dtype not in FLOAT_DTYPES:
             return Refusal("the rank or type of Q or K is not known")
         if wide > size:
-            rewire.append((block.product, port, _padded(draft, operand, axis, wide - size)))
+            rewire.append((block.product, port, _padded(draft, operand, len(dims), axis, wide - size)))
     remove: list[Node] = []
-    if value_wide > own:
+    if value_wide > own and shape is not None:
         operands: list[str | Value | None] = list(weighted.inputs)
-        operands[operands.index(value)] = _padded(draft, value, kept[0], value_wide - own)
+        operands[operands.index(value)] = _padded(draft, value, len(shape), kept[0], value_wide - own)
         bounds = (draft.ints(0), draft.ints(own), draft.ints(kept[1]))
         draft.op("Slice", product_again(draft, weighted, operands), *bounds, out=weighted.output.name)
         remove.append(weighted)
     return draft.patch(f"pads heads from {size} to {wide} with zeros", remove, rewire=rewire, retyped=())
 
 
-def _has(value: Value, axis: int) -> bool:
-    """Whether a value is known to have an axis; its operator may ask for one that it has not."""
-    return value.rank is not None and -value.rank <= axis < value.rank
+def _has(shape: Shape, axis: int) -> bool:
+    """Whether a shape has an axis; its operator may ask for one that it has not."""
+    return -len(shape) <= axis < len(shape)
 
 
-def _padded(draft: Draft, value: Value, axis: int, more: int) -> str:
+def _padded(draft: Draft, value: Value, rank: int, axis: int, more: int) -> str:
     """A tensor with zeros behind one of its axes."""
-    rank = value.rank or 0
     ends = [0] * rank
     ends[axis] = more
     zero = draft.like(0.0, value, "zero")
