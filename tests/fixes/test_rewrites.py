@@ -199,3 +199,17 @@ def test_a_resize_with_antialias_becomes_products(mode: str, tmp_path: Path) -> 
     before, after = fixed(tmp_path, text, "--rtx", "1.7")
     assert "Resize" not in ops(after)
     assert_same(before, after, {"x": tensor(1, 3, 16, 12)}, rtol=1e-4)
+
+
+def test_a_resize_by_a_scale_of_the_run_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = f"""{head(18)} g (float[1,3,16,12] x, float[n,1] other) => (float[1,3,8,6] y)
+    < int64[3] ones = {{1, 1, 1}}, float two = {{2}} >
+    {{
+      sizes = Shape <end = 1> (other)
+      all = Concat <axis = 0> (ones, sizes)
+      floats = Cast <to = 1> (all)
+      scales = Div (floats, two)
+      y = Resize <mode = "linear", antialias = 1> (x, , scales)
+    }}"""
+    assert fixed(tmp_path, text, "--rtx", "1.7")[1] is None
+    assert "a scale is known at run time only" in capsys.readouterr().out

@@ -14,6 +14,7 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type
+from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -74,6 +75,8 @@ def _matrix(
     from onnx.reference import ReferenceEvaluator
 
     scales = model.constants.array(node.input(2))
+    if scales is not None and ma.is_masked(scales):
+        return Refusal("a scale is known at run time only")
     if scales is not None and scales.size:
         axes = node.attribute("axes")
         rank = len(node.output.shape or ())
