@@ -7,6 +7,9 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile
 # And is compiled once: where a shell forbids bytecode, every process of the tests would do it again.
 unexport PYTHONDONTWRITEBYTECODE
 
+# The tests keep every core busy; a second thread of numpy's library would only spin in each process.
+test check: export OPENBLAS_NUM_THREADS := 1
+
 .PHONY: demo test check docs package oldest viewers bench fuzz clean
 
 demo: $(VENV)/.demo
