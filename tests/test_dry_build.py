@@ -76,7 +76,9 @@ class TestRealBuilder:
 
     def test_of_tensorrt_it_confirms_nothing(self, tmp_path: Path, lints: Lints) -> None:
         model = models.write(tmp_path, models.UNSUPPORTED_TWICE)
-        for finding in lints.report(model, "--dry-build", "--trt", "10.7")["findings"]:
+        findings = lints.report(model, "--dry-build", "--trt", "10.7")["findings"]
+        assert findings
+        for finding in findings:
             assert finding["confidence"] in ("high", "medium", "low")
             assert "standing" not in finding
 

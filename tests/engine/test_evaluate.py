@@ -275,7 +275,9 @@ def test_sites_of_real_rules_have_fingerprints_of_their_own(exported: Path) -> N
     from trtlint.model.load import load
 
     rules = load_builtin()
-    for path in sorted(exported.glob("attn_*__op20__fp32.onnx")):
+    paths = sorted(exported.glob("attn_*__op20__fp32.onnx"))
+    assert paths
+    for path in paths:
         found = evaluate(rules, Facts(load(path)), Target(version="10.7", gpu="L4"))
         every = [
             (f.rule, site.fingerprint) for f in (*found.findings, *found.conditional) for site in f.sites

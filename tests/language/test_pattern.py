@@ -299,6 +299,8 @@ class TestRealModels:
 
     def test_the_bounds_of_a_clip_can_be_read(self, exported: Path) -> None:
         model = load(exported / "conv_relu6__ts__op17__fp32.onnx")
-        for match in Pattern.compile(self.CASES[1][1]).find(model.graph, model.constants):
+        matches = list(Pattern.compile(self.CASES[1][1]).find(model.graph, model.constants))
+        assert matches
+        for match in matches:
             assert model.constants.scalar(match.bindings["lo"]) == 0
             assert model.constants.scalar(match.bindings["hi"]) == 6

@@ -206,6 +206,7 @@ def test_sarif_has_every_rule_with_its_help(rules: Rulebook, manual_address: str
 def test_sarif_rule_index_points_at_the_rule(rules: Rulebook) -> None:
     run = sarif.to_sarif(seen(mixed()), rules)["runs"][0]
     listed = run["tool"]["driver"]["rules"]
+    assert run["results"]
     for result in run["results"]:
         assert listed[result["ruleIndex"]]["id"] == result["ruleId"]
 
