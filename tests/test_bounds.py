@@ -373,6 +373,19 @@ class TestLimits:
         thread.join()
         assert done == [True]
 
+    @pytest.mark.parametrize("step", ["trtlint.fixes.fixing.decode", "trtlint.fixes.relint.interpret"])
+    def test_fix_holds_to_them(self, monkeypatch: pytest.MonkeyPatch, work: Workspace, step: str) -> None:
+        def slow(*_: object) -> None:
+            end = time.process_time() + 3
+            while time.process_time() < end:
+                pass
+            raise AssertionError("nothing ended it")
+
+        monkeypatch.setattr(step, slow)
+        monkeypatch.setattr(limits, "SECONDS", 0.2)
+        assert work.run("fix", "models/a.onnx") == 3
+        assert "a.onnx: it takes more than 0.2 s of processor time" in work.capsys.readouterr().out
+
     def test_the_file_is_named_and_the_others_are_linted(
         self, monkeypatch: pytest.MonkeyPatch, work: Workspace
     ) -> None:

@@ -16,7 +16,7 @@ from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.ranges import kept
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import Task, TaskFactory
-from trtlint.files.problem import Problem
+from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.fixes.fixing import Fixed, fix_file, write_fixed
 from trtlint.model.errors import ModelError
@@ -89,7 +89,7 @@ def run_fix(options: FixOptions) -> int:
                     keep=keep,
                     begin=writing.begin if options.writes_at_once else None,
                 )
-            except (ModelError, OSError) as error:
+            except (UnreadableError, OSError) as error:
                 report.problem(Problem.of(task.file, error))
                 failure = Exit.UNREADABLE
                 continue

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from trtlint.files.limits import limited
 from trtlint.files.regular import open_regular
 from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.tensors import TensorStore
@@ -84,15 +85,16 @@ def fix_file(
         begin: is called with the structure before anything is done to it, and what reads its tensors.
 
     Raises:
-        ModelError: the file is not a model that can be linted.
+        UnreadableError: the file is not a model that can be linted, or takes more than may be.
         OSError: it cannot be read.
     """
-    raw = read(path, whole=True)
-    proto = decode(raw.data)
-    if raw.has_functions:
-        from trtlint.model.inline import inline
+    with limited(path):
+        raw = read(path, whole=True)
+        proto = decode(raw.data)
+        if raw.has_functions:
+            from trtlint.model.inline import inline
 
-        raw.notes.extend(inline(proto))
+            raw.notes.extend(inline(proto))
     _import_onnx(proto)
     if begin is not None:
         begin(proto, raw.tensors)

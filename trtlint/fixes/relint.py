@@ -9,6 +9,7 @@ import onnx
 
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
+from trtlint.files.limits import limited
 from trtlint.fixes.outcome import Lint, Linted
 from trtlint.model.check import fault
 from trtlint.model.load import Model, interpret, undeclared
@@ -28,9 +29,10 @@ def linting(judge: Judge, path: Path, tensors: TensorStore) -> Lint:
     """
 
     def lint(proto: onnx.ModelProto) -> Linted:
-        data, declared = undeclared(proto)
-        model = interpret(path, data, tensors, declared)
-        return Linted(proto, *judge(model))
+        with limited(path):
+            data, declared = undeclared(proto)
+            model = interpret(path, data, tensors, declared)
+            return Linted(proto, *judge(model))
 
     return lint
 
