@@ -75,3 +75,18 @@ def test_a_model_that_draws_random_numbers_is_not_told_to_differ(
     found = compare(files[0], files[1])
     assert found.equal is equal
     assert ("the model draws random numbers" in found.words) is (equal is None)
+
+
+def test_weights_that_are_not_there_are_named(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(
+        '< ir_version: 8, opset_import: ["" : 17] > g (float[2] x) => (float[2] y) { y = Add (x, w) }'
+    )
+    tensor = onnx.TensorProto(name="w", data_type=onnx.TensorProto.FLOAT, dims=[2])
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="gone.bin")
+    model.graph.initializer.append(tensor)
+    path = tmp_path / "a.onnx"
+    path.write_bytes(model.SerializeToString())
+    found = compare(path, path)
+    assert found.equal is None
+    assert "gone.bin" in found.words

@@ -53,7 +53,7 @@ def work(request: dict[str, Any], say: Say) -> None:
             before = _wide_copy(before, folder / "before.onnx")
             after = _wide_copy(after, folder / "after.onnx")
         figures = _compared(before, after, list(_batches(before, request)), mended=bool(request["mended"]))
-    except (FeedError, ValueError, RuntimeError) as error:
+    except (FeedError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
         say({"error": " ".join(str(error).split())[:500]})
         return
     say({**figures, "widened": widened})
