@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import os
 import runpy
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import trtlint
 from tests.conftest import REPOSITORY
 from tests.fixes.test_rewrites import TRT, head, tensor
 from trtlint.cli import run
+from trtlint.fixes import surgeon
 
 gs = pytest.importorskip("onnx_graphsurgeon")
 
@@ -50,6 +53,39 @@ def test_the_script_gives_the_same_graph(name: str, tmp_path: Path, monkeypatch:
     assert nodes(one) == nodes(other)
     for model in (one, other):
         onnx.checker.check_model(model, full_check=True)
+
+
+HOSTILE = (
+    '"""\nowned.append(1)\n"""',
+    "'+owned.append(1)+'",
+    "\nowned.append(1)\n#",
+    "\\",
+    "\r\x0cowned.append(1)",
+)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files of POSIX")
+@pytest.mark.parametrize("words", HOSTILE)
+def test_names_are_no_code(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the file, those of nodes and values, and those of attributes that are copied."""
+    model = folded()
+    for node in model.graph.node:
+        node.name = words
+        for names in (node.input, node.output):
+            names[:] = [name if name in ("x", "y") else name + words for name in names]
+    model.graph.initializer[0].name += words
+    path, script = tmp_path / f"m{words}.onnx", tmp_path / "surgeon.py"
+    onnx.save(model, path)
+    run(["fix", str(path), "-o", str(tmp_path / "fixed.onnx"), *TRT, "--isolated", "--script", str(script)])
+    monkeypatch.setattr("sys.argv", ["surgeon.py", str(path), str(tmp_path / "other.onnx")])
+    owned: list[int] = []
+    runpy.run_path(str(script), {"owned": owned})
+    assert owned == []
+    assert nodes(onnx.load(tmp_path / "fixed.onnx")) == nodes(onnx.load(tmp_path / "other.onnx"))
+    copied = onnx.helper.make_node("Relu", ["x"], ["y"])
+    copied.attribute.append(onnx.helper.make_attribute(f"a=owned.append(1),b{words}", 1))
+    tree = ast.parse(surgeon._added(copied))
+    assert [ast.unparse(call.func) for call in ast.walk(tree) if isinstance(call, ast.Call)] == ["add"]
 
 
 def test_from_python() -> None:

@@ -5,6 +5,7 @@ https://github.com/NVIDIA/TensorRT/tree/main/tools/onnx-graphsurgeon
 
 from __future__ import annotations
 
+import keyword
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -98,12 +99,17 @@ def script(outcome: Outcome, name: str, own: str) -> str:
     Raises:
         ScriptError: an edit is in a body, or brings a tensor too large to be spelled out.
     """
-    lines = [_HEAD.format(name=name, script=own)]
+    lines = [_HEAD.format(name=_inside(name), script=_inside(own))]
     for _, patches in outcome.rounds:
         for patch in patches:
-            lines += ["", f"# {patch.title}"]
+            lines += ["", f"# {_inside(patch.title)}"]
             lines += _edits(patch)
     return "\n".join(lines) + _TAIL
+
+
+def _inside(words: str) -> str:
+    """Words as they can stand within quotes and behind a ``#``: names are a stranger's, and never code."""
+    return repr(words)[1:-1].replace('"', r"\"")
 
 
 def _edits(patch: Patch) -> Iterator[str]:
@@ -139,10 +145,17 @@ def _numbers(values: Sequence[Any]) -> str:
 
 
 def _added(proto: onnx.NodeProto) -> str:
-    attributes = "".join(f", {a.name}={_value(a)}" for a in proto.attribute)
+    attributes = "".join(
+        f", {a.name}={_value(a)}" if _is_word(a.name) else f", **{{{a.name!r}: {_value(a)}}}"
+        for a in proto.attribute
+    )
     domain = f", domain={proto.domain!r}" if proto.domain else ""
     inputs, outputs = _list(proto.input), _list(proto.output)
     return f"add({proto.op_type!r}, {text(proto.name)!r}, {inputs}, {outputs}{domain}{attributes})"
+
+
+def _is_word(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name)
 
 
 def _list(names: Iterable[str]) -> str:
