@@ -386,6 +386,20 @@ class TestLimits:
         assert work.run("fix", "models/a.onnx") == 3
         assert "a.onnx: it takes more than 0.2 s of processor time" in work.capsys.readouterr().out
 
+    def test_facts_hold_to_them(
+        self, monkeypatch: pytest.MonkeyPatch, work: Workspace, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        def slow(_: Path) -> None:
+            end = time.process_time() + 3
+            while time.process_time() < end:
+                pass
+            raise AssertionError("nothing ended it")
+
+        monkeypatch.setattr("trtlint.commands.facts.load", slow)
+        monkeypatch.setattr(limits, "SECONDS", 0.2)
+        assert run(["facts", "models/a.onnx"]) == 3
+        assert "a.onnx: it takes more than 0.2 s of processor time" in capsys.readouterr().err
+
     def test_the_file_is_named_and_the_others_are_linted(
         self, monkeypatch: pytest.MonkeyPatch, work: Workspace
     ) -> None:

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import click
 
+from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.witnesses import BuildFiles
+from trtlint.buildfiles.witnesses import BuildFiles, Role
 from trtlint.commands.inputs import sort
 from trtlint.commands.setup import build_command, build_commands, refuse_addresses
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of, kinds
 from trtlint.facts.of_build.placement import Placement
-from trtlint.files.problem import Problem
+from trtlint.files.limits import limited
+from trtlint.files.problem import Problem, UnreadableError
 from trtlint.knowledge.nearest import did_you_mean
-from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.load import Model, load
 from trtlint.model.origin import Origin, origin
@@ -51,40 +52,29 @@ def run_facts(
     models, files = sort(paths, given)
     if len(models) > 1:
         raise click.UsageError("facts are shown for one model at a time")
-    record = None
+    commands = build_commands(command)
+    read = [*models, *(path for path, _ in files)]
     try:
-        if files:
-            from trtlint.buildfiles.record import read_build
-
-            record = read_build(files)
-        model = load(Path(models[0])) if models else None
+        with limited(*read):
+            facts = _facts_of(models, files, wanted, commands)
+            there = _kinds_there(facts)
+            told = _NUMEROUS & _OF_BUILDS if as_json else frozenset()
+            listed = list(_entries(facts, wanted or [kind for kind in there if kind not in _NUMEROUS - told]))
+            counts = {} if wanted or as_json else {kind: len(facts.of(kind)) for kind in there}
     except BuildFileError as error:
         print(clean(f"error: {error.message}"), file=sys.stderr)
         return Exit.UNREADABLE
-    except (ModelError, OSError) as error:
-        print(clean(f"error: {_problem(models[0], error)}"), file=sys.stderr)
+    except (UnreadableError, OSError) as error:
+        print(clean(f"error: {Problem.of(read[0], error)}"), file=sys.stderr)
         return Exit.UNREADABLE
-    commands = build_commands(command)
-    facts = Facts(
-        model,
-        command=build_command(commands, Path(models[0])) if models else None,
-        record=record,
-        weights=any(ground_of(kind) == "weights" for kind in wanted),
-    )
-    there = [
-        kind
-        for kind in kinds()
-        if ground_of(kind) in facts.grounds or (facts.has_model and ground_of(kind) != "weights")
-    ]
-    told = _NUMEROUS & _OF_BUILDS if as_json else frozenset()
-    listed = list(_entries(facts, wanted or [kind for kind in there if kind not in _NUMEROUS - told]))
     if as_json:
         print(report.dumps(listed))
         return Exit.CLEAN
     if not wanted:
-        for line in report.summary({kind: len(facts.of(kind)) for kind in there}):
+        for line in report.summary(counts):
             print(line)
         print()
+    record = facts.record
     for note in (*facts.model.notes, *(() if record is None else record.notes)):
         print(clean(f"note: {note}"))
     for line in report.lines(listed):
@@ -94,6 +84,35 @@ def run_facts(
         for line in table(fact for fact in facts.of("placement") if isinstance(fact, Placement)):
             print(line)
     return Exit.CLEAN
+
+
+def _facts_of(
+    models: Sequence[str],
+    files: Sequence[tuple[str, Role]],
+    wanted: Sequence[str],
+    commands: Sequence[BuildCommand],
+) -> Facts:
+    """The facts of a model, and of what a build of it left behind."""
+    record = None
+    if files:
+        from trtlint.buildfiles.record import read_build
+
+        record = read_build(files)
+    return Facts(
+        load(Path(models[0])) if models else None,
+        command=build_command(commands, Path(models[0])) if models else None,
+        record=record,
+        weights=any(ground_of(kind) == "weights" for kind in wanted),
+    )
+
+
+def _kinds_there(facts: Facts) -> list[str]:
+    """The kinds of facts that there can be."""
+    return [
+        kind
+        for kind in kinds()
+        if ground_of(kind) in facts.grounds or (facts.has_model and ground_of(kind) != "weights")
+    ]
 
 
 def _entries(facts: Facts, wanted: Sequence[str]) -> Iterator[report.FactEntry]:
@@ -108,9 +127,3 @@ def _origin(model: Model, node: Node | None, sources: Sources) -> Origin | None:
         return None
     noted = origin(model, node)
     return noted if noted.source is None else replace(noted, source=sources.find(noted.source))
-
-
-def _problem(path: str, error: ModelError | OSError) -> str:
-    if isinstance(error, ModelError):
-        return str(Problem.of(path, error))
-    return str(Problem.of(path, error))
