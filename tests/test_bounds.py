@@ -386,19 +386,35 @@ class TestLimits:
         assert work.run("fix", "models/a.onnx") == 3
         assert "a.onnx: it takes more than 0.2 s of processor time" in work.capsys.readouterr().out
 
-    def test_facts_hold_to_them(
-        self, monkeypatch: pytest.MonkeyPatch, work: Workspace, capsys: pytest.CaptureFixture[str]
+    @pytest.mark.parametrize(
+        ("step", "command"),
+        [
+            ("trtlint.commands.facts.load", ["facts"]),
+            ("trtlint.model.load._inlined", ["explain", "XYZ901"]),
+            ("trtlint.model.load._inlined", ["upgrade", "--from", "8.6", "--to", "10.8"]),
+            ("trtlint.commands.skeleton.outline", ["skeleton"]),
+        ],
+        ids=["facts", "explain", "upgrade", "skeleton"],
+    )
+    def test_other_commands_hold_to_them(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        work: Workspace,
+        capsys: pytest.CaptureFixture[str],
+        step: str,
+        command: list[str],
     ) -> None:
-        def slow(_: Path) -> None:
+        def slow(*_: object, **__: object) -> None:
             end = time.process_time() + 3
             while time.process_time() < end:
                 pass
             raise AssertionError("nothing ended it")
 
-        monkeypatch.setattr("trtlint.commands.facts.load", slow)
+        monkeypatch.setattr(step, slow)
         monkeypatch.setattr(limits, "SECONDS", 0.2)
-        assert run(["facts", "models/a.onnx"]) == 3
-        assert "a.onnx: it takes more than 0.2 s of processor time" in capsys.readouterr().err
+        assert run([*command, "models/a.onnx"]) == 3
+        shown = capsys.readouterr()
+        assert "a.onnx: it takes more than 0.2 s of processor time" in shown.out + shown.err
 
     def test_the_file_is_named_and_the_others_are_linted(
         self, monkeypatch: pytest.MonkeyPatch, work: Workspace

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from trtlint.commands.setup import refuse_addresses
-from trtlint.files.problem import Problem
+from trtlint.files.limits import limited
+from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replacing, require_replaceable
-from trtlint.model.errors import ModelError
 from trtlint.model.outline import outline
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
@@ -25,8 +25,9 @@ def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     except OSError as error:
         raise click.UsageError(f"cannot write the skeleton to {out}: {error.strerror or error}") from None
     try:
-        data = outline(path, hide_names=hide_names).SerializeToString()
-    except (ModelError, OSError) as error:
+        with limited(path):
+            data = outline(path, hide_names=hide_names).SerializeToString()
+    except (UnreadableError, OSError) as error:
         click.echo(f"trtlint: {clean(str(Problem.of(path, error)))}", err=True)
         return Exit.UNREADABLE
     with replacing(out, [path]) as file:

@@ -13,8 +13,8 @@ _BY_OPERATOR: Mapping[str, str] = dict.fromkeys(
 """Operators for which every rewrite was refused that was tried with TensorRT-RTX 1.7.1."""
 _BY_RULE: Mapping[str, str] = {
     "BLD216": "which branch is taken, or how often a body runs, is known at run time only",
-    "PERF104": "a Cast around the softmax, FP32, or scores that are read elsewhere keep it from being fused"
-    " as well, and no rewrite that keeps the results mends that",
+    "PERF104": "a Cast around the softmax, FP32, scores read elsewhere, or heads of more than 256 keep"
+    " it from being fused, and no rewrite that keeps the results mends that",
 }
 _BROADCAST = "the operands do not fit each other: the export is wrong, and no other runtime takes it either"
 _NONE = "trtlint knows no rewrite for it"

@@ -11,6 +11,8 @@ from typing import Protocol
 
 import onnx
 
+from trtlint.files.limits import LimitError, limited
+from trtlint.model.errors import ModelError
 from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline
@@ -72,17 +74,22 @@ class Elsewhere(Protocol):
 
 
 def load(path: Path, elsewhere: Elsewhere | None = None) -> Model:
-    """Read a model without its weights.
+    """Read a model without its weights, within the limits of :mod:`trtlint.files.limits`.
 
     Args:
         path: the file, or what a model elsewhere is called.
         elsewhere: the model, where it is not the file.
 
     Raises:
-        ModelError: it is not a model that can be linted.
+        ModelError: it is not a model that can be linted, or it takes more than the limits to read it.
     """
-    data, tensors, declared = _inlined(read(path) if elsewhere is None else elsewhere.read())
-    return interpret(path, data, tensors, declared)
+    try:
+        with limited(path):
+            data, tensors, declared = _inlined(read(path) if elsewhere is None else elsewhere.read())
+            model = interpret(path, data, tensors, declared)
+    except LimitError as error:
+        raise ModelError(error.message) from None
+    return model
 
 
 def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:

@@ -87,7 +87,8 @@ def overlay(run: Run) -> Overlay:
     if run.style.show_conditional:
         found += [item.finding for item in merge([report.conditional for report in reports])]
     found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    facts = run.style.look(reports[0].path) if reports and run.style.look is not None else None
+    readable = reports and not reports[0].errors
+    facts = run.style.look(reports[0].path) if readable and run.style.look is not None else None
     behind = None if facts is None or not facts.has_model else Behind(facts)
     spotted: dict[str, Spotted] = {}
     for finding in found:
