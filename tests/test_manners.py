@@ -122,3 +122,21 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
         done = trtlint(*LINT, stdout=full)
     assert done.returncode == 3
     assert "cannot write the output" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given", "threads"),
+    [(["lint", "m.onnx"], None, "1"), (["m.onnx"], "4", "4"), (["measure", "m.onnx"], None, "None")],
+    ids=["lint", "as the user says", "measure"],
+)
+def test_the_library_of_numpy_has_one_thread(arguments: list[str], given: str | None, threads: str) -> None:
+    code = """
+import os, sys, trtlint.__main__, trtlint.cli
+trtlint.cli.run = lambda _: print(os.environ.get("OPENBLAS_NUM_THREADS")) or 0
+trtlint.__main__.main()
+"""
+    kept = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environment = kept if given is None else {**kept, "OPENBLAS_NUM_THREADS": given}
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == threads

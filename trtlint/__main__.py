@@ -21,6 +21,11 @@ def main() -> int:
     # Modules, classes and rules live until the end: looking for garbage while they load only costs
     # time.  A command that then reads models turns the collector on again.
     gc.disable()
+    if sys.argv[1:2] != ["measure"]:
+        # numpy's library begins a thread for each core, which all spin for a tenth of a second, and no
+        # product of matrices is worth them here: a quarter of the processor's time of a lint.
+        # https://github.com/OpenMathLib/OpenBLAS#setting-the-number-of-threads-using-environment-variables
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from trtlint.cli import run
 
     code = run(sys.argv[1:])
