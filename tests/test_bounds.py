@@ -311,6 +311,14 @@ def test_globs_of_many_stars(tmp_path: Path) -> None:
         assert covers_path("**/" * 30 + "*a*" * 20, "a/" * 500 + "a" * 30)
 
 
+def endless(*_: object, **__: object) -> None:
+    """Take more processor time than there is in a test of limits."""
+    end = time.process_time() + 3
+    while time.process_time() < end:
+        pass
+    raise AssertionError("nothing ended it")
+
+
 class TestLimits:
     def test_time(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(limits, "SECONDS", 0.2)
@@ -375,13 +383,7 @@ class TestLimits:
 
     @pytest.mark.parametrize("step", ["trtlint.fixes.fixing.decode", "trtlint.fixes.relint.interpret"])
     def test_fix_holds_to_them(self, monkeypatch: pytest.MonkeyPatch, work: Workspace, step: str) -> None:
-        def slow(*_: object) -> None:
-            end = time.process_time() + 3
-            while time.process_time() < end:
-                pass
-            raise AssertionError("nothing ended it")
-
-        monkeypatch.setattr(step, slow)
+        monkeypatch.setattr(step, endless)
         monkeypatch.setattr(limits, "SECONDS", 0.2)
         assert work.run("fix", "models/a.onnx") == 3
         assert "a.onnx: it takes more than 0.2 s of processor time" in work.capsys.readouterr().out
@@ -404,13 +406,7 @@ class TestLimits:
         step: str,
         command: list[str],
     ) -> None:
-        def slow(*_: object, **__: object) -> None:
-            end = time.process_time() + 3
-            while time.process_time() < end:
-                pass
-            raise AssertionError("nothing ended it")
-
-        monkeypatch.setattr(step, slow)
+        monkeypatch.setattr(step, endless)
         monkeypatch.setattr(limits, "SECONDS", 0.2)
         assert run([*command, "models/a.onnx"]) == 3
         shown = capsys.readouterr()
