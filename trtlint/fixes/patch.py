@@ -12,12 +12,11 @@ from onnx import helper, numpy_helper
 
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
-from trtlint.model.protos import DTYPES, Dimension
+from trtlint.model.protos import DTYPES
+from trtlint.model.sizes import Dimensions
 
 MOST_ELEMENTS = 1 << 24
 """Elements of a constant that a patch may add."""
-
-Shape = tuple[Dimension, ...]
 
 _COMPARED = 64
 """Elements of a constant up to which one is written once, however often it is needed."""
@@ -68,7 +67,7 @@ class Patch:
     keeps_a_key: bool = False
     altered: tuple[str, ...] = ()
     mends: bool = False
-    shapes: tuple[tuple[Value, Shape], ...] = ()
+    shapes: tuple[tuple[Value, Dimensions], ...] = ()
 
     @property
     def touched(self) -> tuple[Node, ...]:
@@ -173,7 +172,7 @@ class Draft:
         keeps_a_key: bool = False,
         altered: Iterable[str] = (),
         mends: bool = False,
-        shapes: Iterable[tuple[Value, Shape]] = (),
+        shapes: Iterable[tuple[Value, Dimensions]] = (),
     ) -> Patch:
         """The patch with all that was written so far."""
         return Patch(

@@ -20,11 +20,12 @@ from onnx import helper, numpy_helper
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign
 from trtlint.fixes.opsets import has, raises
 from trtlint.fixes.outcome import Proof
-from trtlint.fixes.patch import Patch, Shape, numpy_type
+from trtlint.fixes.patch import Patch, numpy_type
 from trtlint.fixes.region import Region, RegionError, region_of
 from trtlint.model.graph import Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES, domain_of, opsets
+from trtlint.model.sizes import Dimensions
 
 _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)
@@ -188,7 +189,7 @@ def _bound(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
 
 
 def _sized(
-    value: Value, shape: Shape | None, bound: Mapping[tuple[str, int] | str, int], size: int
+    value: Value, shape: Dimensions | None, bound: Mapping[tuple[str, int] | str, int], size: int
 ) -> list[int]:
     """The shape of a value with a size for each dimension that varies."""
     if shape is None or value.dtype is None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from itertools import chain
 from pathlib import Path
 
 import onnx
 
-from trtlint.model.contents import sparse_tensors, tensors
+from trtlint.model.contents import all_tensors
 from trtlint.model.infer import InferenceError, isolated
 from trtlint.model.operators import ONNX_RUNTIME
 
@@ -31,8 +30,7 @@ def fault(proto: onnx.ModelProto) -> str:
         (folder / "weights").touch()
         copy = onnx.ModelProto()
         copy.CopyFrom(proto)
-        sparse = (part for each in sparse_tensors(copy) for part in (each.values, each.indices))
-        for tensor in chain(tensors(copy), sparse):
+        for tensor in all_tensors(copy):
             for entry in tensor.external_data:
                 if entry.key == "location":
                     entry.value = "weights"

@@ -53,6 +53,14 @@ def sparse_tensors(model: onnx.ModelProto) -> Iterator[onnx.SparseTensorProto]:
         yield from attribute.sparse_tensors
 
 
+def all_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """The stored tensors, and the two that each sparse one consists of."""
+    yield from tensors(model)
+    for sparse in sparse_tensors(model):
+        yield sparse.values
+        yield sparse.indices
+
+
 def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
     # Whatever type an attribute claims to have: nothing in it may be passed over.
     for node in nodes:

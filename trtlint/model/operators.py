@@ -17,6 +17,10 @@ ONNX_RUNTIME = "com.microsoft"
 """The domain of the operators that ONNX Runtime defines and its optimizer writes:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
+RANDOM = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
+"""Draw random numbers whatever they are given."""
 QUANTIZE = frozenset({"QuantizeLinear", "DequantizeLinear"})
 TRANSPARENT = MOVING | CAST | QUANTIZE | {"Dropout"}
 """Leave the meaning of a tensor as it is at inference."""

@@ -17,13 +17,10 @@ import onnx
 from trtlint.model.elements import typed
 from trtlint.model.folding import MAX_ELEMENTS, Array, fold, ma
 from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.operators import RANDOM
 from trtlint.model.reader import TensorStore
 from trtlint.model.sizes import Dimensions
 from trtlint.model.symbolic import SymbolicShapes
-
-_RANDOM = frozenset(
-    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
 
 
 class Constants:
@@ -169,7 +166,7 @@ class Constants:
                 self._foldable.add(output)
         elif (
             not present
-            or node.op in _RANDOM
+            or node.op in RANDOM
             or any(attribute.HasField("g") for attribute in node.proto.attribute)
             or not all(value in self._data_free for value in present)
         ):

@@ -17,6 +17,7 @@ from onnx import TensorProto, numpy_helper
 
 from trtlint.model.graph import Value
 from trtlint.model.load import load
+from trtlint.model.operators import RANDOM
 from trtlint.model.protos import DTYPES
 from trtlint.trials.feeds import Array, FeedError, Feeds, fitted, random_feeds, read_feeds
 from trtlint.trials.widening import widen_node, widen_type
@@ -27,11 +28,8 @@ _ATTEMPTS = 2
 _SIZES = (4, 8, 2, 16)
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 """By type of an output, how far it may be off, relative to its largest element."""
-_RANDOM = frozenset(
-    {"RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"}
-    | {"Dropout"}
-)
-"""Operators that draw random numbers; Dropout does where its third input says that the model is trained."""
+_DRAWING = RANDOM | {"Dropout"}
+"""Dropout draws random numbers where its third input says that the model is trained."""
 _FATAL = 4
 
 Say = Callable[[Any], None]
@@ -170,7 +168,7 @@ def _compared(before: Path, after: Path, choices: Sequence[list[Feeds]], *, mend
 def _draws(model: Path) -> bool:
     """Whether a model draws random numbers without a seed: each node begins its own by where it stands."""
     return any(
-        node.op in _RANDOM and "seed" not in node.attributes and (node.op != "Dropout" or node.input(2))
+        node.op in _DRAWING and "seed" not in node.attributes and (node.op != "Dropout" or node.input(2))
         for node in load(model).graph.nodes
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
+from trtlint.model.operators import RANDOM
 from trtlint.trials.analysis import Findings, findings, origins, regions, sites
 from trtlint.trials.feeds import FeedError, check_size, digest, fitted, random_feeds, read_feeds
 from trtlint.trials.formats import BF16, FORMATS, FP16, Format
@@ -32,9 +33,6 @@ _SUSPECTS = 64
 _MARGIN = 0.5
 """The search aims at this share of the bound: other arithmetic of the type differs by a factor of two."""
 _BODIES = frozenset({"If", "Loop", "Scan", "SequenceMap"})
-_RANDOM = frozenset(
-    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
 
 Say = Callable[[Any], None]
 
@@ -225,7 +223,7 @@ def _limits(model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequenc
         limits.append(
             f"infinite or not a number in FP32 already, so not compared: output {_listed(infinite)}"
         )
-    chance = [node.path for node in nodes if node.op in _RANDOM]
+    chance = [node.path for node in nodes if node.op in RANDOM]
     if chance:
         limits.append(f"random numbers differ from run to run: {_listed(chance)}")
     unknown = sum(value.name != "" and value.dtype is None for node in nodes for value in node.outputs)

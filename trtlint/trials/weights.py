@@ -12,7 +12,6 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -100,11 +99,10 @@ def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
     """The tensors with external data, wherever they are in the model."""
     import onnx
 
-    from trtlint.model.contents import sparse_tensors, tensors
+    from trtlint.model.contents import all_tensors
     from trtlint.model.tensors import LEFT, place_of, stored_size
 
-    sparse = (part for each in sparse_tensors(proto) for part in (each.values, each.indices))
-    for tensor in chain(tensors(proto), sparse):
+    for tensor in all_tensors(proto):
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             continue
         found = place_of(tensor)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal, Shape
+from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.rewrites._attention import block_of, product_again
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.sizes import Dimensions
 
 _STEP, _SMALLEST, _LARGEST = 8, 16, 256
 _FAR = np.iinfo(np.int64).max
@@ -64,7 +65,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     return draft.patch(f"pads heads from {size} to {wide} with zeros", remove, rewire=rewire, retyped=())
 
 
-def _has(shape: Shape, axis: int) -> bool:
+def _has(shape: Dimensions, axis: int) -> bool:
     """Whether a shape has an axis; its operator may ask for one that it has not."""
     return -len(shape) <= axis < len(shape)
 

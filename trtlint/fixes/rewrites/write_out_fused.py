@@ -109,9 +109,7 @@ def _bias_split_gelu(forms: Forms, node: Node) -> Refusal | None:
     forms.opset = max(forms.opset, _PARTS_BY_INPUTS)
     added = draft.op("Add", *node.inputs[:2])
     left, right = (forms.part(added, -1, start, start + width // 2) for start in (0, width // 2))
-    erf = draft.op("Erf", draft.op("Mul", right, draft.like(_ROOT_HALF, dtype, "root")))
-    half = draft.op("Mul", right, draft.like(0.5, dtype, "half"))
-    gelu = draft.op("Mul", half, draft.op("Add", erf, draft.like(1.0, dtype, "one")))
+    gelu = _half_of(draft, right, _erf(draft, right, dtype), dtype)
     draft.op("Mul", left, gelu, out=node.output.name)
     return None
 
@@ -121,8 +119,7 @@ def _exact(forms: Forms, node: Node, value: Tensor | None) -> Refusal | None:
     draft, dtype = forms.draft, _dtype(node)
     if isinstance(dtype, Refusal):
         return dtype
-    erf = draft.op("Erf", draft.op("Mul", value, draft.like(_ROOT_HALF, dtype, "root")))
-    _half_of(forms, node, value, erf, dtype)
+    _half_of(draft, value, _erf(draft, value, dtype), dtype, node.output.name)
     return None
 
 
@@ -134,14 +131,19 @@ def _approximated(forms: Forms, node: Node, value: Tensor | None) -> Refusal | N
     square = draft.op("Mul", value, value)
     inner = draft.op("Mul", square, draft.like(_CUBE * _TANH, dtype, "cube"))
     slope = draft.op("Add", inner, draft.like(_TANH, dtype, "linear"))
-    _half_of(forms, node, value, draft.op("Tanh", draft.op("Mul", value, slope)), dtype)
+    _half_of(draft, value, draft.op("Tanh", draft.op("Mul", value, slope)), dtype, node.output.name)
     return None
 
 
-def _half_of(forms: Forms, node: Node, value: Tensor | None, sigmoid: str, dtype: str) -> None:
-    draft = forms.draft
+def _erf(draft: Draft, value: Tensor | None, dtype: str) -> str:
+    """erf(x / √2)."""
+    return draft.op("Erf", draft.op("Mul", value, draft.like(_ROOT_HALF, dtype, "root")))
+
+
+def _half_of(draft: Draft, value: Tensor | None, sigmoid: str, dtype: str, out: str = "") -> str:
+    """X · (1 + sigmoid) / 2."""
     half = draft.op("Mul", value, draft.like(0.5, dtype, "half"))
-    draft.op("Mul", half, draft.op("Add", sigmoid, draft.like(1.0, dtype, "one")), out=node.output.name)
+    return draft.op("Mul", half, draft.op("Add", sigmoid, draft.like(1.0, dtype, "one")), out=out)
 
 
 def _quick_gelu(forms: Forms, node: Node) -> Refusal | None:
