@@ -14,7 +14,7 @@ import pytest
 
 from trtlint.cli import run
 from trtlint.engine.finding import ModelReport
-from trtlint.fixes import session, verification
+from trtlint.fixes import session, surgeon, verification
 from trtlint.model import writer
 from trtlint.model.writer import Writing
 from trtlint.trials import wheels
@@ -47,6 +47,16 @@ def test_no_script_is_written_of_what_was_refused(tmp_path: Path, monkeypatch: p
     assert not list(tmp_path.iterdir())
     run([*words, "--dry-run"])
     assert list(tmp_path.iterdir()) == [script]
+
+
+def test_nothing_is_written_where_the_script_that_is_asked_for_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(surgeon, "_MOST_ELEMENTS", 0)
+    words = [*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx"), "--script", str(tmp_path / "edits.py")]
+    assert run(words) == 2
+    assert "--script: puts the whole attention scale on Q: it brings a tensor" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -73,52 +73,61 @@ def run_fix(options: FixOptions) -> int:
     outs = [_out(task.file, options.output) for task in tasks]
     _require_means(options)
     _require_apart([*outs, *(Path(name) for name in (options.script, options.html) if name is not None)])
-    prove = _prover() if options.verify else None
     spared = [*(task.file for task in tasks), *outs]
     page = None if options.html is None else _page(Path(options.html), spared)
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
-    found, failure = False, Exit.CLEAN
+    ended = Exit.CLEAN
     for task, out, keep in zip(tasks, outs, [kept(task) for task in tasks], strict=True):
-        with tidying_up(), Writing(out) as writing:
-            try:
-                fixed = fix_file(
-                    task.file,
-                    _judge(task),
-                    unsafe=options.unsafe,
-                    prove=prove,
-                    keep=keep,
-                    begin=writing.begin if options.writes_at_once else None,
-                )
-            except (UnreadableError, OSError) as error:
-                report.problem(Problem.of(task.file, error))
-                failure = Exit.UNREADABLE
-                continue
-            try:
-                written, verdicts = _write(fixed, out, options, task, writing)
-            except (ModelError, OSError) as error:
-                problem = Problem.of(task.file, error)
-                report.problem(
-                    replace(problem, path=str(out), message=f"cannot be written: {problem.message}")
-                )
-                failure = Exit.UNREADABLE
-                continue
-        if fixed.fault:
-            report.problem(Problem(str(task.file), f"not written: {fixed.fault}"))
-            failure = Exit.UNREADABLE
-        for verdict in verdicts:
-            if verdict.good is False:
-                report.problem(Problem(str(task.file), f"not written: {verdict.words}"))
-                failure = Exit.UNREADABLE
-        refused = fixed.fault or any(verdict.good is False for verdict in verdicts)
-        if options.script is not None and fixed.changed and not refused:
-            _write_script(fixed, Path(options.script))
-        report.add(fixed, written, verdicts)
-        found = found or fails(fixed.outcome.after.reports, task.fail_on)
+        ended = max(ended, _fix(task, out, keep, options, report))
     report.close()
     if page is not None:
         replace_text(Path(str(options.html)), page.text(), spared)
-    if failure:
-        return failure
+    return ended
+
+
+def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report: FixReport) -> Exit:
+    """Fix one model and report on it.
+
+    Args:
+        task: the model, and what it is linted with.
+        out: where the fixed model goes.
+        keep: paths of operators that are to compute in FP32.
+        options: what was asked for.
+        report: is told what was done, or what kept it from being done.
+
+    Raises:
+        click.UsageError: what was asked for cannot be had of this model.
+    """
+    with tidying_up(), Writing(out) as writing:
+        try:
+            fixed = fix_file(
+                task.file,
+                _judge(task),
+                unsafe=options.unsafe,
+                prove=_prover() if options.verify else None,
+                keep=keep,
+                begin=writing.begin if options.writes_at_once else None,
+            )
+        except (UnreadableError, OSError) as error:
+            report.problem(Problem.of(task.file, error))
+            return Exit.UNREADABLE
+        edits = _script(fixed, Path(options.script)) if options.script is not None else None
+        try:
+            written, verdicts = _write(fixed, out, options, task, writing)
+        except (ModelError, OSError) as error:
+            problem = Problem.of(task.file, error)
+            report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
+            return Exit.UNREADABLE
+    against = [verdict.words for verdict in verdicts if verdict.good is False]
+    for words in [fixed.fault, *against] if fixed.fault else against:
+        report.problem(Problem(str(task.file), f"not written: {words}"))
+    spoilt = bool(fixed.fault or against)
+    if edits is not None and not spoilt:
+        replace_text(Path(str(options.script)), edits, [task.file])
+    report.add(fixed, written, verdicts)
+    if spoilt:
+        return Exit.UNREADABLE
+    found = fails(fixed.outcome.after.reports, task.fail_on)
     return Exit.FINDINGS if found and not options.lint.exit_zero else Exit.CLEAN
 
 
@@ -166,8 +175,8 @@ def _page(file: Path, spared: Sequence[Path]) -> FixPage:
     return FixPage()
 
 
-def _write_script(fixed: Fixed, path: Path) -> None:
-    """Write the edits as a script.
+def _script(fixed: Fixed, path: Path) -> str | None:
+    """The edits as a script; None where there are none.
 
     Raises:
         click.UsageError: there are edits that no script is written for.
@@ -175,7 +184,7 @@ def _write_script(fixed: Fixed, path: Path) -> None:
     from trtlint.fixes.surgeon import ScriptError, script
 
     try:
-        replace_text(path, script(fixed.outcome, fixed.path.name, path.name), [fixed.path])
+        return script(fixed.outcome, fixed.path.name, path.name) if fixed.changed else None
     except ScriptError as error:
         raise click.UsageError(f"--script: {error}") from None
 
