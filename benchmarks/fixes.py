@@ -2,7 +2,8 @@
 
 The exports that are to be repaired are those of the shared data that TensorRT-RTX refuses, where that is
 at hand; what each tool makes of them is built by the real builder, which needs ``trtlint[rtx]``, and
-compared with ``trtlint[verify]``.
+compared with ``trtlint[verify]``.  Only outputs that were compared and are equal count; what a tool gave no
+model for, because it failed, is told apart from what it gave and what is refused as before.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from benchmarks.measure import PYTHON, TRTLINT
 from trtlint.trials.comparison import compare
@@ -25,6 +27,9 @@ from trtlint.trials.errors import DryBuildError, WheelError
 SHARED = Path(os.environ.get("TRTLINT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 WANTED = 32
 """Models of the 51 that are refused which are to build with equal outputs."""
+SETS = 8
+"""Sets of inputs that outputs are to be equal on."""
+OWN = "trtlint fix"
 TARGET = ("--rtx", "1.7", "--gpu", "L4", "--isolated")
 
 _SLIM = "import sys, onnx, onnxslim; onnx.save(onnxslim.slim(sys.argv[1]), sys.argv[2])"
@@ -39,7 +44,7 @@ _SANITIZE = (
 
 def commands(model: Path, out: Path) -> Mapping[str, list[str]]:
     """The tools that are installed, each with the command that writes its form of a model."""
-    found = {"trtlint fix": [*TRTLINT, "fix", str(model), "-o", str(out), *TARGET]}
+    found = {OWN: [*TRTLINT, "fix", str(model), "-o", str(out), "--format", "json", *TARGET]}
     for name, package, code in (
         ("onnxslim", "onnxslim", _SLIM),
         ("polygraphy sanitize", "polygraphy", _SANITIZE),
@@ -58,11 +63,33 @@ def builds(model: Path) -> bool:
         return False
 
 
+def outcome(model: Path, out: Path, done: subprocess.CompletedProcess[bytes]) -> str:
+    """What came of a model that a tool was given: ``equal`` alone means repaired."""
+    if not out.exists():
+        refused = done.returncode in (0, 1) and b"Traceback" not in done.stderr
+        return "not written" if refused else "the tool failed"
+    if not builds(out):
+        return "refused as before"
+    found = compare(model, out)
+    if found.equal is None:
+        return "builds, outputs not told"
+    return "equal" if found.equal and found.sets >= SETS else "builds, outputs differ"
+
+
+def left(report: bytes) -> str:
+    """The reasons that `trtlint fix` gives for the errors that it leaves, its report given as JSON."""
+    model: dict[str, Any] = json.loads(report)["models"][0]
+    errors = [entry for entry in model["refused"] if entry["severity"] == "error"]
+    return "; ".join(dict.fromkeys(f"{entry['rule']}: {entry['reason']}" for entry in errors))
+
+
 def repaired(exported: Path) -> bool:
-    """The table by cause; whether trtlint repairs as many as are wanted."""
+    """The table by cause; whether trtlint repairs as many as are wanted, and names why it leaves the rest."""
     verdicts = [json.loads(line) for line in (exported / "verdicts-rtx-1.7.1.jsonl").read_text().splitlines()]
     refused = [entry for entry in verdicts if not (entry["parse"] and entry["build"])]
-    table: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    table: dict[str, Counter[str]] = defaultdict(Counter)
+    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
+    reasons: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         for entry in refused:
             model, out = exported / f"{entry['model']}.onnx", Path(folder) / "out.onnx"
@@ -70,17 +97,24 @@ def repaired(exported: Path) -> bool:
             table[cause]["models"] += 1
             for name, command in commands(model, out).items():
                 out.unlink(missing_ok=True)
-                subprocess.run(command, capture_output=True, check=False, timeout=600)
-                if out.exists() and builds(out) and compare(model, out).equal is not False:
-                    table[cause][name] += 1
+                done = subprocess.run(command, capture_output=True, check=False, timeout=600)
+                found = outcome(model, out, done)
+                outcomes[name][found] += 1
+                table[cause][name] += found == "equal"
+                if name == OWN and found != "equal":
+                    reasons[f"{cause}, {found}: {left(done.stdout) or 'NO REASON'}"] += 1
     names = list(commands(Path(), Path()))
     print("  " + "cause".ljust(40) + "models".rjust(8) + "".join(name.rjust(22) for name in names))
     for cause, row in sorted(table.items(), key=lambda item: -item[1]["models"]):
         cells = "".join(str(row[name]).rjust(22) for name in names)
         print("  " + cause[:39].ljust(40) + str(row["models"]).rjust(8) + cells)
-    total = sum(row["trtlint fix"] for row in table.values())
-    print(f"  {total} of {len(refused)} build afterwards, outputs equal or not to be told; wanted: {WANTED}")
-    return total >= WANTED
+    for name in names:
+        print(f"  {name}: " + ", ".join(f"{count} {what}" for what, count in outcomes[name].most_common()))
+    for why, count in reasons.most_common():
+        print(f"  left, {count} models, {why}")
+    total = outcomes[OWN]["equal"]
+    print(f"  {total} of {len(refused)} build afterwards, outputs equal on {SETS} sets; wanted: {WANTED}")
+    return total >= WANTED and not any("NO REASON" in why for why in reasons)
 
 
 def _cause(entry: Mapping[str, object]) -> str:

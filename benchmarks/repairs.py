@@ -168,14 +168,15 @@ def refused(folder: Path) -> bool:
             continue
         after = built(out)
         row = Counter(models=1, builds=int(after is not None and after.result.built is True))
-        row["differ"] = int(compare(model, out).equal is False)
+        equal = compare(model, out).equal
+        row |= Counter(equal=int(equal is True), differ=int(equal is False))
         for name in {entry["fix"] for entry in report["applied"]}:
             table[name].update(row)
         if row["differ"]:
             print(f"  differs: {model.name}")
-    print(f"  {'rewrite':<28}{'models':>8}{'build after':>14}{'outputs differ':>17}")
+    print(f"  {'rewrite':<28}{'models':>8}{'build after':>14}{'outputs equal':>16}{'differ':>9}")
     for name, row in sorted(table.items(), key=lambda item: -item[1]["models"]):
-        print(f"  {name:<28}{row['models']:>8}{row['builds']:>14}{row['differ']:>17}")
+        print(f"  {name:<28}{row['models']:>8}{row['builds']:>14}{row['equal']:>16}{row['differ']:>9}")
     return not any(row["differ"] for row in table.values())
 
 

@@ -62,19 +62,88 @@ def test_the_proofs_are_in_the_fixed_model(tmp_path: Path, capsys: pytest.Captur
     assert sorted(file.name for file in tmp_path.iterdir()) == ["model.fixed.onnx", "model.onnx"]
 
 
-@pytest.mark.parametrize(("seed", "equal"), [("", None), ("<seed = 1.0>", False)])
-def test_a_model_that_draws_random_numbers_is_not_told_to_differ(
-    seed: str, equal: bool | None, tmp_path: Path
-) -> None:
+DRAWING = """< ir_version: 8, opset_import: ["" : 17] > g (float[64] x, bool c) => (float[64] y)
+{ n = RandomNormalLike %s (x)
+  r = If (c) <then_branch = t () => (float[64] u) { u = RandomUniformLike (n) },
+              else_branch = e () => (float[64] w) { w = Identity (n) }>
+  m = %s (r)  y = Add (n, m) }"""
+
+
+@pytest.mark.parametrize("seed", ["", "<seed = 1.0>"])
+def test_a_model_that_draws_random_numbers_draws_the_same_in_both_forms(seed: str, tmp_path: Path) -> None:
+    files = {}
+    for op in ("Abs", "Neg"):
+        files[op] = tmp_path / f"{op}.onnx"
+        onnx.save(onnx.parser.parse_model(DRAWING % (seed, op)), files[op])
+    assert compare(files["Abs"], files["Neg"]).equal is False
+    same = tmp_path / "same.onnx"
+    other = DRAWING.replace("m = %s (r)", "k = Neg (r)  m = Max (r, k)") % seed
+    onnx.save(onnx.parser.parse_model(other), same)
+    found = compare(files["Abs"], same)
+    assert (found.equal, found.difference) == (True, 0.0)
+
+
+def test_random_numbers_that_only_one_form_draws_are_told(tmp_path: Path) -> None:
     files = []
-    for name, other in (("a", "Abs"), ("b", "Neg")):
+    for name in ("n", "k"):
         text = f"""< ir_version: 8, opset_import: ["" : 17] > g (float[64] x) => (float[64] y)
-        {{ n = RandomNormalLike {seed} (x)  m = {other} (n)  y = Add (x, m) }}"""
+        {{ {name} = RandomNormalLike (x)  y = Add (x, {name}) }}"""
         files.append(tmp_path / f"{name}.onnx")
         onnx.save(onnx.parser.parse_model(text), files[-1])
     found = compare(files[0], files[1])
-    assert found.equal is equal
-    assert ("the model draws random numbers" in found.words) is (equal is None)
+    assert found.equal is None
+    assert "draws random numbers" in found.words
+
+
+SCATTER = """< ir_version: 8, opset_import: ["" : 18] >
+g (%s[3,4] x, int64[2,4] i, %s[2,4] u) => (%s[3,4] y)
+{ s = ScatterElements <axis = 0, reduction = "add"> (x, i, u)  y = %s (s) }"""
+
+
+def test_types_without_a_kernel_are_compared_in_fp32(tmp_path: Path) -> None:
+    """ONNX Runtime loads a sum of scattered FP16, and refuses it only when it runs."""
+    files: list[Path] = []
+    for op in ("Abs", "Relu", "Abs"):
+        files.append(tmp_path / f"{len(files)}.onnx")
+        onnx.save(onnx.parser.parse_model(SCATTER % (*["float16"] * 3, op)), files[-1])
+    same = compare(files[0], files[2])
+    assert same.equal is True
+    assert "both in FP32" in same.words
+    assert compare(files[0], files[1]).equal is False
+
+
+MASKED = """< ir_version: 11, opset_import: ["" : 23] >
+g (float[2,4,6,8] q, float[2,4,6,8] k, float[2,4,6,8] v, float[2,4,1,6] m) => (float[2,4,6,8] y)
+{ %s }"""
+WRITTEN_OUT = """s = Constant <value_float = %s> ()  t = Transpose <perm = [0, 1, 3, 2]> (k)
+  a = MatMul (q, t)  b = Mul (a, s)  c = Add (b, m)  p = Softmax (c)  y = MatMul (p, v)"""
+
+
+def test_what_onnx_runtime_does_not_run_is_computed_by_the_reference(tmp_path: Path) -> None:
+    """A mask of one row for all queries is none that ONNX Runtime's Attention takes."""
+    bodies = ("y = Attention (q, k, v, m)", WRITTEN_OUT % 0.35355338, WRITTEN_OUT % 0.25)
+    files = []
+    for index, body in enumerate(bodies):
+        files.append(tmp_path / f"{index}.onnx")
+        onnx.save(onnx.parser.parse_model(MASKED % body), files[-1])
+    same = compare(files[0], files[1])
+    assert same.equal is True
+    assert "ONNX's reference" in same.words
+    assert compare(files[0], files[2]).equal is False
+
+
+def test_a_form_that_does_not_run_where_the_model_does_is_worse(tmp_path: Path) -> None:
+    files = []
+    for size in (64, 3):
+        text = f"""< ir_version: 8, opset_import: ["" : 17] > g (float[N] x) => (float[M] y)
+        < int64[1] s = {{{size}}} > {{ n = Reshape (x, s)  y = Abs (n) }}"""
+        files.append(tmp_path / f"{size}.onnx")
+        onnx.save(onnx.parser.parse_model(text), files[-1])
+    arrays = {"x": np.ones(64, np.float32)}
+    np.savez(tmp_path / "in.npz", **arrays)  # type: ignore[arg-type]
+    found = compare(files[0], files[1], Inputs(files=(str(tmp_path / "in.npz"),)))
+    assert found.equal is False
+    assert "the rewritten model does not" in found.words
 
 
 def test_weights_that_are_not_there_are_named(tmp_path: Path) -> None:

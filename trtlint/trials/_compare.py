@@ -1,26 +1,27 @@
 """A model and its rewritten form on the same inputs: the part that runs in a process of its own.
 
 Polygraphy's comparator runs both in ONNX Runtime:
-https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/polygraphy/comparator/comparator.html
+https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/polygraphy/comparator/comparator.html.
+Where that has no kernel for what the model computes in, both are computed in FP32, and where it has none
+at all, by ONNX's reference.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, numpy_helper
 
 from trtlint.model.graph import Value
 from trtlint.model.load import load
-from trtlint.model.operators import RANDOM
 from trtlint.model.protos import DTYPES
+from trtlint.trials.alike import alike
 from trtlint.trials.feeds import Array, FeedError, Feeds, fitted, random_feeds, read_feeds
-from trtlint.trials.widening import widen_node, widen_type
 
 _KINDS = ("random", "random", "small", "zeros", "large", "ones", "masked", "random")
 """The sets of inputs that are made up; ``masked`` has no key that is allowed."""
@@ -28,11 +29,32 @@ _ATTEMPTS = 2
 _SIZES = (4, 8, 2, 16)
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 """By type of an output, how far it may be off, relative to its largest element."""
-_DRAWING = RANDOM | {"Dropout"}
-"""Dropout draws random numbers where its third input says that the model is trained."""
+_MOST_FOR_REFERENCE = 16 << 20
+"""Bytes of a model that ONNX's reference computes: it is slow."""
 _FATAL = 4
 
 Say = Callable[[Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How two models are computed.
+
+    Attributes:
+        wide: whether in FP32 what they compute in 16 bits.
+        reference: whether by ONNX's reference in place of ONNX Runtime.
+    """
+
+    wide: bool
+    reference: bool = False
+
+
+class _NotRunError(Exception):
+    """The model does not run, on any of the inputs."""
+
+
+class _BrokenError(Exception):
+    """The model runs, and its rewritten form does not."""
 
 
 def work(request: dict[str, Any], say: Say) -> None:
@@ -42,48 +64,47 @@ def work(request: dict[str, Any], say: Say) -> None:
         request: ``before`` and ``after``, paths; ``files``, ``lists`` and ``script`` with inputs;
             ``folder``, where copies may be written; ``wide``, whether both are compared in FP32;
             ``mended``, whether what was NaN may be a number.
-        say: takes ``{"error": ...}``, or the figures.
+        say: takes ``{"error": ...}``, ``{"broken": ...}`` where only the first one runs, or the figures.
     """
     before, after, folder = Path(request["before"]), Path(request["after"]), Path(request["folder"])
+    failure = broken = ""
     try:
-        widened = bool(request["wide"]) or not _runs(before)
-        if widened:  # types that ONNX Runtime does not mix: both are compared in FP32
-            before = _wide_copy(before, folder / "before.onnx")
-            after = _wide_copy(after, folder / "after.onnx")
-        figures = _compared(before, after, list(_batches(before, request)), mended=bool(request["mended"]))
+        choices = list(_batches(before, request))
+        given = bool(request["files"] or request["lists"] or request["script"])
+        guessed = not given and _varies(before)
+        for way in _ways(before, wide=bool(request["wide"])):
+            pair = alike(before, after, folder, wide=way.wide)
+            try:
+                figures = _compared(*pair, choices, way, mended=bool(request["mended"]))
+            except _NotRunError as error:
+                failure = failure or str(error)  # of the first way, which is the one that the model is for
+                continue
+            except _BrokenError as error:
+                broken = broken or ("" if way.reference and guessed else str(error))
+                continue
+            if way.reference and guessed and not figures["equal"]:
+                failure += ", and ONNX's reference, which takes shapes that do not fit, gives other outputs"
+                continue
+            say({**figures, "widened": way.wide, "reference": way.reference})
+            return
     except (FeedError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
-        say({"error": " ".join(str(error).split())[:500]})
-        return
-    say({**figures, "widened": widened})
+        failure = str(error)
+    say({"broken" if broken else "error": " ".join((broken or failure).split())[:500]})
 
 
-def _runs(model: Path) -> bool:
-    import onnxruntime
-
-    onnxruntime.set_default_logger_severity(_FATAL)
-    try:
-        onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
-    except Exception:  # noqa: BLE001 - its exceptions have no common class that it exports
-        return False
-    return True
+def _varies(model: Path) -> bool:
+    """Whether an input has a dimension without a size, or no shape."""
+    inputs = load(model).graph.inputs
+    return any(v.shape is None or any(not isinstance(dim, int) for dim in v.shape) for v in inputs)
 
 
-def _wide_copy(model: Path, out: Path) -> Path:
-    """A copy with FP32 in place of types of 16 bits."""
-    proto = onnx.load(model)
-    for tensor in proto.graph.initializer:
-        if tensor.data_type in (TensorProto.FLOAT16, TensorProto.BFLOAT16):
-            wide = numpy_helper.to_array(tensor).astype(np.float32)
-            tensor.CopyFrom(numpy_helper.from_array(wide, tensor.name))
-    for info in (*proto.graph.input, *proto.graph.output):
-        copy = onnx.ValueInfoProto()
-        copy.CopyFrom(info)
-        widen_type(info, copy)
-    for node in proto.graph.node:
-        widen_node(node)
-    del proto.graph.value_info[:]
-    onnx.save(proto, out)
-    return out
+def _ways(model: Path, *, wide: bool) -> Iterator[_Way]:
+    """The ways to compute two models, best first."""
+    if not wide:
+        yield _Way(wide=False)
+    yield _Way(wide=True)
+    if model.stat().st_size <= _MOST_FOR_REFERENCE:
+        yield _Way(wide=True, reference=True)
 
 
 def _batches(model: Path, request: Mapping[str, Any]) -> Iterator[list[Feeds]]:
@@ -136,41 +157,68 @@ def _of_kind(kind: str, array: Array) -> Array:
     return np.asarray(array * array.dtype.type(scale))
 
 
-def _compared(before: Path, after: Path, choices: Sequence[list[Feeds]], *, mended: bool) -> dict[str, Any]:
-    """The figures for the first choice of shapes that the model takes."""
+def _compared(
+    before: Path, after: Path, choices: Sequence[list[Feeds]], way: _Way, *, mended: bool
+) -> dict[str, Any]:
+    """The figures for the first choice of shapes that the model takes.
+
+    Raises:
+        _NotRunError: the model takes none.
+        _BrokenError: its rewritten form does not take what the model took.
+    """
     comparator: Any = importlib.import_module("polygraphy.comparator")
-    backend: Any = importlib.import_module("polygraphy.backend.onnxrt")
     logger: Any = importlib.import_module("polygraphy.logger").G_LOGGER
     logger.module_severity = logger.CRITICAL
-
-    def runner(model: Path, name: str) -> Any:
-        return backend.OnnxrtRunner(lambda: _session(model), name=name)
-
+    run = _by_reference if way.reference else _by_runtime
     types = _input_types(before)
-    failure = "no inputs could be made"
-    for feeds in choices:
+    failure = _unloadable(before) if not way.reference else ""
+    for feeds in choices if not failure else ():
         typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in feeds]
         try:
-            truth = comparator.Comparator.run([runner(before, "before")], data_loader=typed)
-        except Exception as error:  # noqa: BLE001 - whatever ONNX Runtime raises for shapes that do not fit
+            results = run(before, "before", typed)
+        except Exception as error:  # noqa: BLE001 - whatever is raised for shapes that do not fit
             failure = str(error)
             continue
-        rewritten = comparator.Comparator.run([runner(after, "after")], data_loader=typed)
-        truth.extend(rewritten)
-        _match_nan(truth[0][1], truth[1][1], mended=mended)
-        found = _judged(comparator, truth, len(typed))
-        if not found["equal"] and _draws(before):
-            raise ValueError("the model draws random numbers, which are others in each file")
-        return found
-    raise ValueError(f"the model does not run: {failure}")
+        try:
+            results.extend(run(after, "after", typed))
+        except Exception as error:
+            raise _BrokenError(str(error)) from error
+        _match_nan(results[0][1], results[1][1], mended=mended)
+        return _judged(comparator, results, len(typed))
+    raise _NotRunError(f"the model does not run: {failure or 'no inputs could be made'}")
 
 
-def _draws(model: Path) -> bool:
-    """Whether a model draws random numbers without a seed: each node begins its own by where it stands."""
-    return any(
-        node.op in _DRAWING and "seed" not in node.attributes and (node.op != "Dropout" or node.input(2))
-        for node in load(model).graph.nodes
-    )
+def _unloadable(model: Path) -> str:
+    """Why ONNX Runtime does not load a model, whatever its inputs; empty where it does."""
+    try:
+        _session(model)
+    except Exception as error:  # noqa: BLE001 - its exceptions have no common class that it exports
+        return str(error)
+    return ""
+
+
+def _by_runtime(model: Path, name: str, batches: Sequence[Feeds]) -> Any:
+    """What a model gives in ONNX Runtime."""
+    comparator: Any = importlib.import_module("polygraphy.comparator")
+    backend: Any = importlib.import_module("polygraphy.backend.onnxrt")
+    runner = backend.OnnxrtRunner(lambda: _session(model), name=name)
+    return comparator.Comparator.run([runner], data_loader=batches)
+
+
+def _by_reference(model: Path, name: str, batches: Sequence[Feeds]) -> Any:
+    """What a model gives in ONNX's reference, as Polygraphy has it of its runners."""
+    from onnx.reference import ReferenceEvaluator
+
+    comparator: Any = importlib.import_module("polygraphy.comparator")
+    evaluator = ReferenceEvaluator(str(model))
+    names = evaluator.output_names
+    with np.errstate(all="ignore"):
+        outputs = [
+            dict(zip(names, map(np.asarray, evaluator.run(None, dict(batch))), strict=True))
+            for batch in batches
+        ]
+    given = [comparator.IterationResult(each, runner_name=name) for each in outputs]
+    return comparator.RunResults([(name, given)])
 
 
 def _session(model: Path) -> Any:
@@ -180,6 +228,7 @@ def _session(model: Path) -> Any:
     """
     import onnxruntime
 
+    onnxruntime.set_default_logger_severity(_FATAL)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

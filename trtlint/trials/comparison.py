@@ -1,4 +1,4 @@
-"""A rewritten model against its source, computed by ONNX Runtime in a process of its own."""
+"""A rewritten model against its source, computed in a process of its own."""
 
 from __future__ import annotations
 
@@ -92,11 +92,16 @@ def compare(
     answer = ended.answers[-1] if ended.answers else {}
     if "error" in answer:
         return Comparison(None, answer["error"])
+    if "broken" in answer:
+        return Comparison(False, f"the source runs, and the rewritten model does not: {answer['broken']}")
     if "equal" not in answer:
         return Comparison(None, f"the process of ONNX Runtime {ended.words}")
     sets, difference = int(answer["sets"]), float(answer["largest_difference"])
-    words = f"{sets} sets of inputs in ONNX Runtime, largest difference {difference:.1e}"
-    if wide:
+    where = "ONNX's reference" if answer["reference"] else "ONNX Runtime"
+    words = f"{sets} sets of inputs in {where}, largest difference {difference:.1e}"
+    if answer["reference"]:
+        words += ", as ONNX Runtime does not run the source"
+    elif wide:
         words += ", both in FP32"
     elif answer["widened"]:
         words += ", both in FP32, as ONNX Runtime does not run the types of the source"
