@@ -37,11 +37,17 @@ class Forms:
         self.opset = 0
         self._own = draft.model.opset or 1
 
-    def unsqueeze(self, value: Tensor, *axes: int) -> str:
+    def unsqueeze(self, value: Tensor, *axes: int, out: str = "") -> str:
         """A tensor with axes of size one."""
         if self._own < _AXES_ARE_INPUTS:
-            return self.draft.op("Unsqueeze", value, axes=list(axes))
-        return self.draft.op("Unsqueeze", value, self.draft.ints(*axes))
+            return self.draft.op("Unsqueeze", value, axes=list(axes), out=out)
+        return self.draft.op("Unsqueeze", value, self.draft.ints(*axes), out=out)
+
+    def reduced(self, op: str, value: Tensor, axes: Sequence[int], out: str = "") -> str:
+        """A reduction, without the axes that it goes over."""
+        if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):
+            return self.draft.op(op, value, axes=list(axes), keepdims=0, out=out)
+        return self.draft.op(op, value, self.draft.ints(*axes), keepdims=0, out=out)
 
     def mean(self, value: Tensor) -> str:
         """The mean over the last axis, which stays with size one."""

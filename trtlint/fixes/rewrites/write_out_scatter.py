@@ -15,6 +15,7 @@ import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -129,10 +130,7 @@ def _picked(draft: Draft, chosen: str, values: str, size: str, reduction: _Reduc
 
 def _reduced(draft: Draft, reduction: _Reduction, tensor: str) -> str:
     """A reduction over the last axis."""
-    since = 13 if reduction.reduce == "ReduceSum" else 18  # from which axes are an input
-    if (draft.model.opset or 0) < since:
-        return draft.op(reduction.reduce, tensor, axes=[-1], keepdims=0)
-    return draft.op(reduction.reduce, tensor, draft.ints(-1), keepdims=0)
+    return Forms(draft).reduced(reduction.reduce, tensor, [-1])
 
 
 def _nd(

@@ -1,0 +1,271 @@
+"""Boolean indexing whose result has a fixed size in the end, computed at full size.
+
+``x[mask] = f(x[mask])`` is exported as NonZero, GatherND, what f does, and ScatterND, and ``x[mask].sum()``
+as NonZero, GatherND and a reduction: what lies between has as many rows as the mask has true elements.
+Computed at every element and picked by the mask, nothing has a size that depends on data.
+
+Definitions: https://onnx.ai/onnx/operators/onnx__NonZero.html,
+https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from onnx import numpy_helper
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type, onnx_type
+from trtlint.fixes.rewrites._forms import Forms
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.protos import FLOAT_DTYPES, Dimension
+
+_MOST_NODES = 500
+"""Operators between NonZero and results of fixed size."""
+_ALONE = frozenset(
+    {"Abs", "Cast", "Ceil", "Clip", "Cos", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish"}
+    | {"Identity", "LeakyRelu", "Log", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid"}
+    | {"Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Tanh"}
+)
+"""Compute each element of a result from that of one operand; further operands are scalars."""
+_TOGETHER = frozenset(
+    {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "Mul"}
+    | {"Or", "Pow", "Sub", "Sum", "Where", "Xor"}
+)
+"""Compute each element of a result from those of operands that are broadcast."""
+_REDUCTIONS = {"ReduceSum": 0.0, "ReduceMax": -math.inf, "ReduceMin": math.inf}
+"""Operators that leave no size to the data, with what they give where nothing is picked."""
+_NARROW = frozenset({"f16", "bf16"})
+
+_IS_OUTPUT = "how much it gives is known at run time only, and that is an output of the model or of a body"
+
+Kind = Literal["indices", "positions", "rows", "picked", "sizes"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a value with a size that depends on the mask stands for.
+
+    Attributes:
+        kind: what NonZero gives, one row for each dimension (``indices``); that transposed (``positions``);
+            positions along one dimension (``rows``); elements at the positions (``picked``); a shape that
+            begins with how many there are (``sizes``).
+        full: of ``picked``, the name of the tensor that they are picked from, or that broadcasts to it.
+        rest: of ``picked`` and ``sizes``, the dimensions behind the first.
+    """
+
+    kind: Kind
+    full: str = ""
+    rest: tuple[Dimension, ...] = ()
+
+
+@dataclass(slots=True)
+class _Masking:
+    """The rewrite of one NonZero while it is written."""
+
+    model: Model
+    draft: Draft
+    forms: Forms
+    mask: Value
+    dims: tuple[Dimension, ...]
+    condition: str
+    parts: dict[Value, _Part] = field(default_factory=dict)
+    removed: list[Node] = field(default_factory=list)
+
+    def follow(self, node: Node) -> Refusal | None:
+        """Write all that reads what NonZero gives, as far as its size goes."""
+        self.parts[node.output] = _Part("indices")
+        pending = [(node.index, node)]
+        while pending:
+            reader = heapq.heappop(pending)[1]
+            if reader is not node and (refusal := self._read(reader)):
+                return refusal
+            self.removed.append(reader)
+            if len(self.removed) > _MOST_NODES:
+                return Refusal("too much is computed with what it gives")
+            for value in reader.outputs:
+                if value not in self.parts:
+                    continue
+                if value.is_output or value.leaves_body:
+                    return Refusal(_IS_OUTPUT)
+                for each, _ in value.uses:
+                    if each.scope != node.scope:
+                        return Refusal("it is read in the body of an If or a loop")
+                    if (each.index, each) not in pending:
+                        heapq.heappush(pending, (each.index, each))
+        return None
+
+    def _read(self, node: Node) -> Refusal | None:
+        """Write what one reader of such values computes, or note what it gives."""
+        if node.domain:
+            return _refused(node)
+        part = self._moved(node)
+        if part is None:
+            part = self._picked(node) or self._computed(node)
+        if part is not None:
+            self.parts[node.output] = part
+            return None
+        if node.op == "ScatterND":
+            return self._scattered(node)
+        if node.op in _REDUCTIONS:
+            return self._reduced(node)
+        if node.op == "ReduceMean":
+            return Refusal("the mean of nothing is not defined, and every runtime gives another number")
+        return _refused(node)
+
+    def _part(self, node: Node, port: int) -> _Part | None:
+        value = node.input(port)
+        return None if value is None else self.parts.get(value)
+
+    def _moved(self, node: Node) -> _Part | None:
+        """What only moves positions, or asks how many there are."""
+        part, single = self._part(node, 0), len(self.dims) == 1
+        if part is None or part.kind == "sizes":
+            return None
+        if node.op == "Identity" or (node.op == "Max" and len(node.inputs) == 1):
+            return part
+        if node.op == "Shape" and not {"start", "end"} & node.attributes.keys() and part.kind != "indices":
+            rest = {"positions": (len(self.dims),), "picked": part.rest}.get(part.kind, ())
+            return _Part("sizes", rest=rest)
+        if node.op == "Transpose" and part.kind == "indices" and node.attribute("perm", (1, 0)) == (1, 0):
+            return _Part("positions")
+        axes = self.model.constants.axes(node)
+        if node.op == "Squeeze" and single and axes is not None:
+            axis = {"indices": 0, "positions": 1}.get(part.kind)
+            return _Part("rows") if axis is not None and axes in ((axis,), (axis - 2,)) else None
+        if node.op == "Unsqueeze" and part.kind == "rows" and axes in ((1,), (-1,)):
+            return _Part("positions")
+        if node.op == "Expand" and part.kind == "rows":
+            sizes = self._part(node, 1)
+            return part if sizes is not None and not sizes.rest else None
+        return None
+
+    def _picked(self, node: Node) -> _Part | None:
+        """What picks elements, or repeats a number once for each."""
+        sizes, at, first = self._part(node, 0), self._part(node, 1), node.input(0)
+        if node.op == "ConstantOfShape" and sizes is not None and sizes.kind == "sizes":
+            value = node.attribute("value")
+            number = np.zeros((), np.float32) if value is None else numpy_helper.to_array(value)
+            return _Part("picked", self.draft.constant(number.reshape(()), "number"), sizes.rest)
+        if at is None or first is None or first in self.parts:
+            return None
+        if node.op == "Expand" and at.kind == "sizes" and self._broadcasts(first, at.rest):
+            return _Part("picked", first.name, at.rest)
+        gathers = node.op == "GatherND" and at.kind == "positions" and not node.number("batch_dims", 0)
+        takes = node.op == "Gather" and at.kind == "rows" and not node.number("axis", 0)
+        rest = self._rest(first)
+        return _Part("picked", first.name, rest) if (gathers or takes) and rest is not None else None
+
+    def _computed(self, node: Node) -> _Part | None:
+        """An operator that computes each element from those at its place, written for all of them."""
+        if node.op not in _ALONE | _TOGETHER or len(node.outputs) != 1:
+            return None
+        given = [value for value in node.inputs if value is not None]
+        parts = [self.parts[value] for value in given if value in self.parts]
+        if any(part.kind != "picked" for part in parts) or len({part.rest for part in parts}) != 1:
+            return None
+        if node.op == "Div" and node.output.dtype not in FLOAT_DTYPES:
+            return None  # what is not picked may be divided by zero
+        rest = parts[0].rest
+        others = [value for value in given if value not in self.parts]
+        if not all(self._broadcasts(value, rest) for value in others):
+            return None
+        names = [
+            "" if value is None else self.parts[value].full if value in self.parts else value.name
+            for value in node.inputs
+        ]
+        full = self.draft.name(node.op.lower())
+        self.draft.again(node, names, [full])
+        return _Part("picked", full, rest)
+
+    def _broadcasts(self, value: Value, rest: tuple[Dimension, ...]) -> bool:
+        """Whether a tensor is the same for each element that is picked."""
+        shape = value.shape
+        if shape is None or len(shape) > len(self.dims) + len(rest):
+            return False
+        return len(shape) <= len(rest) or all(dim == 1 for dim in shape[: len(shape) - len(rest)])
+
+    def _rest(self, data: Value) -> tuple[Dimension, ...] | None:
+        """The dimensions of a tensor behind those of the mask; None where it does not begin with them."""
+        shape, depth = self.model.constants.dimensions(data), len(self.dims)
+        if shape is None or None in shape[:depth] or tuple(shape[:depth]) != self.dims:
+            return None
+        return tuple(shape[depth:])
+
+    def _wide(self, rest: int) -> str:
+        """The mask with a dimension of one for each that it does not have."""
+        depth = len(self.dims)
+        return self.forms.unsqueeze(self.condition, *range(depth, depth + rest)) if rest else self.condition
+
+    def _scattered(self, node: Node) -> Refusal | None:
+        data, at = node.input(0), self._part(node, 1)
+        if data is None or data in self.parts or at is None or at.kind != "positions":
+            return _refused(node)
+        if node.attribute("reduction", "none") != "none":
+            return Refusal("ScatterND reduces what it writes")
+        rest, updates, new = self._rest(data), node.input(2), self._part(node, 2)
+        if rest is None:
+            return Refusal("the mask is not known to have the size of what it picks from")
+        if new is None or updates is None or new.kind != "picked" or len(new.rest) != len(rest):
+            return Refusal("what ScatterND writes has a size of its own")
+        self.draft.op("Where", self._wide(len(rest)), new.full, data, out=node.output.name)
+        return None
+
+    def _reduced(self, node: Node) -> Refusal | None:
+        """A reduction over all that is picked, computed over the whole tensor."""
+        part, dtype = self._part(node, 0), node.output.dtype
+        axes = self._axes(node)
+        if part is None or part.kind != "picked" or dtype not in FLOAT_DTYPES or axes is None:
+            return _refused(node)
+        if 0 not in axes:
+            return Refusal(f"{node.op} leaves as many numbers as the mask has true elements")
+        draft, depth, kind = self.draft, len(self.dims), "f32" if dtype in _NARROW else str(dtype)
+        tensor = part.full if kind == dtype else draft.op("Cast", part.full, to=onnx_type(kind))
+        neutral = draft.constant(np.array(_REDUCTIONS[node.op], numpy_type(kind)), "neutral")
+        only = draft.op("Where", self._wide(len(part.rest)), tensor, neutral)
+        over = [*range(depth), *(axis - 1 + depth for axis in axes if axis)]
+        keeps, out = bool(node.number("keepdims", 1)), node.output.name if kind == dtype else ""
+        result = self.forms.reduced(node.op, only, over, "" if keeps else out)
+        if keeps:
+            result = self.forms.unsqueeze(result, *axes, out=out)
+        if kind != dtype:
+            draft.op("Cast", result, to=onnx_type(dtype), out=node.output.name)
+        return None
+
+    def _axes(self, node: Node) -> list[int] | None:
+        """The axes of a reduction, from the first; None where they are not known."""
+        part = self._part(node, 0)
+        rank = 1 + len(part.rest) if part is not None else 0
+        if node.input(1) is None and "axes" not in node.attributes:
+            return None if node.number("noop_with_empty_axes", 0) else list(range(rank))
+        axes = self.model.constants.axes(node)
+        return None if not axes else sorted({axis % rank for axis in axes})
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Compute what a NonZero picks at full size."""
+    node = fact.node
+    if node is None or node.op != "NonZero" or node.domain:
+        return Refusal("there is no NonZero here")
+    mask = node.input(0)
+    dims = None if mask is None else model.constants.dimensions(mask)
+    if mask is None or not dims or None in dims:
+        return Refusal("the shape of the mask is not known")
+    draft = Draft(model, node)
+    condition = mask.name if mask.dtype == "bool" else draft.op("Cast", mask, to=onnx_type("bool"))
+    masking = _Masking(model, draft, Forms(draft), mask, tuple(dims), condition)
+    if refusal := masking.follow(node):
+        return refusal
+    if len(masking.removed) == len(masking.parts):
+        return Refusal("nothing of fixed size is made of what it gives")
+    title = "computes what a mask picks at full size"
+    return draft.patch(title, masking.removed, opset=masking.forms.opset)
+
+
+def _refused(node: Node) -> Refusal:
+    return Refusal(f"how much it gives is known at run time only, and {node.op} needs that as it is")
