@@ -96,3 +96,20 @@ def test_one_sum_in_fp32_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
     assert ops(after).count("Cast") == 3
     x = RNG.normal(size=(1, 8, 4, 4)).astype(np.float16)
     assert_same(before, after, {"x": x}, rtol=0)
+
+
+def test_a_norm_whose_variance_is_in_fp64_is_computed_in_it(tmp_path: Path) -> None:
+    """LayerNorm of a half model, as TorchScript writes it below opset 17: epsilon is a number of Python's."""
+    text = """g (float16[2,3,8] x) => (float16[2,3,8] y) < double eps = {1e-5}, double two = {2} >
+    {
+      mean = ReduceMean <axes = [-1]> (x)  centred = Sub (x, mean)  wide = Cast <to = 11> (centred)
+      squares = Pow (wide, two)  variance = ReduceMean <axes = [-1]> (squares)  shifted = Add (variance, eps)
+      root = Sqrt (shifted)  divided = Div (wide, root)  y = Cast <to = 10> (divided)
+    }"""
+    before, after = fixed(tmp_path, model_of(text, tmp_path, 14), "--rtx", "1.7", "--verify")
+    assert after is not None
+    inferred = onnx.shape_inference.infer_shapes(after, strict_mode=True)
+    types = {value.name: value.type.tensor_type.elem_type for value in inferred.graph.value_info}
+    means = [node.output[0] for node in after.graph.node if node.op_type == "ReduceMean"]
+    assert [types[name] for name in means] == [onnx.TensorProto.DOUBLE] * 2
+    assert_same(before, after, {"x": RNG.normal(size=(2, 3, 8)).astype(np.float16)}, rtol=2e-3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from onnx import helper
 
 from trtlint.facts.base import Fact
@@ -27,7 +29,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         return Refusal("nothing of it is in FP16")
     if any(node.domain or node.scope != norm.divide.scope for node in nodes):
         return Refusal("it spans the body of an If or a loop, or operators that are not of ONNX")
-    return _written(norm, nodes, model)
+    return _written(norm, nodes, model, "f64" if "f64" in _types(nodes) else "f32")
 
 
 def _types(nodes: list[Node]) -> set[str | None]:
@@ -55,15 +57,24 @@ def _between(norm: Norm) -> list[Node] | None:
     return nodes
 
 
-def _written(norm: Norm, nodes: list[Node], model: Model) -> Patch:
+def _written(norm: Norm, nodes: list[Node], model: Model, dtype: Literal["f32", "f64"]) -> Patch:
+    """The patch.
+
+    Args:
+        norm: the norm.
+        nodes: what lies between its tensor and its division.
+        model: the model.
+        dtype: the type to compute in: TorchScript adds a number of Python's to the variance of a half model
+            in float64, which TensorRT reads as float32, and ONNX has no operator on two types.
+    """
     draft = Draft(model, norm.divide)
     wide: dict[Value, str] = {}
+    narrower = {"f16", "bf16", None, *(("f32",) if dtype == "f64" else ())}
 
     def widened(value: Value | None) -> str | Value | None:
-        if value is None or value.dtype not in ("f16", "bf16", None):
-            return wide.get(value, value) if value is not None else None
-        if value not in wide:
-            wide[value] = draft.op("Cast", value, to=onnx_type("f32"))
+        if value is None or value in wide or value.dtype not in narrower:
+            return None if value is None else wide.get(value, value)
+        wide[value] = draft.op("Cast", value, to=onnx_type(dtype))
         return wide[value]
 
     for node in nodes:
@@ -76,4 +87,5 @@ def _written(norm: Norm, nodes: list[Node], model: Model) -> Patch:
         wide[node.output] = draft.op(node.op, *[widened(value) for value in node.inputs], **attributes)
     result = norm.divide.output
     draft.op("Cast", wide[result], to=onnx_type(result.dtype or "f16"), out=result.name)
-    return draft.patch("computes the norm in FP32", [norm.divide], around=nodes)
+    name = "FP32" if dtype == "f32" else "FP64, which TensorRT reads as FP32"
+    return draft.patch(f"computes the norm in {name}", [norm.divide], around=nodes)
