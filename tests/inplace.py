@@ -23,7 +23,7 @@ def call(work: Callable[[bytes], bytes], data: bytes, _: tuple[int, int]) -> byt
     return work(data)
 
 
-def run(module: str, request: Any, _: Limits) -> Ended:
+def run(module: str, request: Any, _: Limits, **__: object) -> Ended:
     """A comparison by ONNX Runtime."""
     answers: list[Any] = []
     with warnings.catch_warnings():  # nobody sees those of Polygraphy where it has a process of its own

@@ -348,6 +348,15 @@ def test_closed_pipe_is_quiet(format_: str, work: Path) -> None:
     assert done.returncode == 141
 
 
+def test_a_usage_error_quotes_no_more_than_is_read(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = work / "long.toml"
+    config.write_text(f'"{"k" * 100_000}" = 1\n', encoding="ascii")
+    assert run(["models", "--config", str(config)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("trtlint: long.toml: kkkk")
+    assert len(said) < 1100
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_output_that_cannot_be_written_is_one_line(work: Path) -> None:
     command = [sys.executable, "-m", "trtlint", "models", "--trt", "10.7", *HOUSE]

@@ -161,8 +161,9 @@ def fix(**options: Any) -> int:
     Each rewrite is linted again; one whose finding stays, or that brings another as grave, is taken
     back. The source is never changed, and weights are copied as they are.
 
-    Exit code: 0 nothing left at or above --fail-on, 1 findings left, 2 wrong usage, 3 a file that
-    cannot be read or written, 4 a bug in trtlint.
+    Exit code: 0 nothing left at or above --fail-on, 1 findings left, or what --verify or
+    --verify-build was to prove could not be told, 2 wrong usage or inputs, 3 a file that cannot be
+    read, or is not written, 4 a bug in trtlint.
 
     \b
     trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff

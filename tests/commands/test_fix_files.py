@@ -49,6 +49,50 @@ def test_no_script_is_written_of_what_was_refused(tmp_path: Path, monkeypatch: p
     assert list(tmp_path.iterdir()) == [script]
 
 
+@pytest.mark.skipif(not available(), reason="polygraphy or onnxruntime is not installed")
+def test_what_cannot_be_proven_is_written_and_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def untold(*_: object, **__: object) -> verification.Verdict:
+        return verification.Verdict("outputs", None, "it does not run", {})
+
+    monkeypatch.setattr(verification, "outputs", untold)
+    out = tmp_path / "fixed.onnx"
+    words = [*FIX, str(EXAMPLE), "-o", str(out), "--verify"]
+    assert run(words) == 1
+    assert "  outputs: not proven: it does not run\n" in capsys.readouterr().out
+    assert out.exists()
+    out.unlink()
+    assert run([*words, "--dry-run"]) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not available(), reason="polygraphy or onnxruntime is not installed")
+@pytest.mark.parametrize("option", ["--inputs", "--load-inputs", "--data-loader-script"])
+def test_inputs_that_are_not_there_are_refused_before_anything_is_done(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "given.py"
+    words = [*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx"), "--ignore", "ACC102", option, str(file)]
+    assert run([*words, "--verify"]) == 2
+    assert capsys.readouterr().err == f"trtlint: {file}: No such file or directory\n"
+    assert run(words) == 2
+    assert "inputs are for --verify, which is not given" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.isolated
+@pytest.mark.skipif(not available(), reason="polygraphy or onnxruntime is not installed")
+def test_inputs_that_cannot_be_used_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "in.npz"
+    file.write_bytes(b"PK but no archive")
+    assert (
+        run([*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx"), "--verify", "--inputs", str(file)]) == 2
+    )
+    assert f"{EXAMPLE}: not written: {file}: not an .npz file of arrays" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == [file]
+
+
 def test_nothing_is_written_where_the_script_that_is_asked_for_cannot_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,7 +26,8 @@ from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
-from trtlint.trials.comparison import MISSING, Inputs, available
+from trtlint.trials.comparison import MISSING, available
+from trtlint.trials.inputs import Inputs, InputsError
 
 if TYPE_CHECKING:
     from trtlint.engine.finding import ModelReport
@@ -114,6 +115,9 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
         edits = _script(fixed, Path(options.script)) if options.script is not None else None
         try:
             written, verdicts = _write(fixed, out, options, task, writing)
+        except InputsError as error:
+            report.problem(Problem(str(task.file), f"not written: {error}"))
+            return Exit.USAGE
         except (ModelError, OSError) as error:
             problem = Problem.of(task.file, error)
             report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
@@ -127,18 +131,25 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
     report.add(fixed, written, verdicts)
     if spoilt:
         return Exit.UNREADABLE
+    unproven = any(verdict.good is None for verdict in verdicts)
     found = fails(fixed.outcome.after.reports, task.fail_on)
-    return Exit.FINDINGS if found and not options.lint.exit_zero else Exit.CLEAN
+    return Exit.FINDINGS if found or unproven else Exit.CLEAN
 
 
 def _require_means(options: FixOptions) -> None:
-    """Refuse a proof for which packages are missing: nobody is to take what was not proven for proven.
+    """Refuse a proof for which packages or inputs are missing: nobody is to take for proven what was not.
 
     Raises:
-        click.UsageError: they are not installed.
+        click.UsageError: they are.
     """
     if options.verify and not available():
         raise click.UsageError(f"--verify: {MISSING}")
+    if options.inputs.names and not options.verify:
+        raise click.UsageError(f"{options.inputs.names[0]}: inputs are for --verify, which is not given")
+    try:
+        options.inputs.require()
+    except InputsError as error:
+        raise click.UsageError(str(error)) from None
     if options.verify_build:
         from trtlint.trials.errors import WheelError
         from trtlint.trials.wheels import find
@@ -230,8 +241,12 @@ def _judge(task: Task) -> Judge:
 def _write(
     fixed: Fixed, out: Path, options: FixOptions, task: Task, writing: Writing
 ) -> tuple[Path | None, tuple[Verdict, ...]]:
-    """Write the fixed model where there is something to write and nothing against it."""
-    if options.dry_run or not fixed.changed or fixed.fault:
+    """Prove what is to be proven, and write the model if there is something to write and nothing against it.
+
+    What is proven is the file itself, which is therefore written under another name first.
+    """
+    proven = options.verify or options.verify_build
+    if not fixed.changed or fixed.fault or (options.dry_run and not proven):
         return None, ()
     outside = fixed.outcome.after.model.tensors.locations
     if outside and out.parent.resolve() != fixed.path.parent.resolve():
@@ -248,7 +263,7 @@ def _write(
         verdicts = tuple(_verdicts(fixed, trial, options, task))
     finally:
         trial.unlink(missing_ok=True)
-    if any(verdict.good is False for verdict in verdicts):
+    if options.dry_run or any(verdict.good is False for verdict in verdicts):
         return None, verdicts
     write_fixed(fixed, writing, [verdict.document for verdict in verdicts])
     return out, verdicts

@@ -10,7 +10,7 @@ from trtlint.commands.arguments import bundle
 
 fix_options = bundle(
     click.option("--diff", is_flag=True, help="Show the difference, in the text notation of ONNX."),
-    click.option("--dry-run", is_flag=True, help="Write no model."),
+    click.option("--dry-run", is_flag=True, help="Write no model; all else is done, proofs included."),
     click.option(
         "--script", metavar="FILE.py", help="Also write the edits as a script with onnx-graphsurgeon."
     ),
@@ -24,7 +24,9 @@ fix_options = bundle(
         "--load-inputs", multiple=True, metavar="FILE", help="Inputs saved by Polygraphy; repeatable."
     ),
     click.option(
-        "--data-loader-script", metavar="FILE[:NAME]", help="Polygraphy's script that yields inputs."
+        "--data-loader-script",
+        metavar="FILE[:NAME]",
+        help="Polygraphy's script that yields inputs; its code is run.",
     ),
     click.option(
         "--ranges",
@@ -39,7 +41,7 @@ _OWN = ("output", "script", "html", "diff", "dry_run", "unsafe", "verify", "veri
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
     """Take them out of all options, as the fields that they fill."""
-    from trtlint.trials.comparison import Inputs
+    from trtlint.trials.inputs import Inputs
 
     inputs = Inputs(options.pop("inputs"), options.pop("load_inputs"), options.pop("data_loader_script"))
     return {"inputs": inputs, **{name: options.pop(name) for name in _OWN}}

@@ -24,7 +24,8 @@ from trtlint.report.escape import clean
 from trtlint.report.measureadvice import advice
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
-from trtlint.trials.measure import InputsError, MeasureError, MissingRuntimeError, Request, measure
+from trtlint.trials.inputs import InputsError
+from trtlint.trials.measure import MeasureError, MissingRuntimeError, Request, measure
 from trtlint.trials.measurement import Measurement, to_data
 
 _DOING = {

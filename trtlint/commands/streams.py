@@ -29,7 +29,8 @@ def discard_output() -> None:
 
 
 def complain(message: str) -> None:
-    """Say in one line on standard error what is wrong."""
+    """Say in one line on standard error what is wrong, cut where it quotes more than is read."""
+    from trtlint.files.problem import shortened
     from trtlint.report.escape import clean
 
-    click.echo(f"trtlint: {clean(' '.join(message.split()))}", err=True)
+    click.echo(f"trtlint: {clean(shortened(' '.join(message.split())))}", err=True)

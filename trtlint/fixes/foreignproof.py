@@ -19,7 +19,8 @@ from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.region import Region, RegionError
 from trtlint.model.protos import domain_of, opsets
-from trtlint.trials.comparison import MISSING, Inputs, available, compare
+from trtlint.trials.comparison import MISSING, available, compare
+from trtlint.trials.inputs import Inputs
 
 _SETS = 4
 """Sets of inputs for one choice of sizes."""

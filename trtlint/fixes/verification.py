@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trtlint.trials.comparison import Inputs, compare
+from trtlint.trials.comparison import compare
+from trtlint.trials.inputs import Inputs
 
 if TYPE_CHECKING:
     from trtlint.trials.result import DryBuild
 
-_JUDGEMENTS = {True: "as before or better", False: "worse", None: "not told"}
+_JUDGEMENTS = {True: "as before or better", False: "worse", None: "not proven"}
+_CAUSES = {"time": "stopped at its limit of time", "memory": "stopped at its limit of memory"}
+_STAGES = ("refused by the parser", "refused by the builder", "built")
+"""How far builds get, the least first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +24,8 @@ class Verdict:
 
     Attributes:
         check: what was done: ``outputs`` or ``build``.
-        good: whether the fixed model may be written; None where nothing could be told.
+        good: whether nothing is worse; a model of which it is False is not written, and one of which it is
+            None is not proven.
         words: the figures in words.
         figures: by name.
     """
@@ -32,7 +37,7 @@ class Verdict:
 
     @property
     def judgement(self) -> str:
-        """Whether the fixed model may be written, in words."""
+        """Whether nothing is worse, in words."""
         return _JUDGEMENTS[self.good]
 
     @property
@@ -69,31 +74,54 @@ def build(before: Path, after: Path, sm: int | None) -> Verdict:
         return Verdict("build", None, str(error), {})
     stages = _stage(old), _stage(new)
     fused = _fused(old), _fused(new)
-    good = new.result.built is True or old.result.built is not True
+    warnings = _warnings(old), _warnings(new)
+    good = _no_worse(*stages)
     words = f"TensorRT-RTX {new.result.version}: {stages[0]} before, {stages[1]} after"
     if old.result.built and new.result.built:
         words += f"; fused attention {fused[0]} before, {fused[1]} after"
-        good = fused[1] >= fused[0]
+        if any(warnings):
+            words += f"; warnings {warnings[0]} before, {warnings[1]} after"
+        good = fused[1] > fused[0] or (fused[1] == fused[0] and warnings[1] <= warnings[0])
     figures = {
         "label": new.result.label,
         "built_before": old.result.built,
         "built_after": new.result.built,
         "fused_attention_before": fused[0],
         "fused_attention_after": fused[1],
+        "warnings_before": warnings[0],
+        "warnings_after": warnings[1],
     }
     return Verdict("build", good, words, figures)
 
 
+def _no_worse(before: str, after: str) -> bool | None:
+    """Whether one build got as far as another; None where that is not told."""
+    if before in _STAGES and after in _STAGES:
+        return _STAGES.index(after) >= _STAGES.index(before)
+    if _STAGES[-1] in (before, after):
+        return after == _STAGES[-1]
+    return None
+
+
 def _stage(found: DryBuild) -> str:
+    """How far a build got: one of ``_STAGES`` where it ended by itself."""
     result = found.result
     if result.built:
         return "built"
     if result.parsed is False:
         return "refused by the parser"
-    return "refused by the builder" if result.built is False else "not built"
+    if result.built is False:
+        return "refused by the builder"
+    return f"not built ({result.signal or _CAUSES.get(result.cause, result.cause)})"
 
 
 def _fused(found: DryBuild) -> int:
     """Layers that are fused attention kernels."""
     layers = found.record.layers if found.record is not None else None
     return 0 if layers is None else sum("mha" in layer.name.lower() for layer in layers.layers)
+
+
+def _warnings(found: DryBuild) -> int:
+    """Lines that the builder printed as warnings."""
+    log = found.record.log if found.record is not None else None
+    return 0 if log is None else log.severities.get("W", 0)

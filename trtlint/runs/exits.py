@@ -11,7 +11,8 @@ class Exit(IntEnum):
     CLEAN = 0
     """Nothing found at or above ``--fail-on`` whose confidence is above low."""
     FINDINGS = 1
-    """Findings at or above ``--fail-on`` whose confidence is above low, or failed rule examples."""
+    """Findings at or above ``--fail-on`` whose confidence is above low, failed rule examples, or a fix that
+    was to be proven and could not be."""
     USAGE = 2
     """Wrong usage, configuration or rule file."""
     UNREADABLE = 3

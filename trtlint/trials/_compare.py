@@ -21,7 +21,8 @@ from trtlint.model.graph import Value
 from trtlint.model.load import load
 from trtlint.model.protos import DTYPES
 from trtlint.trials.alike import alike
-from trtlint.trials.feeds import Array, FeedError, Feeds, fitted, random_feeds, read_feeds
+from trtlint.trials.feeds import Array, Feeds, given_feeds, random_feeds
+from trtlint.trials.inputs import Inputs, InputsError
 
 _KINDS = ("random", "random", "small", "zeros", "large", "ones", "masked", "random")
 """The sets of inputs that are made up; ``masked`` has no key that is allowed."""
@@ -32,6 +33,8 @@ _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 _MOST_FOR_REFERENCE = 16 << 20
 """Bytes of a model that ONNX's reference computes: it is slow."""
 _FATAL = 4
+_LONGEST = 500
+"""Characters of a reason that are told."""
 
 Say = Callable[[Any], None]
 
@@ -64,13 +67,18 @@ def work(request: dict[str, Any], say: Say) -> None:
         request: ``before`` and ``after``, paths; ``files``, ``lists`` and ``script`` with inputs;
             ``folder``, where copies may be written; ``wide``, whether both are compared in FP32;
             ``mended``, whether what was NaN may be a number.
-        say: takes ``{"error": ...}``, ``{"broken": ...}`` where only the first one runs, or the figures.
+        say: takes ``{"inputs": ...}`` with what is wrong with them, ``{"error": ...}``, ``{"broken": ...}``
+            where only the first one runs, or the figures.
     """
     before, after, folder = Path(request["before"]), Path(request["after"]), Path(request["folder"])
     failure = broken = ""
     try:
-        choices = list(_batches(before, request))
-        given = bool(request["files"] or request["lists"] or request["script"])
+        given = _given(before, request)
+    except InputsError as error:
+        say({"inputs": " ".join(str(error).split())[:_LONGEST]})
+        return
+    try:
+        choices = [given] if given else list(_made_up(before))
         guessed = not given and _varies(before)
         for way in _ways(before, wide=bool(request["wide"])):
             pair = alike(before, after, folder, wide=way.wide)
@@ -87,9 +95,9 @@ def work(request: dict[str, Any], say: Say) -> None:
                 continue
             say({**figures, "widened": way.wide, "reference": way.reference})
             return
-    except (FeedError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
+    except (InputsError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
         failure = str(error)
-    say({"broken" if broken else "error": " ".join((broken or failure).split())[:500]})
+    say({"broken" if broken else "error": " ".join((broken or failure).split())[:_LONGEST]})
 
 
 def _varies(model: Path) -> bool:
@@ -107,14 +115,21 @@ def _ways(model: Path, *, wide: bool) -> Iterator[_Way]:
         yield _Way(wide=True, reference=True)
 
 
-def _batches(model: Path, request: Mapping[str, Any]) -> Iterator[list[Feeds]]:
-    """The user's inputs; without any, made-up ones for one choice of shapes after the other."""
+def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
+    """The user's inputs; none where there are none.
+
+    Raises:
+        InputsError: they cannot be used.
+    """
+    named = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
+    if not named.names:
+        return []
+    return [feeds for _, feeds in given_feeds(load(model).graph.inputs, named)]
+
+
+def _made_up(model: Path) -> Iterator[list[Feeds]]:
+    """Made-up inputs, for one choice of shapes after the other."""
     inputs = load(model).graph.inputs
-    given = read_feeds(request["files"], request["lists"], request["script"], None)
-    own = [fitted(inputs, batch, file) for file, batch in given]
-    if own:
-        yield own
-        return
     for attempt in range(_ATTEMPTS):
         made = random_feeds(inputs, len(_KINDS), attempt)
         if made is not None:

@@ -5,29 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trtlint.trials.inputs import Inputs, InputsError
 from trtlint.trials.process import Limits, run
 
 _NEEDED = ("polygraphy", "onnxruntime")
 MISSING = "polygraphy and onnxruntime are needed: pip install 'trtlint[verify]'"
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """What the user wants compared on; made-up inputs where there is nothing.
-
-    Attributes:
-        files: ``.npz`` files, one batch each.
-        lists: files that ``polygraphy run --save-inputs`` wrote.
-        script: ``file.py:function``, Polygraphy's data loader script.
-    """
-
-    files: tuple[str, ...] = ()
-    lists: tuple[str, ...] = ()
-    script: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +55,9 @@ def compare(
         limits: what the process may take.
         wide: whether both compute in FP32 what they compute in 16 bits.
         mended: whether what was NaN may be a number.
+
+    Raises:
+        InputsError: the inputs cannot be used.
     """
     if not available():
         return Comparison(None, MISSING)
@@ -78,9 +66,7 @@ def compare(
         request = {
             "before": os.path.realpath(before),
             "after": os.path.realpath(after),
-            "files": _absolute(given.files),
-            "lists": _absolute(given.lists),
-            "script": None if given.script is None else _absolute([given.script])[0],
+            **given.request,
             "folder": folder,
             "wide": wide,
             "mended": mended,
@@ -90,6 +76,8 @@ def compare(
         if ended.cause == "crashed" and not wide:  # its kernels for FP16 do so on some models
             ended = run("trtlint.trials._compare", request | {"wide": True}, allowed)
     answer = ended.answers[-1] if ended.answers else {}
+    if "inputs" in answer:
+        raise InputsError(given.named(answer["inputs"]))
     if "error" in answer:
         return Comparison(None, answer["error"])
     if "broken" in answer:
@@ -106,7 +94,3 @@ def compare(
     elif answer["widened"]:
         words += ", both in FP32, as ONNX Runtime does not run the types of the source"
     return Comparison(bool(answer["equal"]), words, sets, difference)
-
-
-def _absolute(files: Sequence[str]) -> list[str]:
-    return [os.path.realpath(file) for file in files]

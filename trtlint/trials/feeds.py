@@ -13,8 +13,9 @@ import hashlib
 import importlib.util
 import io
 import json
-import zipfile
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from onnx import TensorProto, helper
 from trtlint.files.regular import open_regular, read_bytes
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
+from trtlint.trials.inputs import Inputs, InputsError, script_of
 from trtlint.trials.shapes import Input, choices
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -32,17 +34,13 @@ Feeds = dict[str, Array]
 
 MOST_BATCHES = 1024
 """Batches that are read at most."""
-_MOST_BYTES = 8 << 30
+_MOST_BYTES = 2 << 30
 """Bytes of all batches together."""
 _MOST_JSON = 1 << 30
-_USUAL_FUNCTION = "load_data"
-"""As in Polygraphy."""
+_MOST_VALUES = 4_000_000
+"""Values of a JSON file, each of which takes up to a hundred bytes of memory; arrays are one each."""
 _NARROW = {"f16": np.float16, "bf16": np.float32}
 _NUMBERS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
-
-
-class FeedError(ValueError):
-    """Inputs that cannot be used; the text says which and why."""
 
 
 def read_feeds(
@@ -57,7 +55,7 @@ def read_feeds(
         most: how many batches to read at most.
 
     Raises:
-        FeedError: a file cannot be read.
+        InputsError: a file cannot be read.
     """
     return islice(_all(files, lists, script), MOST_BATCHES if most is None else most)
 
@@ -74,31 +72,40 @@ def _all(
 
 
 def _archive(file: str) -> Feeds:
+    """The arrays of an archive, read where they are no more than may be: few bytes unpack to any number."""
     try:
         with open_regular(Path(file)) as stream, np.load(stream, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise FeedError(f"{file}: one array without a name; save it with np.savez(file, input=array)")
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        if isinstance(error, FeedError):
-            raise
-        reason = (
-            error.strerror if isinstance(error, OSError) and error.strerror else "not an .npz file of arrays"
-        )
-        raise FeedError(f"{file}: {reason}") from error
+            if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
+                how = "save it with np.savez(file, input=array)"
+                raise InputsError(f"{file}: one array without a name; {how}")
+            # No more of an entry is unpacked than its size says.
+            if sum(int(entry.file_size) for entry in archive.zip.infolist()) > _MOST_BYTES:
+                raise InputsError(f"{file}: more than {_MOST_BYTES >> 30} GB of arrays")
+            return {name: np.asarray(archive[name]) for name in archive.files}
+    except InputsError:
+        raise
+    except OSError as error:
+        raise InputsError(f"{file}: {error.strerror or 'not an .npz file of arrays'}") from error
+    except Exception as error:  # zipfile, its unpackers and numpy have no common class of errors
+        raise InputsError(f"{file}: not an .npz file of arrays") from error
 
 
 def _list(file: str) -> Iterator[Feeds]:
     try:
-        batches = json.loads(read_bytes(Path(file), _MOST_JSON))
+        data = read_bytes(Path(file), _MOST_JSON)
+        if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
+            raise InputsError(f"{file}: more than {_MOST_VALUES:,} values that are not the bytes of an array")
+        batches = json.loads(data)
+    except InputsError:
+        raise
     except OSError as error:
-        raise FeedError(f"{file}: {error.strerror}") from error
+        raise InputsError(f"{file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
-        raise FeedError(f"{file}: not JSON ({error})") from error
+        raise InputsError(f"{file}: not JSON ({error})") from error
     if isinstance(batches, dict):
         batches = batches.get("lst", [batches])
     if not isinstance(batches, list) or not all(isinstance(batch, dict) for batch in batches):
-        raise FeedError(f"{file}: not a list of batches as `polygraphy run --save-inputs` writes it")
+        raise InputsError(f"{file}: not a list of batches as `polygraphy run --save-inputs` writes it")
     for batch in batches:
         items = ((name, value) for name, value in batch.items() if name != "polygraphy_class")
         yield {name: _decoded(value, f"{file}: input {name!r}") for name, value in items}
@@ -110,10 +117,10 @@ def _decoded(value: object, where: str) -> Array:
     try:
         if not isinstance(data, str):
             return np.asarray(value if isinstance(value, list) else _nothing())
-        array = np.load(io.BytesIO(base64.b64decode(data, validate=True)), allow_pickle=False)
-    except (ValueError, TypeError, EOFError) as error:
-        raise FeedError(f"{where} is no array as Polygraphy writes it") from error
-    return np.asarray(array)
+        array = np.lib.format.read_array(io.BytesIO(base64.b64decode(data, validate=True)))
+    except Exception as error:  # base64 and numpy have no common class of errors
+        raise InputsError(f"{where} is no array as Polygraphy writes it") from error
+    return array
 
 
 def _nothing() -> list[Any]:
@@ -122,38 +129,75 @@ def _nothing() -> list[Any]:
 
 def _scripted(script: str) -> Iterator[Mapping[str, Any]]:
     """What the function of a script yields; its exceptions are the user's."""
-    file, _, function = script.rpartition(":") if ".py:" in script else (script, "", _USUAL_FUNCTION)
+    file, function = script_of(script)
     spec = importlib.util.spec_from_file_location("trtlint_data_loader", file)
     if spec is None or spec.loader is None or not Path(file).is_file():
-        raise FeedError(f"{file}: there is no such Python file")
+        raise InputsError(f"{file}: there is no such Python file")
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        with _first_folder(Path(file).parent):
+            spec.loader.exec_module(module)
         found = getattr(module, function, None)
         if found is None:
-            raise FeedError(f"{file}: it has no function {function!r}")
+            raise InputsError(f"{file}: it has no function {function!r}")
         for batch in found():
             if not isinstance(batch, Mapping):
-                raise FeedError(f"{script}: yields {type(batch).__name__}, not a dict from input to array")
+                raise InputsError(f"{script}: yields {type(batch).__name__}, not a dict from input to array")
             yield batch
-    except FeedError:
+    except InputsError:
         raise
-    except Exception as error:  # whatever the script does
-        raise FeedError(f"{script}: {type(error).__name__}: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever the script does
+        raise InputsError(f"{script}: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _first_folder(folder: Path) -> Iterator[None]:
+    """Imports look into a folder first, as Polygraphy has it for what a script imports."""
+    name = str(folder)
+    sys.path.insert(0, name)
+    try:
+        yield
+    finally:
+        if name in sys.path:
+            sys.path.remove(name)
+
+
+def given_feeds(inputs: Sequence[Value], given: Inputs, most: int | None = None) -> list[tuple[str, Feeds]]:
+    """The user's inputs as a model takes them, each batch with the file that it is from.
+
+    Args:
+        inputs: the model's inputs.
+        given: what the user named.
+        most: how many batches to read at most.
+
+    Raises:
+        InputsError: a file cannot be read, does not fit the model, or there are none or too many.
+    """
+    found: list[tuple[str, Feeds]] = []
+    held = 0
+    for file, batch in read_feeds(given.files, given.lists, given.script, most):
+        feeds = fitted(inputs, batch, file)
+        held += sum(array.nbytes for array in feeds.values())
+        if held > _MOST_BYTES:
+            raise InputsError(f"more than {_MOST_BYTES >> 30} GB of inputs: give fewer batches")
+        found.append((file, feeds))
+    if not found:
+        raise InputsError(f"{', '.join(given.names)}: no batch of inputs")
+    return found
 
 
 def fitted(inputs: Sequence[Value], batch: Mapping[str, Any], file: str) -> Feeds:
     """A batch as the model takes it.
 
     Raises:
-        FeedError: an input is missing, or of another type or shape.
+        InputsError: an input is missing, or of another type or shape.
     """
     names = {value.name for value in inputs}
     extra = [name for name in batch if name not in names]
     missing = [value.name for value in inputs if value.name not in batch]
     if missing:
         has = f"; it has {', '.join(map(repr, extra))}, which the model does not take" if extra else ""
-        raise FeedError(f"{file}: no input {', '.join(map(repr, missing))}{has}")
+        raise InputsError(f"{file}: no input {', '.join(map(repr, missing))}{has}")
     return {value.name: _fitted(value, batch[value.name], file) for value in inputs}
 
 
@@ -166,12 +210,12 @@ def _fitted(value: Value, given: Any, file: str) -> Array:
             for dim, size in zip(value.shape, array.shape, strict=True)
         )
         if not fits:
-            raise FeedError(f"{where} is {list(array.shape)}, the model takes {value.type_text}")
+            raise InputsError(f"{where} is {list(array.shape)}, the model takes {value.type_text}")
     wanted = _dtype(value)
     if wanted is None or array.dtype == wanted:
         return _widened(value, array)
     if array.dtype.hasobject or not np.can_cast(array.dtype, wanted, "same_kind"):
-        raise FeedError(f"{where} is {array.dtype}, the model takes {value.type_text}")
+        raise InputsError(f"{where} is {array.dtype}, the model takes {value.type_text}")
     return _widened(value, array.astype(wanted))
 
 
@@ -201,12 +245,12 @@ def random_feeds(inputs: Sequence[Value], batches: int, attempt: int = 0) -> lis
         The batches; None where there is no further choice.
 
     Raises:
-        FeedError: an input whose type or shape is not known.
+        InputsError: an input whose type or shape is not known.
     """
     described = []
     for value in inputs:
         if value.shape is None or _dtype(value) is None:
-            raise FeedError(f"nothing is known of input {value.name!r}: give it with --inputs")
+            raise InputsError(f"nothing is known of input {value.name!r}: give it with --inputs")
         dims = tuple(dim if isinstance(dim, int) else -1 for dim in value.shape)
         symbols = tuple(dim if isinstance(dim, str) else None for dim in value.shape)
         whole = value.dtype not in ("f16", "bf16", "f32", "f64")
@@ -241,13 +285,3 @@ def digest(batches: Iterable[Feeds]) -> str:
             found.update(f"{name} {array.dtype.str} {array.shape}".encode())
             found.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
     return found.hexdigest()
-
-
-def check_size(batches: Sequence[Feeds]) -> None:
-    """Refuse more inputs than can be kept.
-
-    Raises:
-        FeedError: they are too many.
-    """
-    if sum(array.nbytes for batch in batches for array in batch.values()) > _MOST_BYTES:
-        raise FeedError(f"more than {_MOST_BYTES >> 30} GB of inputs: give fewer batches (--batches)")

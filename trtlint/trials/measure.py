@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from trtlint.trials.inputs import Inputs, InputsError
 from trtlint.trials.measurement import Measurement, from_data
 from trtlint.trials.process import Limits, run
 
@@ -22,10 +23,6 @@ _TAIL = 400
 
 class MeasureError(Exception):
     """A model that cannot be measured; the text says why."""
-
-
-class InputsError(MeasureError):
-    """Inputs that cannot be used."""
 
 
 class MissingRuntimeError(MeasureError):
@@ -58,6 +55,17 @@ class Request:
     batches: int | None = None
     bound: float = 1e-2
 
+    @property
+    def inputs(self) -> Inputs:
+        """What to run it on."""
+        return Inputs(self.files, self.lists, self.script)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """It as JSON data for a process with another current folder."""
+        model = os.path.abspath(self.model)  # noqa: PTH100 - links stay
+        return {**asdict(self), **self.inputs.request, "model": model}
+
 
 def measure(
     request: Request, limits: Limits | None = None, listen: Callable[[str], None] | None = None
@@ -83,40 +91,19 @@ def measure(
 
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "log")
-        paths = (str(Path.cwd()),) if request.script is not None else ()
-        ended = run(
-            _WORK, _absolute(request), limits or Limits(_DAY, _memory()), log=log, paths=paths, listen=hear
-        )
+        allowed, inputs = limits or Limits(_DAY, _memory()), request.inputs
+        ended = run(_WORK, request.document, allowed, log=log, listen=hear)
         last = ended.answers[-1] if ended.answers else {}
         if "measurement" in last:
             found = from_data(last["measurement"])
-            return replace(found, files=tuple(_named(file, request) for file in found.files))
+            return replace(found, files=tuple(map(inputs.named, found.files)))
         if last.get("error") == "inputs":
-            raise InputsError(_named(last["text"], request))
+            raise InputsError(inputs.named(last["text"]))
         if "error" in last:
             raise MeasureError(last["text"])
         said = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
     reason = f": {said[-1].strip()}" if said and ended.cause == "failed" else ""
     raise MeasureError(f"the process that ran it {ended.words}{reason}")
-
-
-def _absolute(request: Request) -> dict[str, Any]:
-    """The request for a process with another current folder."""
-
-    def whole(paths: Sequence[str]) -> list[str]:
-        return [os.path.abspath(path) for path in paths]  # noqa: PTH100 - links and `:function` stay
-
-    script = None if request.script is None else whole([request.script])[0]
-    found = {**asdict(request), "files": whole(request.files), "lists": whole(request.lists)}
-    return {**found, "model": whole([request.model])[0], "script": script}
-
-
-def _named(text: str, request: Request) -> str:
-    """A text with files as the user named them."""
-    given = [*request.files, *request.lists, *([] if request.script is None else [request.script])]
-    for name in given:
-        text = text.replace(os.path.abspath(name), name)  # noqa: PTH100
-    return text
 
 
 def _memory() -> int:

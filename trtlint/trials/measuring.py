@@ -11,13 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from trtlint.files.problem import shortened
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.operators import RANDOM
 from trtlint.trials.analysis import Findings, findings, origins, regions, sites
-from trtlint.trials.feeds import FeedError, check_size, digest, fitted, random_feeds, read_feeds
+from trtlint.trials.feeds import digest, given_feeds, random_feeds
 from trtlint.trials.formats import BF16, FORMATS, FP16, Format
 from trtlint.trials.identity import digest as model_digest
+from trtlint.trials.inputs import InputsError
 from trtlint.trials.keeping import Budget, least
 from trtlint.trials.measure import Request
 from trtlint.trials.measurement import Kept, Measurement, Output, to_data
@@ -42,10 +44,10 @@ def work(request: Mapping[str, Any], say: Say) -> None:
     asked = Request(**{**request, "files": tuple(request["files"]), "lists": tuple(request["lists"])})
     try:
         say({"measurement": to_data(measured(asked, say))})
-    except FeedError as error:
-        say({"error": "inputs", "text": str(error)})
+    except InputsError as error:
+        say({"error": "inputs", "text": shortened(str(error))})
     except (ModelError, TrialError) as error:
-        say({"error": "model", "text": str(error)})
+        say({"error": "model", "text": shortened(str(error))})
 
 
 def measured(request: Request, say: Say) -> Measurement:
@@ -53,7 +55,7 @@ def measured(request: Request, say: Say) -> Measurement:
 
     Raises:
         ModelError, TrialError: it cannot be read or run.
-        FeedError: the inputs cannot be used.
+        InputsError: the inputs cannot be used.
     """
     model = skeleton(Path(request.model))
     format_ = _format(model, request.type)
@@ -108,16 +110,9 @@ def _format(model: Skeleton, wanted: str) -> Format:
 def _trial(model: Skeleton, request: Request) -> tuple[Trial, tuple[str, ...]]:
     """The model with its inputs, run in FP32, and the files that the inputs are from."""
     inputs = model.graph.inputs
-    if request.files or request.lists or request.script is not None:
-        feeds, files = [], []
-        batches = read_feeds(request.files, request.lists, request.script, request.batches)
-        for file, batch in batches:
-            feeds.append(fitted(inputs, batch, file))
-            files.append(file)
-            check_size(feeds)
-        if not feeds:
-            raise FeedError("no inputs: the files hold no batch")
-        return Trial(model, feeds), tuple(dict.fromkeys(files))
+    if request.inputs.names:
+        given = given_feeds(inputs, request.inputs, request.batches)
+        return Trial(model, [feeds for _, feeds in given]), tuple(dict.fromkeys(file for file, _ in given))
     attempt, failure = 0, TrialError("no shapes could be made up: give inputs")
     while (made_up := random_feeds(inputs, request.batches or 1, attempt)) is not None:
         try:
