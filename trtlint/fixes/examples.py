@@ -28,7 +28,7 @@ from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
 from trtlint.fixes.fixing import Fixed, fix_file
-from trtlint.fixes.proof import run_reference, wide, widened
+from trtlint.fixes.reference import run_reference, wide, widened
 from trtlint.model.graph import Value
 from trtlint.model.load import Model, load
 from trtlint.target.target import Target

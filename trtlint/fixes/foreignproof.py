@@ -78,7 +78,7 @@ def _run(region: Region, feeds: Iterator[Feeds]) -> Proof:
                 np.savez(files[-1], **each)  # type: ignore[arg-type]
             models = [folder / "before.onnx", folder / "after.onnx"]
             for proto, path in zip((_unpacked(region.before), region.after), models, strict=True):
-                onnx.save(_typed(proto, chosen[0]), path)
+                onnx.save(typed(proto, chosen[0]), path)
             found = compare(models[0], models[1], Inputs(files=tuple(files)))
         words = found.words
         if found.equal is not None:
@@ -119,7 +119,7 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
     return copy
 
 
-def _typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
+def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
     """A cut-out model with the types of its inputs, which ONNX Runtime wants."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)

@@ -2,59 +2,83 @@
 
 Comparing whole models is weak: what is wrong in one block is lost behind the next.  Here only the changed
 nodes are computed, on random tensors at their boundary, with random parameters in place of gains of one
-and biases of zero, on zeros and on large values.  Equality is judged in FP64, where rounding hides
-nothing; what is in FP16 is computed in numpy's half precision as well, as FP16 kernels round, and may not
-be farther from FP64 than before.
+and biases of zero, on zeros, on large and small values, beyond bounds and on masked rows.  Equality is
+judged in FP64, where rounding hides nothing; what is in FP16 is computed in numpy's half precision as well,
+as FP16 kernels round, and may not be farther from FP64 than before.  What cannot be computed, or gives
+nothing that could be compared, is never said to be proven.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import numpy_helper
 
-from trtlint.fixes.foreignproof import is_foreign, prove_foreign
-from trtlint.fixes.opsets import has, raises
+from trtlint.fixes.boundary import Feeds, feeds_of
+from trtlint.fixes.edit import EditError
+from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
+from trtlint.fixes.opsets import means_the_same
 from trtlint.fixes.outcome import Proof
-from trtlint.fixes.patch import Patch, numpy_type
+from trtlint.fixes.patch import Patch
+from trtlint.fixes.reference import NoImplementationError, run_reference, wide, widened
 from trtlint.fixes.region import Region, RegionError, region_of
-from trtlint.model.graph import Value
 from trtlint.model.load import Model
-from trtlint.model.protos import FLOAT_DTYPES, domain_of, opsets
-from trtlint.model.sizes import Dimensions
+from trtlint.model.protos import FLOAT_DTYPES
 
-_SEED = 20_240
-_SIZES = (3, 2, 5, 1, 8)
-"""Sizes for the dimensions that vary, tried in turn; equal names have equal sizes."""
-_MOST_ELEMENTS = 1 << 24
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
 """By the narrowest float type that takes part, how far results may be from each other, relative to the
 largest: constants are rounded to that type, and a softmax makes more of it."""
-_SETS: tuple[tuple[str, float], ...] = (("random", 1.0), ("again", 1.0), ("zeros", 0.0), ("large", 3.0))
-_FLOATS = frozenset({1, 10, 11, 16})
-_OPSETS = (19, 21, 23)
-"""Opsets in which the reference has operators that it lacks in older ones."""
+_WORSE = 4
+"""So many times as far from FP64 as before, or as what is allowed, is worse in half precision."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def prove(model: Model, patch: Patch) -> Proof:
     """Compute what a patch changes before and after, and compare."""
-    if patch.set_opset or not patch.touched:
-        return Proof(True, "no operator changes", {})
-    if patch.mends:
-        return Proof(None, "it is there to change results", {})
+    if patch.set_opset:
+        return _same_operators(model, patch)
+    if not patch.touched:
+        return _same_tensors(model, patch)
     try:
         region = region_of(model, patch)
         if is_foreign(region):
-            return prove_foreign(patch, region, _feeds(model, patch, region))
+            plain = (feeds.arrays for feeds in feeds_of(model, patch, region, plain=True))
+            return prove_foreign(patch, region, plain)
         return _compared(model, patch, region)
+    except EditError as error:
+        return Proof(False, str(error), {})
     except RegionError as error:
         return Proof(None, f"not proven on its own: {error}", {})
+
+
+def _same_operators(model: Model, patch: Patch) -> Proof:
+    """Whether every operator means the same in the opset that a model gets."""
+    opset = model.opset or 1
+    for node in model.graph.nodes:
+        if not node.domain and not means_the_same(node, patch.set_opset, opset):
+            return Proof(False, f"{node.op} is another operator in opset {patch.set_opset}", {})
+    return Proof(True, "every operator means the same in both opsets", {})
+
+
+def _same_tensors(model: Model, patch: Patch) -> Proof:
+    """Whether tensors that are stored in another way have the elements that they had."""
+    sparse = {value.name: proto for value, proto in model.graph.sparse.items()}
+    for tensor in patch.initializers:
+        stored = sparse.get(tensor.name)
+        pair = (None, None) if stored is None else (stored.values, stored.indices)
+        values, indices = (None if each is None else model.tensors.array(each) for each in pair)
+        if stored is None or values is None or indices is None:
+            return Proof(None, f"not proven on its own: {tensor.name} cannot be read", {})
+        places = indices.T if indices.ndim > 1 else np.unravel_index(indices, tuple(stored.dims))
+        dense = numpy_helper.to_array(tensor)
+        alike = dense.shape == tuple(stored.dims) and np.array_equal(dense[tuple(places)], values)
+        if not alike or np.count_nonzero(dense) != np.count_nonzero(values):
+            return Proof(False, f"{tensor.name} is another tensor", {})
+    return Proof(True, "no operator changes", {})
 
 
 def _compared(model: Model, patch: Patch, region: Region) -> Proof:
@@ -65,66 +89,100 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     tolerance = _TOLERANCE[narrowest or "f32"]
     doubled = [widened(proto) for proto in (region.before, region.after)]
     worst = 0.0
-    halves = [0.0, 0.0]
+    halves, worse = [0.0, 0.0], False
     count = 0
     failure = "no inputs could be made"
     guessed = any(None in (model.constants.dimensions(value) or ()) for value in region.inputs)
-    for feeds in _feeds(model, patch, region):
-        wide_feeds = {name: wide(array) for name, array in feeds.items()}
+    for feeds in feeds_of(model, patch, region):
+        wide_feeds = {name: wide(array) for name, array in feeds.arrays.items()}
         try:
             before = run_reference(doubled[0], wide_feeds)
         except Exception as error:  # noqa: BLE001 - sizes that do not fit each other, or no implementation
             failure = f"{type(error).__name__}: {error}".splitlines()[0][:120]
             continue
+        if not (patch.mends or _is_telling(before, feeds)):
+            failure = "it gives no numbers that could be compared"
+            continue
         try:
             after = run_reference(doubled[1], wide_feeds)
+        except NoImplementationError as error:
+            raise RegionError(str(error)) from None
         except Exception as error:  # noqa: BLE001 - what ran before must run after
             if guessed:  # sizes that do not belong together, which the reference did not notice before
                 failure = "the shapes of what it reads are not known"
                 continue
             return Proof(False, f"it cannot be computed: {error}".splitlines()[0][:200], {})
+        if not count and (wrong := _other_types(patch, region, feeds)):
+            return Proof(False, wrong, {})
         count += 1
-        difference = _difference(before, after)
+        difference = _harm(before, after, feeds) if patch.mends else _difference(before, after)
         worst = max(worst, difference)
         if not difference <= tolerance:
             words = f"differs by {difference:.2g} of the largest result in FP64 (allowed: {tolerance:.0e})"
             return Proof(False, words, {"difference": difference})
-        if narrowest == "f16":
-            for index, proto in enumerate((region.before, region.after)):
-                halves[index] = max(halves[index], _half_error(proto, feeds, before))
+        if narrowest == "f16" and feeds.is_common and not patch.mends:
+            errors = [_half_error(proto, feeds.arrays, before) for proto in (region.before, region.after)]
+            halves = [max(pair) for pair in zip(halves, errors, strict=True)]
+            worse = worse or errors[1] > _WORSE * max(errors[0], tolerance)
     if not count:
         raise RegionError(failure)
     figures: dict[str, float | int | str] = {"sets": count, "difference": worst}
     words = f"{count} sets of inputs, largest difference {worst:.1e} of the largest result in FP64"
+    if patch.mends:
+        return Proof(True, f"{words} where it was finite, and finite where it was not", figures)
     if narrowest == "f16":
         figures |= {"half_before": halves[0], "half_after": halves[1]}
         words += f"; in half precision off by {halves[0]:.1e} before and {halves[1]:.1e} after"
-        if halves[1] > 4 * max(halves[0], tolerance):
-            return Proof(False, words, figures)
-    return Proof(True, words, figures)
+    return Proof(not worse, words, figures)
 
 
-def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
-    """The results, by ONNX's reference; in a newer opset where it lacks an operator in the model's."""
-    from onnx.reference import ReferenceEvaluator
+def _is_telling(results: Sequence[Array], feeds: Feeds) -> bool:
+    """Whether results can be compared: not all NaN; beyond bounds only where all is finite."""
+    finite = [np.isfinite(each) if each.dtype.kind == "f" else np.ones(each.shape, bool) for each in results]
+    return all(each.all() if feeds.kind == "beyond" else each.any() for each in finite)
 
-    own = opsets(proto).get("", 1)
-    ops = {node.op_type for node in proto.graph.node if not node.domain}
-    for opset in (own, *_OPSETS):
-        if opset > own and not all(has(op, opset) and has(op, own) and raises(op, own, opset) for op in ops):
-            continue
-        copy = onnx.ModelProto()
-        copy.CopyFrom(proto)
-        for entry in copy.opset_import:
-            if not domain_of(entry.domain):
-                entry.version = opset
-        try:
-            with np.errstate(all="ignore"):
-                return [np.asarray(each) for each in ReferenceEvaluator(copy).run(None, dict(feeds))]
-        except RuntimeError as error:
-            if "No implementation" not in str(error) or opset == _OPSETS[-1]:
-                raise
-    raise RegionError("ONNX's reference has no implementation of an operator")
+
+def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
+    """What is wrong with the types of what was written, which FP64 does not show; empty for nothing."""
+    before, after = (_types(proto, feeds) for proto in (region.before, region.after))
+    if before is None:
+        return ""
+    if after is None:
+        return "its operators read types that do not go together"
+    changed = [
+        name
+        for name, old, new in zip(region.outputs, before, after, strict=True)
+        if old and new and old != new and name not in patch.retyped
+    ]
+    return f"{changed[0]} is of another type than before" if changed else ""
+
+
+def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
+    """The element types of the results, 0 where one is not known; None where types contradict each other."""
+    try:
+        found = onnx.shape_inference.infer_shapes(
+            typed(proto, feeds.arrays), check_type=True, strict_mode=True
+        )
+    except onnx.shape_inference.InferenceError:
+        return None
+    return [info.type.tensor_type.elem_type for info in found.graph.output]
+
+
+def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
+    """How far results are off that were finite, where others were to be made so; infinite where they are not.
+
+    What makes a division possible where the divisor is zero makes the result smaller near that, not larger.
+    """
+    worst = 0.0
+    for one, other in zip(before, after, strict=True):
+        good = np.isfinite(one)
+        if one.shape != other.shape or not np.isfinite(other).all():
+            return float("inf")
+        if feeds.kind == "tiny" and np.any(np.abs(other[good]) > np.abs(one[good])):
+            return float("inf")
+        if feeds.kind == "away":
+            worst = max(worst, _difference([one[good]], [other[good]]))
+    return worst
 
 
 def _difference(before: list[Array], after: list[Array]) -> float:
@@ -154,111 +212,3 @@ def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[
         return 0.0
     error = _difference(truth, [result.astype(np.float64) for result in results])
     return 1.0 if np.isinf(error) else error
-
-
-def _feeds(model: Model, patch: Patch, region: Region) -> Iterator[dict[str, Array]]:
-    """Inputs of the region: for sizes that fit, of each kind."""
-    shapes = {value: model.constants.dimensions(value) for value in region.inputs}
-    bound = _bound(patch)
-    varies = any(not isinstance(dim, int) for shape in shapes.values() for dim in shape or ())
-    for size in _SIZES if varies else _SIZES[:1]:
-        rng = np.random.default_rng(_SEED + size)
-        fixed = {value.name: _stored(value, model, patch, rng) for value in region.inputs}
-        for kind, scale in _SETS:
-            feeds = {}
-            for value in region.inputs:
-                known = fixed[value.name]
-                if known is None:
-                    sizes = _sized(value, shapes[value], bound, size)
-                    feeds[value.name] = _random(value, sizes, kind, scale, rng)
-                else:
-                    feeds[value.name] = known
-                if patch.keeps_a_key and known is None and feeds[value.name].dtype.kind in "biu":
-                    feeds[value.name][..., :1] = 1
-            yield feeds
-
-
-def _bound(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
-    """The sizes that dimensions must have, by their names, or by those of the value and the axis."""
-    found: dict[tuple[str, int] | str, int] = {}
-    for value, shape in patch.shapes:
-        for axis, (dim, size) in enumerate(zip(value.shape or (), shape, strict=False)):
-            if isinstance(size, int):
-                found[dim if isinstance(dim, str) else (value.name, axis)] = size
-    return found
-
-
-def _sized(
-    value: Value, shape: Dimensions | None, bound: Mapping[tuple[str, int] | str, int], size: int
-) -> list[int]:
-    """The shape of a value with a size for each dimension that varies."""
-    if shape is None or value.dtype is None:
-        raise RegionError(f"the shape of {value.name} is not known")
-    sizes = []
-    for axis, dim in enumerate(shape):
-        key = dim if isinstance(dim, str) else (value.name, axis)
-        sizes.append(dim if isinstance(dim, int) else bound.get(key, size))
-    if math.prod(sizes) > _MOST_ELEMENTS:
-        raise RegionError(f"{value.name} is too large")
-    return sizes
-
-
-def _stored(value: Value, model: Model, patch: Patch, rng: np.random.Generator) -> Array | None:
-    """The elements of a constant; random ones for a parameter, whose own may be all one or all zero."""
-    if not model.constants.foldable(value):
-        return None
-    if math.prod(dim if isinstance(dim, int) else 1 for dim in value.shape or ()) > _MOST_ELEMENTS:
-        raise RegionError(f"{value.name} is too large")
-    array = model.constants.payload(value)
-    if array is None:
-        folded = model.constants.array(value)
-        array = None if folded is None else np.asarray(folded)
-    if array is None:
-        raise RegionError(f"the values of {value.name} cannot be read")
-    if array.dtype.kind == "f" and array.size > 1 and not patch.folds:
-        return np.asarray(rng.normal(size=array.shape)).astype(array.dtype)
-    return np.asarray(array)
-
-
-def _random(value: Value, shape: list[int], kind: str, scale: float, rng: np.random.Generator) -> Array:
-    """A tensor of the type of a value."""
-    dtype = numpy_type(value.dtype)
-    if value.dtype == "bool":
-        chosen = rng.integers(0, 2, size=shape).astype(bool)
-        if kind == "zeros":
-            return np.zeros(shape, bool)
-        if chosen.ndim and chosen.shape[0]:
-            chosen[..., :1, :] = False if chosen.ndim > 1 else chosen[..., :1]
-        return chosen
-    if value.dtype in FLOAT_DTYPES:
-        return np.asarray(rng.normal(size=shape) * scale).astype(dtype)
-    return np.asarray(rng.integers(0, 2, size=shape)).astype(dtype)
-
-
-def wide(array: Array) -> Array:
-    """A tensor in FP64 where it is one of floats."""
-    return array.astype(np.float64) if array.dtype.kind == "f" or array.dtype.name == "bfloat16" else array
-
-
-def widened(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """A model that computes in FP64 what it computes in other float types."""
-    copy = onnx.ModelProto()
-    copy.CopyFrom(proto)
-    for tensor in copy.graph.initializer:
-        _widen(tensor)
-    for node in copy.graph.node:
-        for attribute in node.attribute:
-            if attribute.name in ("to", "softmax_precision", "dtype") and attribute.i in _FLOATS:
-                attribute.i = onnx.TensorProto.DOUBLE
-            elif attribute.HasField("t"):
-                _widen(attribute.t)
-            elif node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
-                numbers = np.array(helper.get_attribute_value(attribute), np.float64)
-                attribute.CopyFrom(helper.make_attribute("value", numpy_helper.from_array(numbers)))
-    return copy
-
-
-def _widen(tensor: onnx.TensorProto) -> None:
-    if tensor.data_type in _FLOATS and tensor.data_location != onnx.TensorProto.EXTERNAL:
-        wide = numpy_helper.to_array(tensor).astype(np.float64)
-        tensor.CopyFrom(numpy_helper.from_array(wide, tensor.name))

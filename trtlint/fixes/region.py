@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import onnx
 from onnx import helper
 
+from trtlint.fixes.edit import EditError, needs
 from trtlint.fixes.patch import Patch
-from trtlint.model.graph import Node, Value
+from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 
 _MOST_NODES = 2000
@@ -26,10 +27,12 @@ class Region:
 
     Attributes:
         before, after: the nodes as models; both read the same inputs and give the same outputs.
+        nodes: the nodes before.
         inputs: the values that they read and nothing of them computes.
         outputs: names of the values that something else reads.
     """
 
+    nodes: tuple[Node, ...]
     before: onnx.ModelProto
     after: onnx.ModelProto
     inputs: tuple[Value, ...]
@@ -41,8 +44,9 @@ def region_of(model: Model, patch: Patch) -> Region:
 
     Raises:
         RegionError: it cannot be cut out.
+        EditError: what is written cannot be computed in any order.
     """
-    core = _convex([*patch.touched, *patch.around])
+    core = _convex([*patch.touched, *patch.around], patch)
     if not core:
         raise RegionError("no operator changes")
     nodes = _with_shapes(core, patch, model)
@@ -65,17 +69,18 @@ def region_of(model: Model, patch: Patch) -> Region:
         for value in node.outputs
         if value.name
         and value.name not in patch.altered
-        and (value.is_output or any(reader not in nodes for reader, _ in value.uses))
+        and (value.is_output or value.leaves_body or any(reader not in nodes for reader, _ in value.uses))
     )
     if not outputs:
         raise RegionError("nothing reads what changes")
-    known = {value.name: value for values in model.graph.values.values() for value in values}
     own = {name for node in patch.insert for name in node.output} | {t.name for t in patch.initializers}
     reads = [value for node in nodes for value in node.inputs if value is not None]
-    names = [name for node in patch.insert for name in node.input if name and name not in own]
-    reads += [known[name] for name in names if name in known]
+    protos = (*patch.insert, *(node.proto for node in nodes if node.op in WITH_BODIES))
+    names = dict.fromkeys(name for proto in protos for name in needs(proto) if name not in own)
+    reads += [value for name in names for value in _known(name, nodes, model)]
     inputs = tuple(dict.fromkeys(value for value in reads if value not in computed))
     return Region(
+        tuple(nodes),
         _model(before, (), inputs, outputs, model),
         _model(_sorted(after), patch.initializers, inputs, outputs, model),
         inputs,
@@ -83,7 +88,18 @@ def region_of(model: Model, patch: Patch) -> Region:
     )
 
 
-def _convex(nodes: Iterable[Node]) -> list[Node]:
+def _known(name: str, nodes: list[Node], model: Model) -> list[Value]:
+    """The value of a name that nodes, or bodies that they hold, read from outside of these."""
+    inside = tuple(f"{node.path}/" for node in nodes if node.op in WITH_BODIES)
+    found = [
+        value
+        for value in model.graph.values.get(name, ())
+        if value.producer is None or not f"{value.producer.scope}/".startswith(inside or "\0")
+    ]
+    return found[-1:]
+
+
+def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
     """Nodes with all that lies on ways from one of them to another, in graph order."""
     chosen = set(nodes)
     if not chosen:
@@ -103,7 +119,7 @@ def _convex(nodes: Iterable[Node]) -> list[Node]:
                         pending.append(other)
             if len(reached) > 50 * _MOST_NODES:
                 raise RegionError("it reaches too far")
-    return _checked(below & above)
+    return _checked(below & above, patch)
 
 
 def _with_shapes(core: list[Node], patch: Patch, model: Model) -> list[Node]:
@@ -120,13 +136,13 @@ def _with_shapes(core: list[Node], patch: Patch, model: Model) -> list[Node]:
         found.add(node)
         if node.op not in ("Shape", "Size"):
             pending += [v for v in node.inputs if v is not None]
-    return _checked(found)
+    return _checked(found, patch)
 
 
-def _checked(nodes: set[Node]) -> list[Node]:
+def _checked(nodes: set[Node], patch: Patch) -> list[Node]:
     if len(nodes) > _MOST_NODES:
         raise RegionError("it reaches too far")
-    if any(attribute.HasField("g") for node in nodes for attribute in node.proto.attribute):
+    if any(node.op in WITH_BODIES and node not in patch.remove for node in nodes):
         raise RegionError("there is an If or a loop between")
     return sorted(nodes, key=lambda node: node.index)
 
@@ -136,9 +152,9 @@ def _sorted(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
     left, order = list(nodes), []
     waiting = {name for node in nodes for name in node.output if name}
     while left:
-        ready = [node for node in left if not waiting.intersection(node.input)]
+        ready = [node for node in left if not waiting.intersection(needs(node))]
         if not ready:
-            raise RegionError("what was written has a cycle")
+            raise EditError("what was written has a cycle")
         for node in ready:
             waiting.difference_update(node.output)
         order += ready

@@ -10,7 +10,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from trtlint.fixes.patch import MOST_ELEMENTS, Refusal
-from trtlint.fixes.proof import run_reference
+from trtlint.fixes.reference import run_reference
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 

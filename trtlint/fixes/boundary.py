@@ -1,0 +1,273 @@
+"""What a patch is computed on: tensors at the boundary of the nodes that it changes.
+
+Random tensors alone prove little.  A bound is not reached by small numbers, an epsilon is not noticed by
+large ones, negative indices and rows in which everything is masked are rare: there are sets for each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trtlint.fixes.patch import Patch, numpy_type
+from trtlint.fixes.region import Region, RegionError
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.sizes import Dimensions
+
+_SEED = 20_240
+_SIZES = (3, 2, 5, 1, 8)
+"""Sizes for the dimensions that vary, tried in turn; equal names have equal sizes."""
+_MOST_ELEMENTS = 1 << 24
+_COMMON = {"random": 1.0, "positive": 1.0, "zeros": 0.0, "large": 3.0, "small": 0.01}
+"""The sets that regions are computed on, and how large their numbers are."""
+_PLAIN = ("random", "positive", "zeros", "large")
+_MENDING = ("away", "zeros", "tiny")
+"""The sets for what is there to change results where a divisor is zero."""
+_WHOLE = 40
+"""Up to where whole numbers of no known meaning go in the set of large ones."""
+_FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
+"""Bounds that are farther away are those of a type, which nothing is to reach."""
+_BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
+_BEYOND = 4
+"""How large numbers are to be beyond a bound, in bounds."""
+_QUANTIZED = 256
+"""Steps of a quantizer of eight bits."""
+_INDEXED: Mapping[str, tuple[int, int]] = {
+    **dict.fromkeys(("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"), (1, 0)),
+    "RotaryEmbedding": (3, 1),
+}
+"""Operators that read at indices: the port of these, and that of what is read."""
+_NEGATIVE_SINCE = 11
+"""The opset from which indices count from the end where they are negative."""
+_ADDED = frozenset(
+    {"Add", "Where", "Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Expand", "Transpose", "Slice"}
+)
+_EXPONENTIAL = frozenset({"Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp"})
+_ATTENTION_MASK = 3
+"""The port of what is added to the scores of an ``Attention``."""
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Feeds:
+    """Tensors for the inputs of a region.
+
+    Attributes:
+        kind: what sort of numbers: one of the common ones, ``beyond`` bounds, ``masked`` rows; ``away`` from
+            zero, or ``tiny``.
+        arrays: by name.
+    """
+
+    kind: str
+    arrays: dict[str, Array]
+
+    @property
+    def is_common(self) -> bool:
+        """Whether the numbers are such that every result is to be finite in the types of the region."""
+        return self.kind in _PLAIN
+
+
+def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False) -> Iterator[Feeds]:
+    """Inputs of a region: for sizes that fit, of each kind.
+
+    Args:
+        model: the model.
+        patch: what changes.
+        region: that, cut out.
+        plain: whether to leave out what some implementations of operators do not survive.
+
+    Raises:
+        RegionError: nothing is known of an input.
+    """
+    shapes = {value: model.constants.dimensions(value) for value in region.inputs}
+    varies = any(not isinstance(dim, int) for shape in shapes.values() for dim in shape or ())
+    kinds = [*(_PLAIN if plain else _MENDING if patch.mends else _COMMON)]
+    if not (plain or patch.mends or patch.keeps_a_key):
+        kinds += ["beyond"] * bool(_bounds(region, model))
+        kinds += ["masked"] * any(_is_mask(value, region) for value in region.inputs)
+    for size in _SIZES if varies else _SIZES[:1]:
+        made = _Boundary(model, patch, region, shapes, size, plain=plain)
+        for kind in kinds:
+            yield Feeds(kind, made.of_kind(kind))
+
+
+class _Boundary:
+    """Tensors for one choice of sizes."""
+
+    def __init__(
+        self,
+        model: Model,
+        patch: Patch,
+        region: Region,
+        shapes: Mapping[Value, Dimensions | None],
+        size: int,
+        *,
+        plain: bool,
+    ) -> None:
+        self.model = model
+        self.patch = patch
+        self.region = region
+        self.shapes = shapes
+        self.size = size
+        self.bound = _fitting(patch)
+        self.plain = plain
+        self.rng = np.random.default_rng(_SEED + size)
+        self.fixed = {value: self._stored(value) for value in region.inputs}
+        self.scales = {**_COMMON, "masked": 1.0, "away": 1.0, "tiny": _smallest(patch)}
+        self.scales["beyond"] = _BEYOND * max(_bounds(region, model), default=0.0)
+
+    def of_kind(self, kind: str) -> dict[str, Array]:
+        """A tensor for each input."""
+        feeds = {}
+        for value in self.region.inputs:
+            known = self.fixed[value]
+            if known is not None:
+                is_drawn = known.dtype.kind == "f" and known.size > 1 and not self.patch.folds
+                feeds[value.name] = np.abs(known) if kind == "positive" and is_drawn else known
+                continue
+            array = self._random(value, kind)
+            if self.patch.keeps_a_key and array.dtype.kind in "biu":
+                array[..., :1] = 1
+            feeds[value.name] = array
+        return feeds
+
+    def _random(self, value: Value, kind: str) -> Array:
+        """A tensor of the type of a value."""
+        shape, rng = self._sized(value, self.shapes[value]), self.rng
+        dtype = numpy_type(value.dtype)
+        if value.dtype == "bool":
+            chosen = rng.integers(0, 2, size=shape).astype(bool)
+            if kind == "zeros":
+                return np.zeros(shape, bool)
+            if chosen.ndim and chosen.shape[0]:
+                chosen[..., :1, :] = False if chosen.ndim > 1 else chosen[..., :1]
+            return chosen
+        if value.dtype in FLOAT_DTYPES:
+            numbers = np.asarray(rng.normal(size=shape)) * self.scales[kind]
+            if kind in ("positive", "tiny", "away"):
+                numbers = np.abs(numbers) + (kind == "away")
+            if kind == "beyond":  # on both sides, however few numbers there are
+                numbers = np.abs(numbers) * (1 - 2 * (np.arange(numbers.size) % 2)).reshape(shape)
+            if kind == "masked" and numbers.ndim and _is_mask(value, self.region):
+                numbers[..., ::2] = -np.inf
+                if numbers.ndim > 1:
+                    numbers[..., :1, :] = -np.inf
+            return numbers.astype(dtype)
+        low, high = (0, 2) if self.plain or self.patch.keeps_a_key else self._reach(value, kind)
+        if dtype.kind == "u":
+            low = max(low, 0)
+        return np.asarray(rng.integers(low, max(high, low + 1), size=shape)).astype(dtype)
+
+    def _reach(self, value: Value, kind: str) -> tuple[int, int]:
+        """Between which whole numbers a tensor lies; those of indices are the positions that there are."""
+        found = []
+        for reader, port in value.uses:
+            indices, data = _INDEXED.get(reader.op, (-1, -1))
+            read = reader.input(data) if port == indices and reader in self.region.nodes else None
+            shape = None if read is None else self.model.constants.dimensions(read)
+            if read is None or not shape:
+                continue
+            sizes = self._sized(read, shape)
+            depth = self._sized(value, self.shapes[value])[-1:] if reader.op.endswith("ND") else []
+            axis = int(reader.number("axis", 0))
+            if depth:
+                found.append(min(sizes[: depth[0]], default=1))
+            elif -len(sizes) <= axis < len(sizes):
+                found.append(sizes[axis])
+        if found and kind != "zeros":
+            signed = (self.model.opset or 0) >= _NEGATIVE_SINCE and "RotaryEmbedding" not in _ops(value.uses)
+            return (-min(found) if signed else 0), min(found)
+        return (-_WHOLE, _WHOLE) if kind == "large" and not found else (0, 2)
+
+    def _sized(self, value: Value, shape: Dimensions | None) -> list[int]:
+        """The shape of a value with a size for each dimension that varies."""
+        if shape is None or value.dtype is None:
+            raise RegionError(f"the shape of {value.name} is not known")
+        sizes = []
+        for axis, dim in enumerate(shape):
+            key = dim if isinstance(dim, str) else (value.name, axis)
+            sizes.append(dim if isinstance(dim, int) else self.bound.get(key, self.size))
+        if math.prod(sizes) > _MOST_ELEMENTS:
+            raise RegionError(f"{value.name} is too large")
+        return sizes
+
+    def _stored(self, value: Value) -> Array | None:
+        """The elements of a constant; random ones for a parameter, whose own may be all one or all zero."""
+        model = self.model
+        if not model.constants.foldable(value):
+            return None
+        if math.prod(dim if isinstance(dim, int) else 1 for dim in value.shape or ()) > _MOST_ELEMENTS:
+            raise RegionError(f"{value.name} is too large")
+        array = model.constants.payload(value)
+        if array is None:
+            folded = model.constants.array(value)
+            array = None if folded is None else np.asarray(folded)
+        if array is None:
+            raise RegionError(f"the values of {value.name} cannot be read")
+        if array.dtype.kind == "f" and array.size > 1 and not self.patch.folds:
+            return np.asarray(self.rng.normal(size=array.shape)).astype(array.dtype)
+        return np.asarray(array)
+
+
+def _ops(uses: Iterable[tuple[Node, int]]) -> set[str]:
+    return {node.op for node, _ in uses}
+
+
+def _fitting(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
+    """The sizes that dimensions must have, by their names, or by those of the value and the axis."""
+    found: dict[tuple[str, int] | str, int] = {}
+    for value, shape in patch.shapes:
+        for axis, (dim, size) in enumerate(zip(value.shape or (), shape, strict=False)):
+            if isinstance(size, int):
+                found[dim if isinstance(dim, str) else (value.name, axis)] = size
+    return found
+
+
+def _smallest(patch: Patch) -> float:
+    """The smallest number that a patch stores."""
+    from onnx import numpy_helper
+
+    arrays = [numpy_helper.to_array(tensor) for tensor in patch.initializers]
+    sizes = [float(abs(number)) for array in arrays for number in array.reshape(-1)[:1]]
+    return min((size for size in sizes if size), default=1.0)
+
+
+def _bounds(region: Region, model: Model) -> list[float]:
+    """The magnitudes of the bounds that numbers are held to, or compared with, as far as they are stored."""
+    found = []
+    for node in region.nodes:
+        ends: list[float] = []
+        if node.op in _BOUNDING:
+            ends = [abs(end) for value in node.inputs if (end := model.constants.scalar(value)) is not None]
+            ends += [abs(float(node.number(name, 0))) for name in ("min", "max") if name in node.attributes]
+        elif node.op == "QuantizeLinear":
+            scale = model.constants.array(node.input(1))
+            ends = [] if scale is None else [_QUANTIZED * float(np.max(np.abs(np.asarray(scale))))]
+        dtype = next((v.dtype for v in node.inputs if v is not None and v.dtype in FLOAT_DTYPES), None)
+        found += [end for end in ends if end <= _FARTHEST.get(dtype or "", 0.0)]
+    return found
+
+
+def _is_mask(value: Value, region: Region) -> bool:
+    """Whether a tensor is only added to what an exponential is taken of: -inf masks there."""
+    if value.dtype not in FLOAT_DTYPES:
+        return False
+    pending, met = [value], {value}
+    while pending:
+        for reader, port in pending.pop().uses:
+            if reader not in region.nodes:
+                continue
+            if reader.op in _EXPONENTIAL or (reader.op == "Attention" and port == _ATTENTION_MASK):
+                return True
+            if reader.op in _ADDED:
+                fresh = [each for each in reader.outputs if each not in met]
+                met.update(fresh)
+                pending += fresh
+    return False
