@@ -146,8 +146,8 @@ class _Boundary:
             chosen = rng.integers(0, 2, size=shape).astype(bool)
             if kind == "zeros":
                 return np.zeros(shape, bool)
-            if chosen.ndim and chosen.shape[0]:
-                chosen[..., :1, :] = False if chosen.ndim > 1 else chosen[..., :1]
+            if chosen.ndim > 1:
+                chosen[..., :1, :] = False
             return chosen
         if value.dtype in FLOAT_DTYPES:
             numbers = np.asarray(rng.normal(size=shape)) * self.scales[kind]
