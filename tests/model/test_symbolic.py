@@ -10,7 +10,7 @@ import pytest
 from tests.graphs import facts_of, model_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.rulebook import load_builtin
-from trtlint.model.sizes import broadcast, cut, quotient, repeated
+from trtlint.model.sizes import broadcast, cut, padded, quotient, repeated
 from trtlint.target.target import Target
 
 HEADS = """
@@ -170,6 +170,26 @@ def test_slices_and_tiles_keep_what_they_leave() -> None:
     assert cut(("b", 10), [(0,), (5,), (7,)]) is None
     assert repeated(("b", 3), (1, 4)) == ("b", 12)
     assert repeated(("b", 3), (2, 1)) == (None, 3)
+    assert padded(("b", "n", 10), (0, 1, 2, 0, 0, -1)) == ("b", None, 11)
+    assert padded((4, 10), (0, None, 0, 2)) == (4, None)
+    assert padded((4, 10), (0, 2)) is None
+
+
+def test_sizes_that_nothing_is_added_to_are_known_behind_a_pad() -> None:
+    """The amounts as TorchScript writes them: computed, and turned around."""
+    model = model_of("""
+        < ir_version: 8, opset_import: ["" : 17] >
+        g (float[b,1,n] x) => (float[A,B,C] y)
+        < int64[2] own = {8, 8}, int64[1] four = {4}, int64[2] pairs = {-1, 2}, int64[1] last = {-1},
+          int64[1] least = {-9223372036854775807}, int64[1] axis = {0} >
+        {
+          none = ConstantOfShape <value = int64[1] {0}> (four)  all = Concat <axis = 0> (own, none)
+          rows = Reshape (all, pairs)  turned = Slice (rows, last, least, axis, last)
+          columns = Transpose <perm = [1, 0]> (turned)  flat = Reshape (columns, last)
+          wider = Pad <mode = "reflect"> (x, flat)  y = Relu (wider)
+        }
+    """)
+    assert model.constants.dimensions(model.graph.values["wider"][0]) == ("b", 1, None)
 
 
 def test_an_unknown_size_to_expand_to_is_no_contradiction() -> None:

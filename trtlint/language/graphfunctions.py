@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
 from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
 from trtlint.model.graph import Value
-from trtlint.model.imported import imported_rank, imported_type, is_stored, settled
+from trtlint.model.imported import imported_rank, imported_type, is_stored, settled, sized_by
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS
 from trtlint.model.walks import behind
 from trtlint.target.truth import Truth, both
@@ -17,6 +17,8 @@ from trtlint.target.truth import Truth, both
 if TYPE_CHECKING:
     from trtlint.model.values import Constants
 
+_COUNTS = frozenset({"i32", "i64"})
+"""The types in which the parser takes sizes from the caller."""
 _QUANTIZED = frozenset({"i8", "f8e4m3fn", "i4", "f4e2m1"})
 _IDENTITY = frozenset({"Identity"})
 _MOVES = frozenset({"Transpose", "Reshape", "Identity", "Squeeze", "Unsqueeze"})
@@ -180,8 +182,8 @@ def _zero_point(_: object, value: Value) -> object:
     return bool(value.uses) and all(reader.op in quantizers and port == 2 for reader, port in value.uses)
 
 
-def _ones(_: object, value: Value, axes: tuple[Any, ...]) -> object:
-    shape = value.shape
+def _ones(constants: Constants | None, value: Value, axes: tuple[Any, ...]) -> object:
+    shape = value.shape if constants is None else constants.dimensions(value)
     if shape is None:
         return None
     good = [axis for axis in axes if isinstance(axis, int) and -len(shape) <= axis < len(shape)]
@@ -212,6 +214,10 @@ def _halves_equal(_: object, many: tuple[Any, ...]) -> object:
 
 def _settled(_: object, value: Value) -> object:
     return settled(value)
+
+
+def _miscounted(_: object, values: tuple[Any, ...]) -> object:
+    return any(not sized_by(value) <= _COUNTS for value in _values(values))
 
 
 _DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
@@ -366,6 +372,14 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         (VALUE,),
         TRUTH,
         _settled,
+    ),
+    "miscounted": Function(
+        "miscounted(vs)",
+        "whether one of several values, read as sizes, is computed from the numbers of an input that is"
+        " neither int32 nor int64",
+        (TUPLE,),
+        TRUTH,
+        _miscounted,
     ),
 }
 """The functions by name."""

@@ -18,6 +18,19 @@ _DEEPEST = 64
 """Bodies within each other that are looked through for an If."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
 _OF_SHAPES = ("Shape", "Size")
+_OF_SIZES = frozenset(
+    {
+        *("Constant", "ConstantOfShape", "Identity", "Cast", *_OF_SHAPES),
+        *("Add", "Sub", "Mul", "Div", "Pow", "Mod", "Max", "Min", "Where", "And", "Or", "Not"),
+        *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
+        *("Neg", "Abs", "Sqrt", "Exp", "Log", "Floor", "Ceil", "Round", "Erf", "Relu", "Clip", "Sigmoid"),
+        *("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "MatMul"),
+        *("Gather", "GatherElements", "GatherND", "Slice", "Concat", "Expand", "Tile", "Pad"),
+        *("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten"),
+    }
+)
+"""Operators of which TensorRT-RTX 1.7.1 computes sizes, each found by a model of its own; Conv, LSTM, ArgMax,
+TopK, OneHot, Resize, MaxPool, Einsum, CumSum, GridSample and LayerNormalization are none."""
 _QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 
 
@@ -125,6 +138,24 @@ def settled(value: Value) -> bool | None:
 def beyond_shapes(node: Node) -> Sequence[Value | None]:
     """What the numbers that an operator gives are made of: nothing, where it only asks for a shape."""
     return () if node.op in _OF_SHAPES else node.inputs
+
+
+def sized_by(value: Value) -> frozenset[str | None]:
+    """The element types of the inputs of the model whose numbers a size is computed from.
+
+    Empty where an operator takes part with which the builder computes no sizes, such as a convolution:
+    there it takes the value for data, whose numbers a shape may hang on.
+    """
+    found: set[str | None] = set()
+    for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
+        node = made.producer
+        if number > _MOST_VISITED or (node is not None and (node.domain or node.op not in _OF_SIZES)):
+            return frozenset()
+        if made.initializer is None and node is None:
+            if not made.is_input:  # what a loop hands its body
+                return frozenset()
+            found.add(made.dtype)
+    return frozenset(found)
 
 
 def is_stored(value: Value) -> bool:

@@ -48,6 +48,21 @@ def multiplied(left: Dimensions, right: Dimensions) -> Dimensions | None:
     return None if batch is None else (*batch, left[-2], right[-1])
 
 
+def padded(data: Dimensions, pads: Dimensions) -> Dimensions | None:
+    """The shape of ``Pad``, which names what comes in front of every dimension, then what comes behind."""
+    if len(pads) != 2 * len(data):
+        return None
+    both = zip(data, pads[: len(data)], pads[len(data) :], strict=True)
+    return tuple(
+        dim
+        if before == after == 0
+        else dim + before + after
+        if isinstance(dim, int) and isinstance(before, int) and isinstance(after, int)
+        else None
+        for dim, before, after in both
+    )
+
+
 def repeated(data: Dimensions, times: Dimensions) -> Dimensions | None:
     """The shape of ``Tile``."""
     if len(data) != len(times):

@@ -19,6 +19,7 @@ from trtlint.model.sizes import (
     cut,
     merged,
     multiplied,
+    padded,
     quotient,
     repeated,
     unsqueezed,
@@ -170,6 +171,9 @@ class SymbolicShapes:
             return (
                 None if axes is None else unsqueezed(data, [axis for axis in axes if isinstance(axis, int)])
             )
+        if node.op == "Pad":
+            pads = node.attribute("pads") or told
+            return None if pads is None or node.input(3) is not None else padded(data, pads)
         if node.op == "Slice":
             return cut(data, [self._elements(value) for value in node.inputs[1:]])
         if told is None or any(isinstance(size, int) and size < 0 for size in told):
