@@ -1,0 +1,79 @@
+"""Bodies of ``If`` and ``Loop`` written out beside the operator that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import onnx
+
+from trtlint.fixes.patch import Draft
+from trtlint.model.protos import bodies, defined, text
+
+
+def store(draft: Draft, body: onnx.GraphProto) -> dict[str, str]:
+    """Store the tensors of a body outside of it; returns the names that they have there."""
+    names = {text(tensor.name): draft.name(text(tensor.name)) for tensor in body.initializer}
+    for tensor in body.initializer:
+        renamed = onnx.TensorProto()
+        renamed.CopyFrom(tensor)
+        renamed.name = names[text(tensor.name)]
+        draft.store(renamed)
+    return names
+
+
+def copy(
+    draft: Draft,
+    body: onnx.GraphProto,
+    given: Mapping[str, str],
+    wanted: Mapping[str, str],
+    *,
+    varies: bool = False,
+) -> dict[str, str]:
+    """Write the operators of a body once.
+
+    Args:
+        draft: what is written into.
+        body: the body.
+        given: for what the body is given and stores, the names that it has outside.
+        wanted: for some of what the body computes, the names that it is to have outside.
+        varies: whether shapes differ from one copy to the next, whatever the bodies in it declare.
+
+    Returns:
+        The names that all of it has outside.
+    """
+    computed = dict.fromkeys(text(name) for inner in body.node for name in inner.output if name)
+    names = {**given, **{name: wanted.get(name) or draft.name(name) for name in computed}}
+    for index, inner in enumerate(body.node):
+        node = onnx.NodeProto()
+        node.CopyFrom(inner)
+        node.name = draft.name(text(node.name) or f"{text(node.op_type)}_{index}")
+        _rename(node, names)
+        if varies:
+            _forget_shapes(node)
+        draft.insert(node)
+    return names
+
+
+def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
+    """Let a node and the bodies in it read and compute values under other names."""
+    node.input[:] = [names.get(text(name), text(name)) for name in node.input]
+    node.output[:] = [names.get(text(name), text(name)) for name in node.output]
+    for attribute in node.attribute:
+        for body in bodies(attribute):
+            own = set(defined(body))
+            outer = {name: new for name, new in names.items() if name not in own}
+            for info in body.output:
+                info.name = outer.get(text(info.name), text(info.name))
+            for inner in body.node:
+                _rename(inner, outer)
+
+
+def _forget_shapes(node: onnx.NodeProto) -> None:
+    """Leave out what the bodies of a node declare of shapes."""
+    for attribute in node.attribute:
+        for body in bodies(attribute):
+            del body.value_info[:]
+            for info in body.output:
+                info.type.tensor_type.ClearField("shape")
+            for inner in body.node:
+                _forget_shapes(inner)

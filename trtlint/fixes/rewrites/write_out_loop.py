@@ -1,0 +1,289 @@
+"""A ``Loop`` that runs a known number of times, its body written as often; else in a form that is taken.
+
+Written out, what it carries may grow, and nothing has to be known of a condition.  What cannot be written
+out may still get what a parser misses: a condition to begin with, and a number of the iteration that is
+counted in a carried value, where there is no trip count.
+
+https://onnx.ai/onnx/operators/onnx__Loop.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.rewrites._bodies import copy, store
+from trtlint.fixes.rewrites._forms import Forms
+from trtlint.model.graph import Body, Node, Value
+from trtlint.model.load import Model
+from trtlint.model.protos import text
+
+_MOST_TIMES = 64
+"""How often a body is written out."""
+_MOST_NODES = 2000
+"""Operators that are written."""
+_COUNTLESS = 2**31 - 1
+"""A trip count from which a parser takes a loop for one without."""
+_AT_RUN_TIME = "how often it runs is known at run time only"
+
+_ENDLESS = "it never ends"
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """A Loop and its body.
+
+    Attributes:
+        node: the operator.
+        proto: the body, as it is in the file.
+        body: the body, as values of the graph.
+        most: the trip count, None for none that is known.
+        fed: whether there is one that is known at run time only.
+    """
+
+    node: Node
+    proto: onnx.GraphProto
+    body: Body
+    most: int | None
+    fed: bool
+
+    @property
+    def carried(self) -> int:
+        """How many values are carried from one iteration to the next."""
+        return len(self.body.inputs) - 2
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the body gives back the condition that it was given."""
+        value = self.body.outputs[0]
+        while value.producer is not None and value.producer.op == "Identity":
+            before = value.producer.input(0)
+            if before is None:
+                return False
+            value = before
+        return value is self.body.inputs[1]
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write out the Loop at which a fact was found."""
+    node = fact.node
+    if node is None or node.op != "Loop" or node.domain:
+        return Refusal("there is no Loop here")
+    loop = _loop(node, model)
+    if isinstance(loop, Refusal):
+        return loop
+    times = _times(loop, model)
+    if isinstance(times, int):
+        return _written_out(loop, model, times)
+    completed = _completed(loop, model) if times.reason != _ENDLESS else None
+    return completed or times
+
+
+def _loop(node: Node, model: Model) -> _Loop | Refusal:
+    body = model.graph.bodies(node).get("body")
+    proto = node.attributes["body"].g if "body" in node.attributes else None
+    if body is None or proto is None or len(body.inputs) < 2 or not body.outputs:
+        return Refusal("its body is not as ONNX wants it")
+    if proto.sparse_initializer:
+        return Refusal("the body stores a sparse tensor")
+    most = model.constants.scalar(node.input(0))
+    fed = node.input(0) is not None and most is None
+    return _Loop(node, proto, body, None if most is None else int(most), fed)
+
+
+def _times(loop: _Loop, model: Model) -> int | Refusal:
+    """How often the body runs; :data:`_MOST_TIMES` at most."""
+    first = loop.node.input(1)
+    started = True if first is None else model.constants.scalar(first)
+    if started is None or loop.fed:
+        return Refusal(_AT_RUN_TIME)
+    again = model.constants.scalar(loop.body.outputs[0])
+    if not started:
+        times: int | None = 0
+    elif loop.goes_on or again:
+        times = loop.most
+    elif first is None:
+        return Refusal("it begins without a condition, and runtimes differ over what its body says of one")
+    elif again is not None:
+        times = 1 if loop.most is None else min(loop.most, 1)
+    else:
+        counted = _counted(loop, model)
+        if isinstance(counted, Refusal):
+            return counted
+        times = counted
+    if times is None or times >= _COUNTLESS:
+        return Refusal(_ENDLESS)
+    if times > _MOST_TIMES or times * len(loop.proto.node) > _MOST_NODES:
+        return Refusal("it runs too often to be written out")
+    return max(times, 0)
+
+
+def _counted(loop: _Loop, model: Model) -> int | Refusal | None:
+    """How often the body runs by a condition that hangs on what is stored alone, found by running that."""
+    found = _deciding(loop, model)
+    if found is None:
+        return Refusal(_AT_RUN_TIME)
+    nodes, outside, state = found
+    inputs, outputs = loop.body.inputs, loop.body.outputs
+    reads = [inputs[0].name, inputs[1].name, *(inputs[place].name for place in state), *outside]
+    gives = [outputs[0].name, *(outputs[place - 1].name for place in state)]
+    graph = helper.make_graph(
+        [node.proto for node in nodes],
+        "condition",
+        [helper.make_value_info(name, onnx.TypeProto()) for name in dict.fromkeys(reads)],
+        [helper.make_value_info(name, onnx.TypeProto()) for name in dict.fromkeys(gives)],
+    )
+    opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
+    return _run(helper.make_model(graph, opset_imports=opsets), loop, outside, state)
+
+
+def _run(
+    proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], state: dict[int, Array]
+) -> int | Refusal | None:
+    from onnx.reference import ReferenceEvaluator
+
+    inputs, outputs = loop.body.inputs, loop.body.outputs
+    try:
+        evaluator = ReferenceEvaluator(proto)
+        for times in range(_MOST_TIMES + 1):
+            if loop.most is not None and times >= loop.most:
+                return times
+            feeds = {inputs[0].name: np.array(times, np.int64), inputs[1].name: np.array(True), **outside}
+            feeds |= {inputs[place].name: array for place, array in state.items()}
+            results = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
+            state = {place: results[outputs[place - 1].name] for place in state}
+            if not results[outputs[0].name]:
+                return times + 1
+    except Exception:  # noqa: BLE001 - whatever the reference raises for what it has not
+        return Refusal(_AT_RUN_TIME)
+    return Refusal("it runs too often to be written out")
+
+
+def _deciding(loop: _Loop, model: Model) -> tuple[list[Node], dict[str, Array], dict[int, Array]] | None:
+    """What decides whether the body runs again.
+
+    Returns:
+        Its operators, the constants that they read, and by place among the inputs of the body what is
+        carried for it, as it is at the start; None where something that is fed decides.
+    """
+    places = {value: place for place, value in enumerate(loop.body.inputs)}
+    scope = f"{loop.node.path}/body"
+    nodes: set[Node] = set()
+    outside: dict[str, Array] = {}
+    state: dict[int, Array] = {}
+    pending = [loop.body.outputs[0]]
+    while pending:
+        value = pending.pop()
+        place, node = places.get(value), value.producer
+        if place is not None:
+            begin = _known(loop.node.input(place), model) if place >= 2 and place not in state else None
+            if begin is not None:
+                state[place] = begin
+                pending.append(loop.body.outputs[place - 1])
+            elif place >= 2 and place not in state:
+                return None
+        elif (known := _known(value, model)) is not None:
+            outside[value.name] = known
+        elif node is None or node.scope != scope or model.graph.bodies(node) or len(nodes) > _MOST_NODES:
+            return None
+        elif node not in nodes:
+            nodes.add(node)
+            pending += [each for each in node.inputs if each is not None]
+    return sorted(nodes, key=lambda node: node.index), outside, state
+
+
+def _known(value: Value | None, model: Model) -> Array | None:
+    """The elements of a value that hangs on nothing that is fed."""
+    array = None if value is None else model.constants.array(value)
+    if value is None or array is None or np.ma.is_masked(array) or value.dtype is None:
+        return None
+    return np.asarray(array).astype(numpy_type(value.dtype))
+
+
+def _written_out(loop: _Loop, model: Model, times: int) -> Patch | Refusal:
+    """The body one time after the other."""
+    node, proto, carried = loop.node, loop.proto, loop.carried
+    if len(proto.input) != carried + 2 or len(proto.output) < carried + 1:
+        return Refusal("its body is not as ONNX wants it")
+    stacked = [text(info.name) for info in proto.output[carried + 1 :]]
+    if stacked and not times:
+        return Refusal("it never runs, and what it stacks has no rows")
+    draft = Draft(model, node)
+    forms = Forms(draft)
+    stored = store(draft, proto)
+    formal = [text(info.name) for info in proto.input]
+    now = ["" if value is None else value.name for value in node.inputs[2:]]
+    rows: list[list[str]] = [[] for _ in stacked]
+    true = draft.constant(np.array(True), "condition")
+    for index in range(times):
+        number = draft.constant(np.array(index, np.int64), "iteration")
+        given = {**stored, **dict(zip(formal, (number, true, *now), strict=True))}
+        names = copy(draft, proto, given, {}, varies=True)
+        now = [names.get(text(info.name), text(info.name)) for info in proto.output[1 : carried + 1]]
+        for each, name in zip(rows, stacked, strict=True):
+            each.append(forms.unsqueeze(names.get(name, name), 0))
+    for value, name in zip(node.outputs, now, strict=False):
+        if value.name:
+            draft.op("Identity", name, out=value.name)
+    for value, each in zip(node.outputs[carried:], rows, strict=False):
+        if value.name:
+            draft.op("Concat", *each, axis=0, out=value.name)
+    title = f"writes the body of a Loop out {times} times" if times != 1 else "writes the body of a Loop out"
+    return draft.patch(title, [node], retyped=[value.name for value in node.outputs], folds=True)
+
+
+def _completed(loop: _Loop, model: Model) -> Patch | None:
+    """The Loop with a condition to begin with, and with a counter of its own where it has no trip count."""
+    node, inputs = loop.node, loop.body.inputs
+    countless = not loop.fed and (loop.most is None or loop.most >= _COUNTLESS)
+    counts = countless and bool(inputs[0].uses)
+    begins = node.input(1) is None and bool(inputs[1].uses)
+    if not (counts or begins) or (countless and len(node.outputs) > loop.carried):
+        return None
+    if begins and not (loop.goes_on or model.constants.scalar(loop.body.outputs[0])):
+        return None
+    draft = Draft(model, node)
+    proto = onnx.NodeProto()
+    proto.CopyFrom(node.proto)
+    while len(proto.input) < 2:
+        proto.input.append("")
+    if begins:
+        proto.input[1] = draft.constant(np.array(True), "condition")
+    if counts:
+        _count(draft, proto, next(each.g for each in proto.attribute if each.name == "body"))
+    draft.insert(proto)
+    does = (["counts the iterations of a Loop in what it carries"] if counts else []) + (
+        ["gives a Loop a condition to begin with"] if begins else []
+    )
+    return draft.patch(" and ".join(does), [node], folds=True)
+
+
+def _count(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> None:
+    """Let a Loop carry the number of its iteration, under the name that the body knows it by."""
+    number = body.input[0]
+    number.type.tensor_type.elem_type = onnx.TensorProto.INT64
+    shape = [1] * len(number.type.tensor_type.shape.dim)
+    zero, one = (draft.constant(np.full(shape, start, np.int64), "number") for start in (0, 1))
+    carried, unread = onnx.ValueInfoProto(), onnx.ValueInfoProto()
+    carried.CopyFrom(number)
+    unread.CopyFrom(number)
+    unread.name = draft.name("unread")
+    following = onnx.ValueInfoProto()
+    following.CopyFrom(number)
+    following.name = draft.name("next")
+    body.node.append(helper.make_node("Add", [number.name, one], [following.name], name=draft.name("Count")))
+    formals, results = list(body.input), list(body.output)
+    del body.input[:], body.output[:]
+    body.input.extend([unread, *formals[1:], carried])
+    body.output.extend([*results, following])
+    loop.input.append(zero)
+    loop.output.append(draft.name("count"))
