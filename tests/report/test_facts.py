@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tests.graphs import model_of
 from trtlint.facts.base import Fact, Step
+from trtlint.lean import dataclass
 from trtlint.model.origin import Origin
 from trtlint.model.source import Source
 from trtlint.report.facts import FactEntry, dumps, lines, summary

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath, PureWindowsPath
 from typing import Literal
+
+from trtlint.lean import dataclass
 
 Tool = Literal["trtexec", "tensorrt_rtx", "triton"]
 """What builds; a configuration of Triton is a command whose options are the keys of its accelerator."""

@@ -7,11 +7,11 @@ https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
 from trtlint.buildcommand.command import BuildCommand
+from trtlint.lean import dataclass
 
 LayerOption = Literal["--layerPrecisions", "--layerOutputTypes", "--layerDeviceTypes"]
 OPTIONS: tuple[LayerOption, ...] = get_args(LayerOption)

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
 from trtlint.buildcommand.command import BuildCommand
+from trtlint.lean import dataclass
 
 Bound = Literal["min", "opt", "max"]
 Shape = tuple[int, ...]

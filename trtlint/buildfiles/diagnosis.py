@@ -20,10 +20,10 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from trtlint.buildfiles.patterns import Outcome, table
 from trtlint.buildfiles.records import Log, Record
+from trtlint.lean import dataclass
 
 _GETTER = re.compile(r"::get\w*(?:: |::\d)")
 _SETTER = re.compile(r"[bB]uilderConfig(?:\.cpp)?::set\w*(?:: |::\d)")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trtlint.files.problem import Problem
+from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord

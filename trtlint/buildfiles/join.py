@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from trtlint.buildfiles.layers import Layer, LayerInfo
 from trtlint.buildfiles.names import LayerNames, NodeRange, layer_names, metadata_nodes
 from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log
+from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node
 from trtlint.model.operators import REARRANGING
 from trtlint.model.protos import text

@@ -10,7 +10,6 @@ readers: https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-eng
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from trtlint.buildfiles.datatypes import DataType, data_type
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.names import without_profile
 from trtlint.files.regular import read_bytes
+from trtlint.lean import dataclass
 
 LARGEST_JSON = 256 << 20
 """Bytes of a JSON file that is read; a layer file of 100,000 detailed layers is below it."""

@@ -9,8 +9,9 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-in
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from trtlint.lean import dataclass
 
 Kind = Literal["nodes", "island", "reformat", "internal"]
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal, TypeAlias
+
+from trtlint.lean import dataclass
 
 SEARCHED = 1500
 """Characters of a message that a regular expression is searched in, unless its pattern is for whole messages:

@@ -6,12 +6,12 @@ https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleEngines.cpp.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.files.regular import open_regular
+from trtlint.lean import dataclass
 
 Product = Literal["tensorrt", "tensorrt-rtx"]
 

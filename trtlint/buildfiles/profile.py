@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 import statistics
-from dataclasses import dataclass
 from typing import Any
 
 from trtlint.buildfiles.errors import BuildFileError
+from trtlint.lean import dataclass
 
 _NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
 # From TensorRT 8.6 on the layer's name comes last; before, it came first, padded to the longest name.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from trtlint.buildfiles.profile import Profile, Times
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
 from trtlint.buildfiles.witnesses import Role
+from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.witnesses import BuildFile

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from trtlint.buildfiles.layers import EngineTensor, Layer
 from trtlint.buildfiles.patterns import Tells, table
 from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.settings import BuildSettings
+from trtlint.lean import dataclass
 
 Severity = Literal["V", "I", "W", "E", "F"]
 

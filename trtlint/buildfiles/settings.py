@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
 from trtlint.buildfiles.sourcelines import release_of
+from trtlint.lean import dataclass
 
 _FLAGS = {
     "fp16": "fp16", "int8": "int8", "bf16": "bf16", "fp8": "fp8", "int4": "int4", "best": "best",

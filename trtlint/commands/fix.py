@@ -6,7 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.fixes.fixing import Fixed, fix_file, write_fixed
+from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.writer import Writing
 from trtlint.policy.failing import fails

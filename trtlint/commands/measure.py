@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -16,6 +16,7 @@ from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import Rulebook, looking_at
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text
+from trtlint.lean import dataclass
 from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
 from trtlint.model.sources import Sources

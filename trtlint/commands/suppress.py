@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from trtlint.files.problem import Problem
 from trtlint.files.regular import open_regular
 from trtlint.files.replace import replacing, require_replaceable
 from trtlint.knowledge.nearest import did_you_mean
+from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
 from trtlint.model.metadata import copy_with

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,6 +19,7 @@ from trtlint.engine.finding import Confidence
 from trtlint.engine.rulebook import Rulebook, RuleEntry, looking_at
 from trtlint.facts.kinds import Ground, grounds_for
 from trtlint.files.addresses import Address
+from trtlint.lean import dataclass
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -19,6 +19,7 @@ from trtlint.files.expand import expand
 from trtlint.files.problem import Problem
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.releases import Product, minors
+from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.policy.failing import grave

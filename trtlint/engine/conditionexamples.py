@@ -13,7 +13,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +24,7 @@ from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.rejection import rejections
 from trtlint.knowledge.parsers import lines_of
 from trtlint.knowledge.releases import Product
+from trtlint.lean import dataclass
 from trtlint.target.target import Target
 
 _MODEL = re.compile(r"[(<]")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from trtlint.engine.applying import advice_for, affects, best_reading, common_versions, version_truth
 from trtlint.engine.finding import (
@@ -34,6 +33,7 @@ from trtlint.facts.of_model.model import ModelFact
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.ranges import covers_all, in_words
 from trtlint.knowledge.releases import Product
+from trtlint.lean import dataclass
 from trtlint.model.origin import origin
 from trtlint.target.target import Target
 from trtlint.target.truth import Truth, Unknown

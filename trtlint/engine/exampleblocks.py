@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from trtlint.buildfiles.errors import BuildFileError
@@ -16,6 +15,7 @@ from trtlint.buildfiles.profile import profile_from_json
 from trtlint.buildfiles.record import BuildRecord, FileRead, together
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.knowledge.releases import PRODUCTS
+from trtlint.lean import dataclass
 from trtlint.trials.drybuild import labelled
 from trtlint.trials.result import DryBuild, Result
 from trtlint.trials.trials import Trials

@@ -23,7 +23,7 @@ from __future__ import annotations
 import shlex
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -37,6 +37,7 @@ from trtlint.facts.facts import Facts
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.lean import dataclass
 from trtlint.model.load import Model
 from trtlint.target.completion import complete
 from trtlint.target.flags import Flag

@@ -7,11 +7,12 @@ process; what reads the same file again finds the way back by the positions of n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import Problem
+from trtlint.lean import dataclass
 from trtlint.model.source import Source
 from trtlint.trials.result import Result as DryBuildResult
 

@@ -9,11 +9,11 @@ stranger costs no more than its length.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import yaml
 
 from trtlint.knowledge.nearest import did_you_mean
+from trtlint.lean import dataclass
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 12

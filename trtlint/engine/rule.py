@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from trtlint.engine.finding import Severity
 from trtlint.knowledge.releases import Product
+from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.engine.witness import Witnesses

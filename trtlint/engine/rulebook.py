@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -15,6 +14,7 @@ from trtlint.engine.ruletext import read_rule
 from trtlint.facts.kinds import Ground, ground_of
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.redirects import redirect
+from trtlint.lean import dataclass
 
 _MOST_ENTRIES = 20_000
 """Files and folders below a folder of rules at most: a configuration that names ``/`` walks no disk."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from trtlint.engine.rule import Rule
@@ -15,6 +14,7 @@ from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.releases import Product
 from trtlint.language.functions import FUNCTIONS
 from trtlint.language.pattern import Match
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.target.target import Target
 

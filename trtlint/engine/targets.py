@@ -7,10 +7,11 @@ it is there for, and what changes from one version to the next.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
+from trtlint.lean import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from trtlint.engine.rule import Rule
@@ -11,6 +11,7 @@ from trtlint.engine.subjects import Subject
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of
 from trtlint.facts.refusal import Refusal
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 
 _PARSER = "parser_refusal"

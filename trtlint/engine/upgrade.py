@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from trtlint.engine.evaluate import Evaluation
@@ -18,6 +18,7 @@ from trtlint.engine.targets import merge
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.model import ModelFact
 from trtlint.knowledge.releases import PRODUCTS, Product, releases
+from trtlint.lean import dataclass
 from trtlint.target.parsing import parse_versions
 from trtlint.target.target import Target
 

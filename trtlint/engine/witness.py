@@ -26,13 +26,13 @@ sentence that the finding shows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.engine.finding import Confidence, Standing
 from trtlint.engine.frontmatter import FrontMatterError, Item
 from trtlint.language.expression import Expression
 from trtlint.language.template import Template
+from trtlint.lean import dataclass
 
 Kind = Literal["log", "layer", "layers", "build", "range", "ranges"]
 _FACTS: Mapping[Kind, str] = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.releases import Product
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 
 

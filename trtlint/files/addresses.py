@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
+
+from trtlint.lean import dataclass
 
 PACKAGES = {"https": "aiohttp", "http": "aiohttp", "hf": "huggingface_hub", "s3": "s3fs"}
 """Schemes, and the package that fsspec reads each with."""

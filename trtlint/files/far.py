@@ -8,13 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from trtlint.files.addresses import PACKAGES, Address, AddressError
 from trtlint.files.problem import UnreadableError
+from trtlint.lean import dataclass
 
 WHOLE = 16 << 20
 """Bytes of a file up to which it is read whole from a server that gives no parts of it."""

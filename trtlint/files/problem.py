@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from trtlint.lean import dataclass
 
 LONGEST = 1000
 """Characters of a name, or of a reason, that are said; a model can name a node in ten megabytes."""

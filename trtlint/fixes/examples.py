@@ -12,7 +12,7 @@ import math
 import shlex
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
 from trtlint.fixes.fixing import Fixed, fix_file
 from trtlint.fixes.reference import run_reference, wide, widened
+from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.model.load import Model, load
 from trtlint.target.target import Target

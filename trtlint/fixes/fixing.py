@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import onnx
 
 from trtlint.files.limits import limited
 from trtlint.files.regular import open_regular
+from trtlint.lean import dataclass
 from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.tensors import TensorStore
 from trtlint.model.writer import Writing

@@ -7,12 +7,12 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import onnx
 from onnx import defs
 
 from trtlint.fixes.patch import Draft, Patch, onnx_type
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import onnx
@@ -11,6 +11,7 @@ import onnx
 from trtlint.engine.finding import Finding, ModelReport, Severity
 from trtlint.facts.facts import Facts
 from trtlint.fixes.patch import Patch
+from trtlint.lean import dataclass
 from trtlint.model.load import Model
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import onnx
 from onnx import helper
 
 from trtlint.fixes.edit import EditError, needs
 from trtlint.fixes.patch import Patch
+from trtlint.lean import dataclass
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import onnx
 
@@ -15,6 +14,7 @@ from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.outcome import Applied, Lint, Linted, Outcome, Proof, Prove, Refused
 from trtlint.fixes.patch import Patch, Refusal
 from trtlint.fixes.unfixable import reason
+from trtlint.lean import dataclass
 from trtlint.model.check import fault
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node

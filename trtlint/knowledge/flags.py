@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from trtlint.knowledge import data
 from trtlint.knowledge.nearest import nearest
+from trtlint.lean import dataclass
 
 Line = tuple[int, int]
 """A release line as numbers that compare: (10, 7) is 10.7."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 from trtlint.knowledge import data
+from trtlint.lean import dataclass
 
 
 @dataclass(frozen=True, slots=True)

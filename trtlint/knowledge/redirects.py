@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from trtlint.knowledge import data
+from trtlint.lean import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from packaging.version import Version
 
 from trtlint.knowledge import data
+from trtlint.lean import dataclass
 
 Product = Literal["tensorrt", "tensorrt-rtx"]
 Typing = Literal["weak", "choice", "strong"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from packaging.version import Version
 
 from trtlint.knowledge import data
+from trtlint.lean import dataclass
 
 USUAL_SM = 89
 """What is built for where nobody has said it: SM 8.9, which every release can."""

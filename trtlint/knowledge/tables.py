@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from trtlint.knowledge import text
+from trtlint.lean import dataclass
 
 _BEGIN = re.compile(r"^- op: (.*)$", re.MULTILINE)
 """Where an entry begins."""

@@ -19,12 +19,12 @@ no False.  Division by zero and an index beyond the end give unknown as well.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from trtlint.language.compiler import Compiler
 from trtlint.language.operations import Code, truth
 from trtlint.language.syntax import ExpressionError, parse
+from trtlint.lean import dataclass
 from trtlint.target.truth import Truth, Unknown
 
 __all__ = ["Expression", "ExpressionError", "Scope", "compile_expression"]

@@ -9,10 +9,11 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
 KindName = Literal["truth", "number", "text", "tuple", "mapping", "record", "anything"]

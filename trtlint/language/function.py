@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from trtlint.language.fieldtypes import Kind, Kinds
+from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.target.truth import Unknown
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from trtlint.language.patternlines import Argument, Line
+from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import PASSING
 from trtlint.model.walks import upstream

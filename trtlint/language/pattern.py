@@ -24,10 +24,10 @@ equal weights that way.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from trtlint.language.matching import Bindings, Matcher, Reading
 from trtlint.language.patternlines import Line, PatternError, read_lines
+from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node
 from trtlint.model.values import Constants
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import onnx
 
 from trtlint.knowledge.nearest import nearest
+from trtlint.lean import dataclass
 from trtlint.model.operators import COMMUTATIVE
 
 MAX_LINES = 16

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from trtlint.files.problem import shortened
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import onnx
 
+from trtlint.lean import dataclass
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS, Dimension, ElementType, dimension, domain_of, text
 from trtlint.model.schemas import attribute_type
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
@@ -10,6 +9,7 @@ import onnx
 from trtlint.files.addresses import Address
 from trtlint.files.far import FarError, FarFile, far_file
 from trtlint.files.farview import FarView
+from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
 from trtlint.model.reader import RawModel, compacted

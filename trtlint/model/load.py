@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -12,6 +11,7 @@ from typing import Protocol
 import onnx
 
 from trtlint.files.limits import LimitError, limited
+from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer

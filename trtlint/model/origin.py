@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
 from trtlint.model.source import Frame, Source

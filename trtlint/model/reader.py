@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import onnx
@@ -21,6 +21,7 @@ from google.protobuf.message import DecodeError
 
 from trtlint.files.regular import IrregularError, open_regular
 from trtlint.files.view import viewed
+from trtlint.lean import dataclass
 from trtlint.model import sniff
 from trtlint.model.errors import ModelError
 from trtlint.model.tensors import DATA_LOCATION_FIELD, LEFT, PAYLOAD_FIELDS, TensorStore

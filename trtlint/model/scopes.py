@@ -9,10 +9,11 @@ does.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableSequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import onnx
 
+from trtlint.lean import dataclass
 from trtlint.model.protos import bodies, text
 
 _CARRIED = 2

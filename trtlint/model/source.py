@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
+
+from trtlint.lean import dataclass
 
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _HOMES = {"home": 2, "users": 2, "root": 1}

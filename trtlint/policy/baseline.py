@@ -15,7 +15,7 @@ import json
 import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
 from trtlint.files.regular import open_regular, read_text
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.redirects import current
+from trtlint.lean import dataclass
 from trtlint.policy.config import relative, shown
 
 SCHEMA = "trtlint.baseline/1"

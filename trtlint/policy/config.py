@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from trtlint.engine.finding import Confidence, Severity
 from trtlint.files.globs import covers_path
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.regular import read_text
+from trtlint.lean import dataclass
 from trtlint.policy import schema
 from trtlint.policy.options import INSTALLED, DryOptions, FailOn, TargetOptions
 from trtlint.policy.selection import Layer

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from trtlint.buildfiles.witnesses import BuildFiles
+from trtlint.lean import dataclass
 from trtlint.target.flags import Flag
 
 FailOn = Literal["error", "warning", "note", "never"]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 
 from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, ModelReport, Severity
 from trtlint.engine.rulebook import RuleEntry
+from trtlint.lean import dataclass
 from trtlint.policy import suppression
 from trtlint.policy.baseline import Baseline
 from trtlint.policy.selection import RuleName, Selectable, most_specific, told

@@ -10,12 +10,12 @@ See https://docs.astral.sh/ruff/linter/#rule-selection.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from trtlint.engine.rule import GROUPS
 from trtlint.knowledge.nearest import nearest
 from trtlint.knowledge.redirects import redirect
+from trtlint.lean import dataclass
 
 EVERYTHING = "ALL"
 

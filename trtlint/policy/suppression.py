@@ -13,12 +13,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from trtlint.engine.finding import SUPPRESS_KEY, Finding, ModelReport, Site, Suppression
 from trtlint.files.globs import covers_name, covers_path
+from trtlint.lean import dataclass
 from trtlint.policy import schema
 from trtlint.policy.selection import RuleName, covers, removed
 

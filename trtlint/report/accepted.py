@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from trtlint.engine.finding import Finding, ModelReport
+from trtlint.lean import dataclass
 from trtlint.report.counts import plural
 
 _GONE = 5

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from trtlint.engine.finding import Row
+from trtlint.lean import dataclass
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
 from trtlint.report.names import last_component

@@ -6,11 +6,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from itertools import groupby
 from typing import Any
 
 from trtlint.facts.base import Fact, Step
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.origin import Origin
 from trtlint.report.escape import clean

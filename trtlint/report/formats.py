@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
 
 from trtlint.knowledge.nearest import did_you_mean
+from trtlint.lean import dataclass
 from trtlint.report.guard import unguarded
 
 if TYPE_CHECKING:

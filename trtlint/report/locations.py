@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Sit
 from trtlint.engine.targets import merge
 from trtlint.files.addresses import is_address
 from trtlint.files.problem import Problem
+from trtlint.lean import dataclass
 from trtlint.report.accepted import Accepted, gone_notes
 
 

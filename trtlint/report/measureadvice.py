@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from trtlint.lean import dataclass
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
 from trtlint.trials.measurement import Measurement

@@ -6,11 +6,11 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from trtlint.files.replace import replace_text, replacing, require_replaceable
+from trtlint.lean import dataclass
 from trtlint.report.formats import (
     BINARY,
     COMMANDS,

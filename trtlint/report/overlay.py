@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
 from trtlint.engine.targets import merge
+from trtlint.lean import dataclass
 from trtlint.report.escape import clean
 from trtlint.report.page.behind import Behind
 

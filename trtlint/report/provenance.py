@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
+
+from trtlint.lean import dataclass
 
 _SECONDS = 10
 _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?(?P<host>[^@/:]{2,}):(?!//)(?P<path>[^\s?#]+)")

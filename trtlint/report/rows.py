@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Literal
 
 from trtlint.engine.finding import Finding, ModelReport
+from trtlint.lean import dataclass
 from trtlint.report.formats import Run
 from trtlint.report.locations import relative
 

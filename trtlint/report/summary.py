@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TextIO
 
 from rich.text import Text
@@ -12,6 +12,7 @@ from rich.text import Text
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
 from trtlint.engine.targets import merge, span
 from trtlint.files.problem import Problem
+from trtlint.lean import dataclass
 from trtlint.report.accepted import Accepted
 from trtlint.report.counts import by_severity, hidden, plural
 from trtlint.report.escape import clean

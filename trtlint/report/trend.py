@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trtlint.engine.finding import SEVERITIES
 from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import read_bytes
+from trtlint.lean import dataclass
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.rows import NAMES, Row, as_dict

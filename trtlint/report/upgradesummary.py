@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.rule import Concern
 from trtlint.engine.upgrade import Listed, Upgrade
+from trtlint.lean import dataclass
 from trtlint.report.counts import plural
 
 

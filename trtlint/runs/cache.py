@@ -23,7 +23,7 @@ import stat
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -34,6 +34,7 @@ from trtlint.engine.rulebook import RuleEntry
 from trtlint.engine.ruletext import LARGEST as LARGEST_RULE
 from trtlint.files.beside import real_file
 from trtlint.files.regular import read_bytes
+from trtlint.lean import dataclass
 from trtlint.runs import cachefolder, serialize
 from trtlint.runs.job import Job, Store
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trtlint.lean import dataclass
 from trtlint.trials.result import Level
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.engine.finding import ModelReport
 from trtlint.files.addresses import Address
+from trtlint.lean import dataclass
 from trtlint.runs.dryjob import DryJob
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target

@@ -9,11 +9,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trtlint import __version__
+from trtlint.lean import dataclass
 from trtlint.runs.start import begin
 
 if TYPE_CHECKING:

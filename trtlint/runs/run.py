@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from trtlint.lean import dataclass
 from trtlint.runs import cache
 from trtlint.runs.cache import Cache
 from trtlint.runs.exits import Exit

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from packaging.version import InvalidVersion, Version
 
 from trtlint.knowledge.gpus import find_gpu
 from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.lean import dataclass
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError, check_version, parse_gpu, sm_words
 from trtlint.target.target import Target

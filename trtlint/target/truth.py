@@ -8,7 +8,7 @@ to add: ``target.fp16 and known_only_at_run_time`` can never become true, whatev
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from trtlint.lean import dataclass
 
 
 @dataclass(frozen=True, slots=True, init=False)

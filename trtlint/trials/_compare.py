@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.model.load import load
 from trtlint.model.protos import DTYPES

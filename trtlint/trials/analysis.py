@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.trials.formats import Format
 from trtlint.trials.measurement import Inside, Range, Site

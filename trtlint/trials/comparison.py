@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
+from trtlint.lean import dataclass
 from trtlint.trials.inputs import Inputs, InputsError
 from trtlint.trials.process import Limits, run
 

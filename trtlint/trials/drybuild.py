@@ -10,12 +10,13 @@ import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from trtlint.knowledge.rtx import USUAL_SM, builder
+from trtlint.lean import dataclass
 from trtlint.trials.errors import DryBuildError
 from trtlint.trials.process import Ended, Limits, run
 from trtlint.trials.result import DryBuild, Level, ParserError, Result, Stage, UsedShape

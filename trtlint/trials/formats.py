@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import onnx
+
+from trtlint.lean import dataclass
 
 
 @dataclass(frozen=True, slots=True)

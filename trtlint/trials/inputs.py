@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trtlint.files.regular import open_regular
+from trtlint.lean import dataclass
 
 _USUAL_FUNCTION = "load_data"
 """As in Polygraphy."""

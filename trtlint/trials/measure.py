@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from trtlint.lean import dataclass
 from trtlint.trials.inputs import Inputs, InputsError
 from trtlint.trials.measurement import Measurement, from_data
 from trtlint.trials.process import Limits, run

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from trtlint.files.problem import shortened
 from trtlint.files.regular import read_bytes
+from trtlint.lean import dataclass
 
 SCHEMA = "trtlint.measure/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from trtlint.lean import dataclass
 from trtlint.trials.formats import Format
 
 STATISTICS = "trtlint/statistics"

@@ -17,10 +17,10 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from trtlint.lean import dataclass
 from trtlint.trials.result import Cause
 
 _CHILD = Path(__file__).with_name("_child.py")

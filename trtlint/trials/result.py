@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
+
+from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord

@@ -10,13 +10,14 @@ numbers inside of the graph, so that no tensor leaves it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
 from trtlint.trials.definitions import DEFINED, ROUNDED_INSIDE, definition

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from trtlint.lean import dataclass
 
 Shape = tuple[int, ...]
 Range = tuple[Shape, Shape, Shape]

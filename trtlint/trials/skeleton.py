@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
 from onnx import TensorProto, numpy_helper
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import structure
 from trtlint.model.protos import opsets, text

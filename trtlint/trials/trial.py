@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from trtlint.lean import dataclass
 from trtlint.trials.feeds import Feeds
 from trtlint.trials.measurement import Closer
 from trtlint.trials.narrowing import Narrowing, Probe, SecondLook

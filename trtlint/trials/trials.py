@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from trtlint.lean import dataclass
 from trtlint.trials.measurement import Measurement
 from trtlint.trials.result import DryBuild
 

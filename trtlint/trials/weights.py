@@ -11,11 +11,11 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from trtlint.files.regular import open_regular
+from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     import onnx

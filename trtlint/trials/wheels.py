@@ -7,11 +7,11 @@ licence, and are downloaded by nobody but the user.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from trtlint.knowledge.releases import releases
+from trtlint.lean import dataclass
 from trtlint.trials.errors import WheelError
 
 _BINDINGS, _LIBRARIES = "tensorrt-rtx-cu12-bindings", "tensorrt-rtx-cu12-libs"

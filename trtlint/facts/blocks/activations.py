@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import MOVING, QUANTIZE
 from trtlint.model.values import Constants

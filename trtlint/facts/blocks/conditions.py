@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast, get_args
 
@@ -19,6 +18,7 @@ from trtlint.knowledge.releases import Product
 from trtlint.knowledge.tables import TableEntry, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
+from trtlint.lean import dataclass
 from trtlint.model.graph import Body, Value
 from trtlint.model.protos import ElementType
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from trtlint.facts.base import Step
 from trtlint.facts.blocks.walk import scaling
+from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.values import Constants

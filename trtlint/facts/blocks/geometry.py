@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import Dimension
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast, get_args, get_type_hints
 
@@ -17,6 +16,7 @@ from trtlint.knowledge.releases import Product
 from trtlint.knowledge.tables import TableEntry, written
 from trtlint.language.expression import Expression, ExpressionError, compile_expression
 from trtlint.language.template import Template, template
+from trtlint.lean import dataclass
 
 PATH = path_of("known_bad")
 """The table."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from trtlint.lean import dataclass
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.facts.blocks.walk import Scaled, scaling
+from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.model.operators import CAST, MOVING, QUANTIZE
 from trtlint.model.values import Constants

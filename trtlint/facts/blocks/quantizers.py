@@ -7,9 +7,9 @@ https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/quantized
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from trtlint.lean import dataclass
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING, TRANSPARENT

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.facts.blocks.operand import Axis
 from trtlint.facts.blocks.walk import Scaled, is_parameter, scaling
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, TRANSPARENT
 from trtlint.model.protos import Dimension

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import MOVING
 

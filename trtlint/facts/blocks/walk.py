@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
 

@@ -7,9 +7,9 @@ the chosen kernel and merged with what follows; a weight that a layer computes s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.protos import Dimension, ElementType

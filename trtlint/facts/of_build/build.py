@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.buildfiles.diagnosis import diagnose
 from trtlint.facts.base import Fact
 from trtlint.facts.of_build.log_message import LogName
+from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord

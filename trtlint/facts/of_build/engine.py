@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_build.layer import EngineType, LayerFact
+from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord

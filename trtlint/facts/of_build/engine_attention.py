@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_model.attention import Attention
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:

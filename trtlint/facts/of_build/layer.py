@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.buildfiles.datatypes import DataType
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.constraints import AskedType, layer_types
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -26,6 +25,7 @@ from trtlint.facts.blocks.lognames import (
 )
 from trtlint.facts.refusal import Refusal
 from trtlint.language.fieldtypes import OneOf
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:

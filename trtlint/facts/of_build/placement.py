@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.of_build.layer import EngineType, layer_times, short_type
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
 from trtlint.knowledge.flags import FlagHistory, Line, flag_histories, nearest_flag
 from trtlint.knowledge.releases import Product
+from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildcommand import Option

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from trtlint.facts.base import Fact
+from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 

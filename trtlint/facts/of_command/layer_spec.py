@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.buildcommand.layerspecs import LayerOption
 from trtlint.facts.base import Fact
+from trtlint.lean import dataclass
 from trtlint.model.protos import text
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
@@ -12,6 +12,7 @@ from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.quantizers import quantized_type, result_quantizer
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import product_of
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, QUANTIZE, TRANSPARENT
 from trtlint.model.protos import DTYPES, Dimension, ElementType

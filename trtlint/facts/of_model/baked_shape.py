@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from trtlint.facts.base import Fact, Step
+from trtlint.lean import dataclass
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import Dimension

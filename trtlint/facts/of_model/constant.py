@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,6 +11,7 @@ import onnx
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.softmax import MaskPath, mask_paths
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, ElementType
 from trtlint.model.values import Constants

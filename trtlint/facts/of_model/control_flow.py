@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
+from trtlint.lean import dataclass
 from trtlint.model.graph import Body, Graph, Node, Value
 from trtlint.model.imported import is_stored
 from trtlint.model.values import Constants

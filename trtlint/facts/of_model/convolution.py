@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,6 +12,7 @@ from trtlint.facts.blocks.geometry import geometry
 from trtlint.facts.blocks.outputs import nodes_to_output
 from trtlint.facts.blocks.weighted import weighted
 from trtlint.facts.blocks.weights import Weight, weight_of
+from trtlint.lean import dataclass
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType
 from trtlint.model.walks import behind

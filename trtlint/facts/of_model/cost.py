@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.geometry import geometry
 from trtlint.facts.blocks.sizes import Sizes
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants

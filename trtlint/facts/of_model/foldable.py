@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.sizes import bytes_of, elements_of
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact
@@ -11,6 +10,7 @@ from trtlint.facts.blocks.activations import Activation, activation_of
 from trtlint.facts.blocks.outputs import nodes_to_output
 from trtlint.facts.blocks.weighted import weighted
 from trtlint.facts.blocks.weights import Weight, weight_of
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.knownbad import BadRelease, Grade, Hurts, causes
 from trtlint.facts.of_model.node import Attributes
 from trtlint.knowledge.releases import Product
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import FLOAT_DTYPES, ElementType
 

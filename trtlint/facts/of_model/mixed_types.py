@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
 from trtlint.facts.refusal import Refusal
+from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.values import Constants

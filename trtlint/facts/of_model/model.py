@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
+from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Value
 from trtlint.model.protos import FLOAT_DTYPES, text
 from trtlint.model.tensors import LEFT, LEFT_OUT

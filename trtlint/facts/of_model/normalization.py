@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.decomposed import Decomposed, decomposed_norms
+from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.protos import DTYPES, ElementType
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +16,7 @@ from trtlint.facts.blocks.quantizers import (
     operand,
     result_quantizer,
 )
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import TRANSPARENT
 from trtlint.model.protos import ElementType

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trtlint.facts.base import Fact, Step
@@ -23,6 +22,7 @@ from trtlint.knowledge.parsers import (
     refusing,
 )
 from trtlint.knowledge.releases import PRODUCTS, Product, minors
+from trtlint.lean import dataclass
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import decided_if, owners_within
 from trtlint.model.schemas import has_function, is_defined

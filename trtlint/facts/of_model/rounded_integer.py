@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import REARRANGING
 from trtlint.model.protos import ElementType

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 from trtlint.model.protos import text
 

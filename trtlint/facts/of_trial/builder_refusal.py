@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.lognames import error_code
 from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.facts.refusal import Refusal
+from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact
+from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts

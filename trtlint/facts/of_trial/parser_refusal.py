@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.refusal import Refusal
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:

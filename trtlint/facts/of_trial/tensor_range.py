@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.figures import figure
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.trials.formats import FORMATS, Format
 from trtlint.trials.measurement import Measurement, Site

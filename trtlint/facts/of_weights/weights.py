@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from trtlint.facts.base import Fact, Step
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import ElementType
 from trtlint.model.streaming import Streamer

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import Scaled
 from trtlint.fixes.patch import Draft, Refusal
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import QUANTIZE

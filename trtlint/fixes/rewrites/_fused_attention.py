@@ -6,13 +6,13 @@ What a mask excludes gets ``mask_filter_value`` added, what lies ahead gets the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Refusal, numpy_type, onnx_type
 from trtlint.fixes.rewrites._forms import Forms, Tensor
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES, Dimension
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.normalization import Normalization
 from trtlint.fixes.patch import Refusal
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
 

@@ -6,13 +6,12 @@ A row of which every key is masked gives zeros there, so it does here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type, onnx_type
 from trtlint.fixes.rewrites import write_out_fused
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from onnx import numpy_helper
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES, Dimension

@@ -10,7 +10,6 @@ https://onnx.ai/onnx/operators/onnx__Loop.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
 from trtlint.fixes.rewrites._bodies import copy, store
 from trtlint.fixes.rewrites._forms import Forms
+from trtlint.lean import dataclass
 from trtlint.model.graph import Body, Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import text

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
 from trtlint.fixes.rewrites._forms import Forms
+from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from trtlint.lean import dataclass
 from trtlint.report.drawing import kept
 
 if TYPE_CHECKING:

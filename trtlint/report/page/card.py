@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from trtlint.engine.finding import Finding, Site
 from trtlint.facts.figures import figure
+from trtlint.lean import dataclass
 from trtlint.report.counts import either, plural
 from trtlint.report.drawing import Marks, draw
 from trtlint.report.manual import rule_page

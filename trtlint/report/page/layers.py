@@ -8,10 +8,11 @@ below what it reads, as near as the boxes beside it allow.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import networkx as nx
+
+from trtlint.lean import dataclass
 
 _ROUNDS = 8
 """Sweeps down and up that look for fewer crossings."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from trtlint.engine.finding import Severity
+from trtlint.lean import dataclass
 from trtlint.report.escape import clean
 from trtlint.report.layout import shorten
 from trtlint.report.page.block import Block, Box, words

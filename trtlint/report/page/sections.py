@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import Seen, labels, merge, seen_for, span
 from trtlint.files.problem import Problem
+from trtlint.lean import dataclass
 from trtlint.report.formats import Run
 from trtlint.report.locations import relative
 from trtlint.report.page.card import Entry

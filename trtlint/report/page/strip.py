@@ -7,12 +7,12 @@ as wide as the page while its texts keep their size.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
 from trtlint.facts.figures import figure
+from trtlint.lean import dataclass
 from trtlint.model.origin import origin
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
