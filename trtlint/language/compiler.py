@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trtlint.knowledge.nearest import did_you_mean
+from trtlint.language.closures import among, calling, element_of, joined, negated
 from trtlint.language.fieldtypes import (
     ANYTHING,
     NUMBER,
@@ -21,29 +22,22 @@ from trtlint.language.fieldtypes import (
     members,
     words,
 )
-from trtlint.language.function import Function
 from trtlint.language.functions import FUNCTIONS
 from trtlint.language.operations import (
     ARITHMETIC,
     COMPARISONS,
-    UNKNOWN,
     Code,
     Names,
-    element,
     negative,
     plain,
     truth,
-    unknown,
 )
 from trtlint.language.syntax import ExpressionError, column
 from trtlint.target.target import Target
-from trtlint.target.truth import Truth, Unknown, both, either, negate
+from trtlint.target.truth import Unknown, both, either
 
 Checked = tuple[Kinds, Code]
 """What a part of an expression can be, and how to compute it."""
-
-CONSTANTS = "constants"
-"""Under this name, which is in no scope, expressions find the constants of the graph."""
 
 
 class Compiler:
@@ -157,7 +151,7 @@ class Compiler:
         if keys and len(fitting) == 1:
             self._may_equal((node.value, keys), (node.slice, constant(index)))
         items = [item for kind in fitting for item in (ANYTHING if kind.name == "anything" else kind.items)]
-        return tuple(dict.fromkeys(items)), lambda names: element(many(names), index)
+        return tuple(dict.fromkeys(items)), element_of(many, index)
 
     def _tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Checked:
         parts = [self.visit(part) for part in node.elts]
@@ -172,12 +166,12 @@ class Compiler:
     def _bool_op(self, node: ast.BoolOp) -> Checked:
         codes = [self.condition(part)[1] for part in node.values]
         if isinstance(node.op, ast.Or):
-            return TRUTH, _joined(codes, True, either)
-        return TRUTH, _joined(codes, False, both)
+            return TRUTH, joined(codes, True, either)
+        return TRUTH, joined(codes, False, both)
 
     def _unary_op(self, node: ast.UnaryOp) -> Checked:
         if isinstance(node.op, ast.Not):
-            return TRUTH, _negated(self.condition(node.operand)[1])
+            return TRUTH, negated(self.condition(node.operand)[1])
         if isinstance(node.op, ast.Invert):
             raise self.error("an expression of a rule cannot have '~'; write 'not'", node)
         code = self._number(node.operand)
@@ -214,7 +208,7 @@ class Compiler:
             links.append((COMPARISONS[name], checked[position][1], checked[position + 1][1]))
         if len(links) == 1:
             compare, first, second = links[0]
-            return TRUTH, lambda names: compare(first(names), second(names))
+            return TRUTH, among(first, node) or (lambda names: compare(first(names), second(names)))
         return TRUTH, lambda names: both(*(link(a(names), b(names)) for link, a, b in links))
 
     def _comparable(self, name: str, left: tuple[ast.expr, Kinds], right: tuple[ast.expr, Kinds]) -> None:
@@ -300,7 +294,7 @@ class Compiler:
             if keyword.arg is None or keyword.arg not in function.optional:
                 raise self.error(f"write {function.signature}", keyword.value)
             named[keyword.arg] = self._argument(keyword.value, function.optional[keyword.arg])
-        return function.result, _calling(function, codes, named)
+        return function.result, calling(function, codes, named)
 
     def _argument(self, node: ast.expr, wanted: Kinds) -> Code:
         kinds, code = self.visit(node)
@@ -343,44 +337,6 @@ _WORDS = {
     "Dict": "a dictionary",
     "Lambda": "a function of its own",
 }
-
-
-def _joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Code:
-    """Conditions joined by a word: the first that has the deciding value decides."""
-    other = not deciding
-
-    def joined(names: Names) -> Truth:
-        found: list[Truth] = []
-        for code in codes:
-            part = code(names)
-            if part is deciding:
-                return deciding
-            if part is not other:
-                found.append(truth(part))
-        return join(*found) if found else other
-
-    return joined
-
-
-def _negated(code: Code) -> Code:
-    return lambda names: negate(truth(code(names)))
-
-
-def _calling(function: Function, codes: list[Code], named: Mapping[str, Code]) -> Code:
-    def call(names: Names) -> object:
-        arguments = [code(names) for code in codes]
-        options = {name: code(names) for name, code in named.items()}
-        missing = None if function.sees_unknown else unknown(*arguments, *options.values())
-        if missing is not None:
-            return missing
-        try:
-            return plain(function.call(names.get(CONSTANTS), *arguments, **options))
-        except (TypeError, AttributeError):  # an argument of no declared type was of the wrong one
-            return UNKNOWN
-        except (ArithmeticError, ValueError):  # a whole number that is too large to become a fraction
-            return UNKNOWN
-
-    return call
 
 
 def _literals(*nodes: ast.expr) -> bool:

@@ -41,7 +41,9 @@ def plain(value: Any) -> Any:
 def unknown(*values: object) -> Unknown | None:
     """What is unknown about a result that needs all of these values, None if all are known."""
     missing = [value for value in values if isinstance(value, Unknown)]
-    found = both(*missing) if missing else None
+    if len(missing) < 2:
+        return missing[0] if missing else None
+    found = both(*missing)
     return found if isinstance(found, Unknown) else None
 
 
@@ -115,6 +117,8 @@ def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[object, object],
     def ordered(left: object, right: object) -> Truth:
         if type(left) is int and type(right) is int:
             return compare(left, right)
+        if isinstance(left, Unknown) or isinstance(right, Unknown):
+            return undecided(left, right)
         if is_number(left) and is_number(right):
             return compare(left, right)
         if _numbers(left) and _numbers(right):

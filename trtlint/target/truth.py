@@ -52,8 +52,9 @@ def both(*truths: Truth) -> Truth:
             unknown.append(truth)
     if not unknown:
         return True
-    if len(unknown) == 1:
-        return unknown[0]
+    first = unknown[0]
+    if all(part is first for part in unknown):
+        return first
     # All of them must become true; one that cannot makes the whole incapable of it.
     reachable = all(part.needs for part in unknown)
     needs: frozenset[str] = frozenset().union(*(part.needs for part in unknown))
