@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from trtlint.lean import dataclass
@@ -221,7 +221,7 @@ def groups(found: re.Match[str]) -> dict[str, str]:
 @lru_cache(maxsize=1)
 def pattern_names() -> tuple[str, ...]:
     """The names that records can have, in the order of the table, without reading all of it."""
-    text = files("trtlint.buildfiles").joinpath("patterns.yaml").read_text("utf-8")
+    text = Path(__file__).with_name("patterns.yaml").read_text("utf-8")
     return (*re.findall(r"^- name: (\w+)$", text, re.MULTILINE), "other")
 
 
@@ -231,7 +231,7 @@ def table() -> Table:
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = files("trtlint.buildfiles").joinpath("patterns.yaml").read_text("utf-8")
+    text = Path(__file__).with_name("patterns.yaml").read_text("utf-8")
     entries: list[dict[str, Any]] = yaml.load(text, Loader=loader)
     return Table(
         tuple(

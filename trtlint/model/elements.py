@@ -113,7 +113,8 @@ class Value:
     @property
     def rank(self) -> int | None:
         """The number of dimensions, None where unknown."""
-        return None if self.shape is None else len(self.shape)
+        shape = self.shape
+        return None if shape is None else len(shape)
 
     @property
     def type_text(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from trtlint.report.json import SCHEMA as REPORT
@@ -24,6 +24,6 @@ def load(name: str) -> dict[str, Any]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    file = files("trtlint.report").joinpath("schema").joinpath(name.replace("/", "-") + ".json")
+    file = Path(__file__).with_name("schema") / f"{name.replace('/', '-')}.json"
     loaded: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return loaded

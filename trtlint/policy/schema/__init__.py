@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from trtlint.knowledge.nearest import did_you_mean
@@ -37,7 +37,7 @@ class SchemaError(ValueError):
 @cache
 def configuration() -> Mapping[str, Any]:
     """The JSON Schema of the configuration."""
-    text = files(__name__).joinpath("configuration.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("configuration.json").read_text(encoding="utf-8")
     loaded: Mapping[str, Any] = json.loads(text)
     return loaded
 

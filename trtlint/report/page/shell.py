@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator
-from importlib.resources import files
+from pathlib import Path
 
 from trtlint import __version__
 from trtlint.report.page.markup import Content, Markup, tag
@@ -23,7 +23,7 @@ def shell(title: str, header: Content, main: Content) -> Iterator[str]:
         header: what stands above, with the heading of the page.
         main: what the page is about.
     """
-    style = Markup("\n" + files("trtlint.report.page").joinpath("page.css").read_text(encoding="utf-8"))
+    style = Markup("\n" + Path(__file__).with_name("page.css").read_text(encoding="utf-8"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     yield "<!DOCTYPE html>"
