@@ -9,7 +9,7 @@ at all, by ONNX's reference.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,13 @@ import onnx
 from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.model.load import load
-from trtlint.model.protos import DTYPES
 from trtlint.trials.alike import alike
-from trtlint.trials.feeds import Array, Feeds, given_feeds, random_feeds
+from trtlint.trials.feeds import Feeds, given_feeds
 from trtlint.trials.inputs import Inputs, InputsError
+from trtlint.trials.sets import Given, Sets, made_up, size_of
 
-_KINDS = ("random", "random", "small", "zeros", "large", "ones", "masked", "random")
-"""The sets of inputs that are made up; ``masked`` has no key that is allowed."""
-_ATTEMPTS = 2
-_SIZES = (4, 8, 2, 16)
+_MOST_BYTES = 1 << 30
+"""Bytes of inputs that are tried in vain, each for its choice of shapes."""
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
 """By type of an output, how far it may be off, relative to its largest element."""
 _MOST_FOR_REFERENCE = 16 << 20
@@ -78,11 +76,12 @@ def work(request: dict[str, Any], say: Say) -> None:
         say({"inputs": " ".join(str(error).split())[:_LONGEST]})
         return
     try:
-        choices = [given] if given else list(_made_up(before))
-        guessed = not given and _varies(before)
+        inputs = load(before).graph.inputs
+        guessed = not given and _varies(inputs)
         for way in _ways(before, wide=bool(request["wide"])):
             pair = alike(before, after, folder, wide=way.wide)
             try:
+                choices = [Given(given)] if given else made_up(inputs)
                 figures = _compared(*pair, choices, way, mended=bool(request["mended"]))
             except _NotRunError as error:
                 failure = failure or str(error)  # of the first way, which is the one that the model is for
@@ -100,9 +99,8 @@ def work(request: dict[str, Any], say: Say) -> None:
     say({"broken" if broken else "error": " ".join((broken or failure).split())[:_LONGEST]})
 
 
-def _varies(model: Path) -> bool:
+def _varies(inputs: Sequence[Value]) -> bool:
     """Whether an input has a dimension without a size, or no shape."""
-    inputs = load(model).graph.inputs
     return any(v.shape is None or any(not isinstance(dim, int) for dim in v.shape) for v in inputs)
 
 
@@ -127,53 +125,8 @@ def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
     return [feeds for _, feeds in given_feeds(load(model).graph.inputs, named)]
 
 
-def _made_up(model: Path) -> Iterator[list[Feeds]]:
-    """Made-up inputs, for one choice of shapes after the other."""
-    inputs = load(model).graph.inputs
-    for attempt in range(_ATTEMPTS):
-        made = random_feeds(inputs, len(_KINDS), attempt)
-        if made is not None:
-            yield _sets(made)
-    for size in _SIZES:  # where dimensions of several names must be equal
-        equal = [_resized(value, size) for value in inputs]
-        made = random_feeds(equal, len(_KINDS))
-        if made is not None:
-            yield _sets(made)
-            yield [{name: _first(array) for name, array in batch.items()} for batch in _sets(made)]
-
-
-def _sets(made: Sequence[Feeds]) -> list[Feeds]:
-    return [
-        {name: _of_kind(kind, array) for name, array in batch.items()}
-        for kind, batch in zip(_KINDS, made, strict=True)
-    ]
-
-
-def _resized(value: Value, size: int) -> Value:
-    """An input all of whose dimensions that vary have one size."""
-    copy = Value(value.name)
-    dims = [dim if isinstance(dim, int) else size for dim in value.shape or ()]
-    elements = {name: number for number, name in DTYPES.items()}
-    copy.set_type(onnx.helper.make_tensor_type_proto(elements[value.dtype or "f32"], dims))
-    return copy
-
-
-def _first(array: Array) -> Array:
-    """Zeros in place of whole numbers, which may be positions."""
-    return np.zeros_like(array) if array.dtype.kind in "iu" else array
-
-
-def _of_kind(kind: str, array: Array) -> Array:
-    if kind in ("zeros", "ones"):
-        return np.full_like(array, kind == "ones")
-    if array.dtype.kind != "f":
-        return np.zeros_like(array) if kind == "masked" else array
-    scale = {"small": 0.01, "large": 30.0}.get(kind, 1.0)
-    return np.asarray(array * array.dtype.type(scale))
-
-
 def _compared(
-    before: Path, after: Path, choices: Sequence[list[Feeds]], way: _Way, *, mended: bool
+    before: Path, after: Path, choices: Iterable[Sets], way: _Way, *, mended: bool
 ) -> dict[str, Any]:
     """The figures for the first choice of shapes that the model takes.
 
@@ -187,9 +140,16 @@ def _compared(
     run = _by_reference if way.reference else _by_runtime
     types = _input_types(before)
     failure = _unloadable(before) if not way.reference else ""
-    for feeds in choices if not failure else ():
-        typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in feeds]
+    tried = 0
+    for choice in choices if not failure else ():
+        if tried > _MOST_BYTES:
+            break
+        if not (first := _typed(choice.first(), types)):
+            continue
+        tried += size_of(first)
         try:
+            given = run(before, "before", first)
+            typed = _typed(choice.all(beside=size_of(given[0][1])), types)
             results = run(before, "before", typed)
         except Exception as error:  # noqa: BLE001 - whatever is raised for shapes that do not fit
             failure = str(error)
@@ -201,6 +161,10 @@ def _compared(
         _match_nan(results[0][1], results[1][1], mended=mended)
         return _judged(comparator, results, len(typed))
     raise _NotRunError(f"the model does not run: {failure or 'no inputs could be made'}")
+
+
+def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]]) -> list[Feeds]:
+    return [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
 
 
 def _unloadable(model: Path) -> str:

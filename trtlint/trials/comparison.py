@@ -9,8 +9,9 @@ from pathlib import Path
 
 from trtlint.lean import dataclass
 from trtlint.trials.inputs import Inputs, InputsError
-from trtlint.trials.process import Limits, run
+from trtlint.trials.process import Limits, machine_memory, run
 
+_MOST_MEMORY = 16 << 30
 _NEEDED = ("polygraphy", "onnxruntime")
 MISSING = "polygraphy and onnxruntime are needed: pip install 'trtlint[verify]'"
 
@@ -71,17 +72,22 @@ def compare(
             "wide": wide,
             "mended": mended,
         }
-        allowed = limits or Limits(600.0, 16 << 30)
+        allowed = limits or Limits(600.0, min(_MOST_MEMORY, machine_memory() * 3 // 4))
         ended = run("trtlint.trials._compare", request, allowed)
         if ended.cause == "crashed" and not wide:  # its kernels for FP16 do so on some models
             ended = run("trtlint.trials._compare", request | {"wide": True}, allowed)
     answer = ended.answers[-1] if ended.answers else {}
     if "inputs" in answer:
         raise InputsError(given.named(answer["inputs"]))
-    if "error" in answer:
-        return Comparison(None, answer["error"])
-    if "broken" in answer:
-        return Comparison(False, f"the source runs, and the rewritten model does not: {answer['broken']}")
+    # The copies that were made for it are of no use to anyone.
+    said = {
+        kind: str(answer[kind]).replace(f"{folder}{os.sep}", "")
+        for kind in ("error", "broken") & answer.keys()
+    }
+    if "error" in said:
+        return Comparison(None, said["error"])
+    if "broken" in said:
+        return Comparison(False, f"the source runs, and the rewritten model does not: {said['broken']}")
     if "equal" not in answer:
         return Comparison(None, f"the process of ONNX Runtime {ended.words}")
     sets, difference = int(answer["sets"]), float(answer["largest_difference"])

@@ -13,12 +13,11 @@ from typing import Any
 from trtlint.lean import dataclass
 from trtlint.trials.inputs import Inputs, InputsError
 from trtlint.trials.measurement import Measurement, from_data
-from trtlint.trials.process import Limits, run
+from trtlint.trials.process import Limits, machine_memory, run
 
 INSTALL = "pip install 'trtlint[measure]'"
 _WORK = "trtlint.trials.measuring"
 _DAY = 86_400.0
-_LEAST_MEMORY = 4 << 30
 _TAIL = 400
 
 
@@ -92,7 +91,7 @@ def measure(
 
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "log")
-        allowed, inputs = limits or Limits(_DAY, _memory()), request.inputs
+        allowed, inputs = limits or Limits(_DAY, machine_memory()), request.inputs
         ended = run(_WORK, request.document, allowed, log=log, listen=hear)
         last = ended.answers[-1] if ended.answers else {}
         if "measurement" in last:
@@ -105,11 +104,3 @@ def measure(
         said = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
     reason = f": {said[-1].strip()}" if said and ended.cause == "failed" else ""
     raise MeasureError(f"the process that ran it {ended.words}{reason}")
-
-
-def _memory() -> int:
-    """Bytes of memory of this machine."""
-    try:
-        return max(_LEAST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return _LEAST_MEMORY

@@ -27,6 +27,7 @@ _CHILD = Path(__file__).with_name("_child.py")
 _PACKAGES = Path(__file__).parents[2]
 _SHORTEST, _LONGEST = 0.001, 0.02
 """Seconds between two looks at the process."""
+_LEAST_MEMORY = 4 << 30
 _MOST_ANSWERS = 64 << 20
 """Bytes of answers that are read."""
 
@@ -182,6 +183,13 @@ def _own_memory(pid: int) -> int:
         pages = Path(f"/proc/{pid}/statm").read_bytes().split()
         return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
     return 0
+
+
+def machine_memory() -> int:
+    """Bytes of memory of this machine; no less than what a small one has, where the system does not tell."""
+    with suppress(AttributeError, OSError, ValueError):
+        return max(_LEAST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return _LEAST_MEMORY
 
 
 def _signal_name(code: int) -> str:

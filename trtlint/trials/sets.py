@@ -1,0 +1,121 @@
+"""The sets of inputs that two models are compared on: the user's, or made-up ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import onnx
+
+from trtlint.lean import dataclass
+from trtlint.model.graph import Value
+from trtlint.model.protos import DTYPES
+from trtlint.trials.feeds import Array, Feeds, random_feeds
+
+_KINDS = ("random", "random", "small", "zeros", "large", "ones", "masked", "random")
+"""What the sets are that are made up; ``masked`` has no key that is allowed."""
+_MOST_BYTES = 1 << 30
+"""Bytes of sets that are made up, and of what a model makes of them; one is made whatever it takes."""
+_ATTEMPTS = 2
+_SIZES = (4, 8, 2, 16)
+
+
+class Sets(Protocol):
+    """Sets of inputs of the same shapes."""
+
+    def first(self) -> list[Feeds]:
+        """The first one, to see whether a model takes it; none where there are none."""
+
+    def all(self, beside: int = 0) -> list[Feeds]:
+        """All of them; of those that are made up as many as may be, with so many bytes beside each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user gave."""
+
+    batches: list[Feeds]
+
+    def first(self) -> list[Feeds]:
+        """The first one."""
+        return self.batches[:1]
+
+    def all(self, beside: int = 0) -> list[Feeds]:  # noqa: ARG002 - the user said how many
+        """All of them."""
+        return self.batches
+
+
+@dataclass(frozen=True, slots=True)
+class MadeUp:
+    """Sets that are made up for one choice of shapes, the same ones each time.
+
+    Attributes:
+        inputs: the model's inputs, with the dimensions that the choice settles.
+        attempt: which of the likely sizes the others get.
+        still: whether whole numbers, which may be positions, are zero.
+    """
+
+    inputs: Sequence[Value]
+    attempt: int = 0
+    still: bool = False
+
+    def first(self) -> list[Feeds]:
+        """The first one; none where there is no such choice.
+
+        Raises:
+            InputsError: an input whose type or shape is not known.
+        """
+        return self._made(1)
+
+    def all(self, beside: int = 0) -> list[Feeds]:
+        """One of each kind, as far as memory goes, with so many bytes beside each of them."""
+        each = max(1, size_of(self.first()) + beside)
+        return self._made(max(1, min(len(_KINDS), _MOST_BYTES // each)))
+
+    def _made(self, count: int) -> list[Feeds]:
+        made = random_feeds(self.inputs, count, self.attempt) or []
+        sets = [
+            {name: _of_kind(kind, array) for name, array in batch.items()}
+            for kind, batch in zip(_KINDS, made, strict=False)
+        ]
+        if not self.still:
+            return sets
+        return [{name: _zeros(array) for name, array in batch.items()} for batch in sets]
+
+
+def made_up(inputs: Sequence[Value]) -> list[MadeUp]:
+    """Sets for one choice of shapes after the other, the likeliest first."""
+    found = [MadeUp(inputs, attempt) for attempt in range(_ATTEMPTS)]
+    for size in _SIZES:  # where dimensions of several names must be equal
+        equal = [_resized(value, size) for value in inputs]
+        found += [MadeUp(equal), MadeUp(equal, still=True)]
+    return found
+
+
+def size_of(batches: Iterable[Mapping[str, Any]]) -> int:
+    """Bytes of sets of inputs, or of outputs."""
+    return sum(np.asarray(array).nbytes for batch in batches for array in batch.values())
+
+
+def _resized(value: Value, size: int) -> Value:
+    """An input all of whose dimensions that vary have one size."""
+    copy = Value(value.name)
+    dims = [dim if isinstance(dim, int) else size for dim in value.shape or ()]
+    elements = {name: number for number, name in DTYPES.items()}
+    copy.set_type(onnx.helper.make_tensor_type_proto(elements[value.dtype or "f32"], dims))
+    return copy
+
+
+def _zeros(array: Array) -> Array:
+    """Zeros in place of whole numbers, which may be positions."""
+    return np.zeros_like(array) if array.dtype.kind in "iu" else array
+
+
+def _of_kind(kind: str, array: Array) -> Array:
+    if kind in ("zeros", "ones"):
+        return np.full_like(array, kind == "ones")
+    if array.dtype.kind != "f":
+        return np.zeros_like(array) if kind == "masked" else array
+    scale = {"small": 0.01, "large": 30.0}.get(kind, 1.0)
+    return np.asarray(array * array.dtype.type(scale))
