@@ -64,14 +64,24 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
     assert "not written: the checker refuses the source as well: Field 'shape'" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("graph", "reason"),
+    [
+        ("(float[4] x) => (int64[1,N] y) { y = NonZero (x) }", "known at run time only"),
+        (
+            "(float[4] x) => (float[4] y) < float r = {0.5}, bool t = {1} > { y = Dropout (x, r, t) }",
+            "in training mode it gives what chance or the batch make of it",
+        ),
+    ],
+)
 def test_what_has_no_rewrite_is_named_with_the_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    graph: str, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = '< ir_version: 8, opset_import: ["" : 17] > g (float[4] x) => (int64[1,N] y) { y = NonZero (x) }'
+    text = f'< ir_version: 8, opset_import: ["" : 17] > g {graph}'
     path = tmp_path / "model.onnx"
     onnx.save(onnx.parser.parse_model(text), path)
     assert run(["fix", str(path), *RTX]) == 1
-    assert "known at run time only" in capsys.readouterr().out
+    assert reason in capsys.readouterr().out
     assert not (tmp_path / "model.fixed.onnx").exists()
 
 

@@ -18,6 +18,7 @@ _BY_RULE: Mapping[str, str] = {
     " it from being fused, and no rewrite that keeps the results mends that",
 }
 _BROADCAST = "the operands do not fit each other: the export is wrong, and no other runtime takes it either"
+_TRAINING = "in training mode it gives what chance or the batch make of it, and nothing equal stands for that"
 _NONE = "trtlint knows no rewrite for it"
 
 
@@ -30,4 +31,6 @@ def reason(finding: Finding) -> str:
         return _BY_RULE[finding.rule]
     if finding.severity == "note":
         return ""
+    if "in training mode" in finding.message:
+        return _TRAINING
     return _BROADCAST if "do not broadcast" in finding.message else _NONE
