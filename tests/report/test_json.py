@@ -10,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.report import handmade
 from trtlint.engine.finding import Report
+from trtlint.report import json as json_report
 from trtlint.report import schemas
 from trtlint.report.json import dumps, to_json
 
@@ -25,6 +26,18 @@ REPORTS = [
 @pytest.mark.parametrize("report", REPORTS)
 def test_reports_follow_the_schema(report: Report) -> None:
     jsonschema.validate(json.loads(dumps(report)), schemas.load("trtlint.report/1"))
+
+
+def test_places_of_a_model_are_bounded_over_all_targets(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, many = handmade.several_targets().models[:2]
+    sites = [len(finding.sites) for model in (few, many) for finding in model.findings]
+    assert sum(sites) > len(sites) > 1
+    monkeypatch.setattr(json_report, "_MOST_SITES", len(sites))
+    document = json.loads(dumps(Report((few, many))))
+    jsonschema.validate(document, schemas.load("trtlint.report/1"))
+    found = [finding for model in document["models"] for finding in model["findings"]]
+    assert [len(finding["sites"]) for finding in found] == [1] * len(sites)
+    assert sum(len(finding["sites"]) + finding.get("more_sites", 0) for finding in found) == sum(sites)
 
 
 def test_schema_refuses_other_documents() -> None:

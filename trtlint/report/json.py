@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -16,13 +17,16 @@ from trtlint.trials.result import Result
 
 SCHEMA = "trtlint.report/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
+_MOST_SITES = 50_000
+"""Places of a model that are listed, over all targets: each takes half a kilobyte, and nobody reads more."""
 
 
 def to_json(report: Report) -> dict[str, Any]:
     """A report as JSON data: models in the order linted, findings by severity, rule and place."""
+    listed = _listed(report.models)
     return {
         "schema": SCHEMA,
-        "models": [_model(model) for model in report.models],
+        "models": [_model(model, listed.get(model.path)) for model in report.models],
         "notes": list(report.notes),
     }
 
@@ -37,13 +41,41 @@ def dumps(report: Report) -> str:
     return json.dumps(to_json(report), indent=2)
 
 
-def _model(model: ModelReport) -> dict[str, Any]:
+def _listed(models: Iterable[ModelReport]) -> dict[str, int]:
+    """How many places each finding of a model may list, for models that have too many in all."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for model in models:
+        places[model.path] += [len(finding.sites) for finding in _all(model)]
+    return {path: _share(counts) for path, counts in places.items() if sum(counts) > _MOST_SITES}
+
+
+def _share(counts: Iterable[int]) -> int:
+    """How many of each may be listed, so that all together are not too many; at least one.
+
+    >>> _share([10, 10, 200_000])
+    49980
+    """
+    room = _MOST_SITES
+    waiting = sorted(counts)
+    for index, count in enumerate(waiting):
+        share = room // (len(waiting) - index)
+        if count > share:
+            return max(1, share)
+        room -= count
+    return _MOST_SITES
+
+
+def _all(model: ModelReport) -> Iterator[Finding]:
+    yield from (*model.findings, *model.conditional, *model.suppressed)
+
+
+def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:
     return {
         "path": model.path,
         "target": model.target,
-        "findings": _findings(model.findings),
-        "conditional": _findings(model.conditional),
-        "suppressed": _findings(model.suppressed),
+        "findings": _findings(model.findings, listed),
+        "conditional": _findings(model.conditional, listed),
+        "suppressed": _findings(model.suppressed, listed),
         "gone": [{"rule": g.rule, "fingerprint": g.fingerprint, "place": g.place} for g in model.gone],
         "withheld": model.withheld,
         "errors": [problem_data(problem) for problem in model.errors],
@@ -83,13 +115,14 @@ def _dry_build(result: Result) -> dict[str, Any]:
     }
 
 
-def _findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+def _findings(findings: Iterable[Finding], listed: int | None) -> list[dict[str, Any]]:
     ranked = sorted(findings, key=lambda f: (SEVERITIES.index(f.severity), f.rule, f.fingerprint))
-    return [finding_data(finding) for finding in ranked]
+    return [finding_data(finding, listed) for finding in ranked]
 
 
-def finding_data(finding: Finding) -> dict[str, Any]:
-    """A finding as JSON data."""
+def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
+    """A finding as JSON data, with so many of its places; None for all."""
+    more = 0 if listed is None else max(0, len(finding.sites) - listed)
     refusal: dict[str, Any] = {}
     if finding.refusal is not None:
         stage, op, code = finding.refusal.stage, finding.refusal.op, finding.refusal.code
@@ -106,7 +139,8 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "applies": finding.applies,
         "depends": list(finding.depends),
-        "sites": [_site(site) for site in finding.sites],
+        "sites": [_site(site) for site in finding.sites[:listed]],
+        **({"more_sites": more} if more else {}),
         "evidence": list(witnesses(finding)),
         "advice": list(finding.advice),
         "references": list(finding.references),
