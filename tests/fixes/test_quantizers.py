@@ -84,3 +84,15 @@ def test_a_stored_tensor_of_uint8_without_a_zero_point(tmp_path: Path) -> None:
     before, after = fixed(tmp_path, text)
     assert ops(after) == ["Add"]
     assert_same(before, after, X, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("opset", "rewritten"), [(21, False), (22, True)])
+def test_what_is_rounded_is_of_a_type_that_round_takes(opset: int, rewritten: bool, tmp_path: Path) -> None:
+    text = graph(
+        "q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  y = Cast <to = 1> (d)",
+        "bfloat16 s = {16033}, uint8 z = {3}",
+        opset,
+        "bfloat16[2,4] x",
+    )
+    _, after = fixed(tmp_path, text)
+    assert (after is not None and "Round" in ops(after)) is rewritten

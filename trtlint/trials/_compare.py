@@ -236,34 +236,34 @@ def _input_types(model: Path) -> dict[str, np.dtype[Any]]:
 
 
 def _judged(comparator: Any, results: Any, sets: int) -> dict[str, Any]:
-    """Polygraphy's verdict, with tolerances that follow the size of each output."""
-    reference = results[0][1]
-    relative: dict[str, float] = {}
-    absolute: dict[str, float] = {}
-    for batch in reference:
+    """Polygraphy's verdict, with tolerances that follow the size of each output in each set of inputs."""
+    worst, equal, count = 0.0, True, 0
+    for index, batch in enumerate(results[0][1]):
+        relative: dict[str, float] = {}
+        absolute: dict[str, float] = {}
         for name, array in batch.items():
             found = np.asarray(array)
             finite = np.abs(found[np.isfinite(found)]) if found.dtype.kind == "f" else np.abs(found * 1)
-            largest = float(np.max(finite, initial=0.0))
             tolerance = _TOLERANCE.get(found.dtype.name, 0.0)
             relative[name] = tolerance
-            absolute[name] = max(absolute.get(name, 0.0), tolerance * max(largest, 1e-3))
-    compare = comparator.CompareFunc.simple(
-        rtol=relative, atol=absolute, check_error_stat="elemwise", infinities_compare_equal=True
-    )
-    verdict = comparator.Comparator.compare_accuracy(results, compare_func=compare)
-    worst = 0.0
-    tables = [verdict] if hasattr(verdict, "values") else list(verdict)  # newer ones give a list
-    outcomes = [
-        outcome
-        for table in tables
-        for comparisons in table.values()
-        for outputs in comparisons
-        for outcome in outputs.values()
-    ]
-    for outcome in outcomes:
-        difference = getattr(outcome, "max_absdiff", None)
-        if difference is not None and np.isfinite(difference):
-            worst = max(worst, float(difference))
-    equal = bool(outcomes) and all(bool(outcome) for outcome in outcomes)
-    return {"equal": equal, "sets": sets, "outputs": len(relative), "largest_difference": worst}
+            absolute[name] = tolerance * max(float(np.max(finite, initial=0.0)), 1e-3)
+        compare = comparator.CompareFunc.simple(
+            rtol=relative, atol=absolute, check_error_stat="elemwise", infinities_compare_equal=True
+        )
+        pair = comparator.RunResults([(runner, [iterations[index]]) for runner, iterations in results])
+        verdict = comparator.Comparator.compare_accuracy(pair, compare_func=compare)
+        tables = [verdict] if hasattr(verdict, "values") else list(verdict)  # newer ones give a list
+        outcomes = [
+            outcome
+            for table in tables
+            for comparisons in table.values()
+            for outputs in comparisons
+            for outcome in outputs.values()
+        ]
+        count = len(relative)
+        equal = equal and bool(outcomes) and all(bool(outcome) for outcome in outcomes)
+        for outcome in outcomes:
+            difference = getattr(outcome, "max_absdiff", None)
+            if difference is not None and np.isfinite(difference):
+                worst = max(worst, float(difference))
+    return {"equal": equal, "sets": sets, "outputs": count, "largest_difference": worst}

@@ -17,6 +17,7 @@ from trtlint.model.load import Model
 
 _MIDDLE = 128
 """The zero point of UINT8 that is 0 in INT8."""
+_ROUNDS_BF16_SINCE = 22
 _FOLDED = "stores the dequantized tensor as floating point"
 _SHIFTED = "shifts UINT8 around 128 to INT8 around 0"
 _WRITTEN = "writes quantization and dequantization out in floating point"
@@ -85,6 +86,8 @@ def _of_pair(quantize: Node, model: Model) -> Patch | Refusal:
         for pair in pairs:
             _rewritten(draft, pair, quantized, pair.node.output)
         return draft.patch(_SHIFTED, nodes, folds=True)
+    if read.data.dtype == "bf16" and (model.opset or 0) < _ROUNDS_BF16_SINCE:
+        return Refusal(f"Round takes BF16 from opset {_ROUNDS_BF16_SINCE} on only")
     if any(read.scale.dtype != pair.scale.dtype for pair in pairs):
         return Refusal("quantizer and dequantizer are of different types")
     steps = _rounded(draft, read, RANGES[dtype])
