@@ -7,12 +7,13 @@ large ones, negative indices and rows in which everything is masked are rare: th
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from trtlint.fixes.patch import Patch, numpy_type
+from trtlint.fixes.patch import Patch, lowest, numpy_type
 from trtlint.fixes.region import Region, RegionError
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -23,6 +24,9 @@ from trtlint.model.sizes import Dimensions
 _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)
 """Sizes for the dimensions that vary, tried in turn; equal names have equal sizes."""
+_MORE_SIZES = 2
+"""Further ones, which other dimensions of the region have."""
+_LARGEST_SIZE = 64
 _MOST_ELEMENTS = 1 << 24
 _COMMON = {"random": 1.0, "positive": 1.0, "zeros": 0.0, "large": 3.0, "small": 0.01}
 """The sets that regions are computed on, and how large their numbers are."""
@@ -34,15 +38,21 @@ _WHOLE = 40
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
 """Bounds that are farther away are those of a type, which nothing is to reach."""
 _BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
+_WITHOUT_A_KEY = {"positive": 0, "large": -1}
+"""In which sets a row of a BOOL mask has no key, and which one; in that of small numbers all have all."""
 _BEYOND = 4
 """How large numbers are to be beyond a bound, in bounds."""
 _QUANTIZED = 256
 """Steps of a quantizer of eight bits."""
-_INDEXED: Mapping[str, tuple[int, int]] = {
-    **dict.fromkeys(("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"), (1, 0)),
-    "RotaryEmbedding": (3, 1),
+_INDEXED: Mapping[str, tuple[int, int, int | None]] = {
+    **dict.fromkeys(("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"), (1, 0, None)),
+    "RotaryEmbedding": (3, 1, 0),
+    "Attention": (6, 1, -2),
 }
-"""Operators that read at indices: the port of these, and that of what is read."""
+"""Operators that read at indices, or up to them: the port of these, that of what is read, and its axis,
+None for the one that an attribute names."""
+_COUNTED = frozenset({"RotaryEmbedding", "Attention"})
+"""Those of them that know no negative ones."""
 _NEGATIVE_SINCE = 11
 """The opset from which indices count from the end where they are negative."""
 _ADDED = frozenset(
@@ -62,10 +72,12 @@ class Feeds:
     Attributes:
         kind: what sort of numbers: one of the common ones, ``beyond`` bounds, ``masked`` rows; ``away`` from
             zero, or ``tiny``.
+        size: of the dimensions that vary.
         arrays: by name.
     """
 
     kind: str
+    size: int
     arrays: dict[str, Array]
 
     @property
@@ -91,11 +103,18 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
     kinds = [*(_PLAIN if plain else _MENDING if patch.mends else _COMMON)]
     if not (plain or patch.mends or patch.keeps_a_key):
         kinds += ["beyond"] * bool(_bounds(region, model))
-        kinds += ["masked"] * any(_is_mask(value, region) for value in region.inputs)
-    for size in _SIZES if varies else _SIZES[:1]:
+        kinds += ["masked"] * any(_masking(value, region) for value in region.inputs)
+    for size in _sizes(shapes.values()) if varies else _SIZES[:1]:
         made = _Boundary(model, patch, region, shapes, size, plain=plain)
         for kind in kinds:
-            yield Feeds(kind, made.of_kind(kind))
+            yield Feeds(kind, size, made.of_kind(kind))
+
+
+def _sizes(shapes: Iterable[Dimensions | None]) -> list[int]:
+    """The sizes to try: usual ones, and those of the dimensions that do not vary, as some must be equal."""
+    there = Counter(dim for shape in shapes for dim in shape or () if isinstance(dim, int))
+    more = [size for size, _ in there.most_common() if size not in _SIZES and size <= _LARGEST_SIZE]
+    return [*_SIZES, *more[:_MORE_SIZES]]
 
 
 class _Boundary:
@@ -120,7 +139,9 @@ class _Boundary:
         self.plain = plain
         self.rng = np.random.default_rng(_SEED + size)
         self.fixed = {value: self._stored(value) for value in region.inputs}
-        self.scales = {**_COMMON, "masked": 1.0, "away": 1.0, "tiny": _smallest(patch)}
+        least = _smallest(patch)
+        self.scales = {**_COMMON, "masked": 1.0, "away": 1.0, "tiny": least}
+        self.scales["small"] = min(_COMMON["small"], least**0.5)  # squares beside what is added to them
         self.scales["beyond"] = _BEYOND * max(_bounds(region, model), default=0.0)
 
     def of_kind(self, kind: str) -> dict[str, Array]:
@@ -144,10 +165,10 @@ class _Boundary:
         dtype = numpy_type(value.dtype)
         if value.dtype == "bool":
             chosen = rng.integers(0, 2, size=shape).astype(bool)
-            if kind == "zeros":
-                return np.zeros(shape, bool)
-            if chosen.ndim > 1:
-                chosen[..., :1, :] = False
+            if kind in ("zeros", "small"):
+                return np.full(shape, kind == "small")
+            if chosen.ndim > 1 and kind in _WITHOUT_A_KEY:
+                chosen[..., _WITHOUT_A_KEY[kind], :] = False
             return chosen
         if value.dtype in FLOAT_DTYPES:
             numbers = np.asarray(rng.normal(size=shape)) * self.scales[kind]
@@ -155,10 +176,12 @@ class _Boundary:
                 numbers = np.abs(numbers) + (kind == "away")
             if kind == "beyond":  # on both sides, however few numbers there are
                 numbers = np.abs(numbers) * (1 - 2 * (np.arange(numbers.size) % 2)).reshape(shape)
-            if kind == "masked" and numbers.ndim and _is_mask(value, self.region):
-                numbers[..., ::2] = -np.inf
-                if numbers.ndim > 1:
-                    numbers[..., :1, :] = -np.inf
+            reader = _masking(value, self.region) if kind == "masked" and shape[-1:] > [1] else ""
+            if reader:
+                rows = numbers.reshape(-1, shape[-1])  # what is written to it is written to the numbers
+                rows[:, ::2] = -np.inf
+                rows[:-1][:1] = -np.inf
+                rows[1:-1][:1] = -np.inf if reader == "Exp" else lowest(value.dtype)
             return numbers.astype(dtype)
         low, high = (0, 2) if self.plain or self.patch.keeps_a_key else self._reach(value, kind)
         if dtype.kind == "u":
@@ -169,20 +192,20 @@ class _Boundary:
         """Between which whole numbers a tensor lies; those of indices are the positions that there are."""
         found = []
         for reader, port in value.uses:
-            indices, data = _INDEXED.get(reader.op, (-1, -1))
+            indices, data, along = _INDEXED.get(reader.op, (-1, -1, None))
             read = reader.input(data) if port == indices and reader in self.region.nodes else None
             shape = None if read is None else self.model.constants.dimensions(read)
             if read is None or not shape:
                 continue
             sizes = self._sized(read, shape)
             depth = self._sized(value, self.shapes[value])[-1:] if reader.op.endswith("ND") else []
-            axis = int(reader.number("axis", 0))
+            axis = int(reader.number("axis", 0)) if along is None else along
             if depth:
                 found.append(min(sizes[: depth[0]], default=1))
             elif -len(sizes) <= axis < len(sizes):
                 found.append(sizes[axis])
         if found and kind != "zeros":
-            signed = (self.model.opset or 0) >= _NEGATIVE_SINCE and "RotaryEmbedding" not in _ops(value.uses)
+            signed = (self.model.opset or 0) >= _NEGATIVE_SINCE and not _COUNTED & _ops(value.uses)
             return (-min(found) if signed else 0), min(found)
         return (-_WHOLE, _WHOLE) if kind == "large" and not found else (0, 2)
 
@@ -231,12 +254,13 @@ def _fitting(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
 
 
 def _smallest(patch: Patch) -> float:
-    """The smallest number that a patch stores."""
+    """The smallest number that a patch stores, or adds in a norm."""
     from onnx import numpy_helper
 
-    arrays = [numpy_helper.to_array(tensor) for tensor in patch.initializers]
-    sizes = [float(abs(number)) for array in arrays for number in array.reshape(-1)[:1]]
-    return min((size for size in sizes if size), default=1.0)
+    arrays = (numpy_helper.to_array(tensor) for tensor in patch.initializers)
+    found = [abs(float(each.reshape(-1)[0])) for each in arrays if each.dtype.kind == "f" and each.size]
+    found += [setting.f for node in patch.insert for setting in node.attribute if setting.name == "epsilon"]
+    return min((number for number in found if number > 0), default=1.0)
 
 
 def _bounds(region: Region, model: Model) -> list[float]:
@@ -255,19 +279,19 @@ def _bounds(region: Region, model: Model) -> list[float]:
     return found
 
 
-def _is_mask(value: Value, region: Region) -> bool:
-    """Whether a tensor is only added to what an exponential is taken of: -inf masks there."""
+def _masking(value: Value, region: Region) -> str:
+    """The operator that takes an exponential of what a tensor is only added to, so that -inf masks."""
     if value.dtype not in FLOAT_DTYPES:
-        return False
+        return ""
     pending, met = [value], {value}
     while pending:
         for reader, port in pending.pop().uses:
             if reader not in region.nodes:
                 continue
             if reader.op in _EXPONENTIAL or (reader.op == "Attention" and port == _ATTENTION_MASK):
-                return True
+                return reader.op
             if reader.op in _ADDED:
                 fresh = [each for each in reader.outputs if each not in met]
                 met.update(fresh)
                 pending += fresh
-    return False
+    return ""

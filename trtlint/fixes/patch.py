@@ -19,6 +19,7 @@ from trtlint.model.sizes import Dimensions
 MOST_ELEMENTS = 1 << 24
 """Elements of a constant that a patch may add."""
 
+_LOWEST_BF16 = -3.3895314e38
 _COMPARED = 64
 """Elements of a constant up to which one is written once, however often it is needed."""
 
@@ -216,6 +217,11 @@ def numpy_type(dtype: str | None) -> np.dtype[Any]:
     """
     numbers: dict[str, int] = {short: number for number, short in DTYPES.items()}
     return np.dtype(helper.tensor_dtype_to_np_dtype(numbers[dtype or ""]))
+
+
+def lowest(dtype: str) -> float:
+    """The lowest finite number of a type of floats; numpy does not know that of BF16."""
+    return _LOWEST_BF16 if dtype == "bf16" else float(np.finfo(numpy_type(dtype)).min)
 
 
 def onnx_type(dtype: str) -> int:

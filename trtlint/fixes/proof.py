@@ -90,7 +90,8 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     doubled = [widened(proto) for proto in (region.before, region.after)]
     worst = 0.0
     halves, worse = [0.0, 0.0], False
-    count = 0
+    sizes: list[int] = []
+    unfit = False
     failure = "no inputs could be made"
     guessed = any(None in (model.constants.dimensions(value) or ()) for value in region.inputs)
     for feeds in feeds_of(model, patch, region):
@@ -109,12 +110,12 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             raise RegionError(str(error)) from None
         except Exception as error:  # noqa: BLE001 - what ran before must run after
             if guessed:  # sizes that do not belong together, which the reference did not notice before
-                failure = "the shapes of what it reads are not known"
+                failure, unfit = "the shapes of what it reads are not known", True
                 continue
             return Proof(False, f"it cannot be computed: {error}".splitlines()[0][:200], {})
-        if not count and (wrong := _other_types(patch, region, feeds)):
+        if not sizes and (wrong := _other_types(patch, region, feeds)):
             return Proof(False, wrong, {})
-        count += 1
+        sizes.append(feeds.size)
         difference = _harm(before, after, feeds) if patch.mends else _difference(before, after)
         worst = max(worst, difference)
         if not difference <= tolerance:
@@ -124,10 +125,10 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             errors = [_half_error(proto, feeds.arrays, before) for proto in (region.before, region.after)]
             halves = [max(pair) for pair in zip(halves, errors, strict=True)]
             worse = worse or errors[1] > _WORSE * max(errors[0], tolerance)
-    if not count:
+    if not sizes or (unfit and max(sizes) == 1):  # of which everything can be made
         raise RegionError(failure)
-    figures: dict[str, float | int | str] = {"sets": count, "difference": worst}
-    words = f"{count} sets of inputs, largest difference {worst:.1e} of the largest result in FP64"
+    figures: dict[str, float | int | str] = {"sets": len(sizes), "difference": worst}
+    words = f"{len(sizes)} sets of inputs, largest difference {worst:.1e} of the largest result in FP64"
     if patch.mends:
         return Proof(True, f"{words} where it was finite, and finite where it was not", figures)
     if narrowest == "f16":

@@ -16,6 +16,10 @@ from trtlint.model.protos import bodies, domain_of, opsets
 _FLOATS = frozenset({1, 10, 11, 16})
 _OPSETS = (19, 21, 23)
 """Opsets in which the reference has operators that it lacks in older ones."""
+_LACKING = "implementation for operator"
+"""What stands in its messages of operators that it lacks, in an opset or at all."""
+_MASK = 3
+"""The port of the mask of an ``Attention``."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -48,7 +52,7 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
                 evaluator = ReferenceEvaluator(copy, new_ops=list(_more_ops()))
                 return [np.asarray(each) for each in evaluator.run(None, dict(feeds))]
         except RuntimeError as error:
-            if "No implementation" not in str(error):
+            if _LACKING not in str(error):
                 raise
     raise NoImplementationError("ONNX's reference has no implementation of an operator")
 
@@ -65,11 +69,15 @@ def _operators(graph: onnx.GraphProto) -> Iterator[str]:
 
 @cache
 def _more_ops() -> tuple[Any, ...]:
-    """Operators that the reference cannot compute: it gives the definition of this one no inputs.
+    """Operators that the reference does not compute as they are defined.
 
+    It gives the definition of ``GroupNormalization`` no inputs, lets every query be the first one where a
+    causal ``Attention`` has a mask of one row, and gives capped scores where those before that are wanted.
     https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
+    https://onnx.ai/onnx/operators/onnx__Attention.html
     """
     from onnx.reference.op_run import OpRun
+    from onnx.reference.ops.op_attention import Attention_23
 
     class GroupNormalization(OpRun):  # type: ignore[misc, unused-ignore] # onnx may come without stubs
         op_domain = ""
@@ -96,7 +104,21 @@ def _more_ops() -> tuple[Any, ...]:
             gain, shift = (np.repeat(given, each).reshape(spread) for given in (scale, bias))
             return ((normed * gain + shift).astype(x.dtype),)
 
-    return (GroupNormalization,)
+    class Attention(Attention_23):  # type: ignore[misc, unused-ignore]
+        op_domain = ""
+
+        def _run(self, *tensors: Any, **given: Any) -> Any:  # type: ignore[override, unused-ignore]
+            read = list(tensors)
+            mask = read[_MASK] if len(read) > _MASK else None
+            if mask is not None and given.get("is_causal") and mask.shape[-2:-1] == (1,):
+                read[_MASK] = np.repeat(mask, read[0].shape[-2], axis=-2)
+            results: Any = super()._run(*read, **given)
+            if given.get("softcap") and not given.get("qk_matmul_output_mode"):
+                scores = super()._run(*read, **{**given, "softcap": 0.0})[-1]
+                results = (*results[:-1], scores)
+            return results
+
+    return GroupNormalization, Attention
 
 
 def wide(array: Array) -> Array:

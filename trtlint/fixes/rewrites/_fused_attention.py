@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Refusal, numpy_type, onnx_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Refusal, lowest, onnx_type
 from trtlint.fixes.rewrites._forms import Forms, Tensor
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -206,8 +206,8 @@ def _attended(
         ahead = _ahead(forms, block)
         if isinstance(ahead, Refusal):
             return ahead
-        lowest = float(np.finfo(numpy_type(block.dtype)).min) if block.dtype != "bf16" else -3.3895314e38
-        scores = draft.op("Where", ahead, draft.like(lowest, block.dtype, "lowest"), scores)
+        least = draft.like(lowest(block.dtype), block.dtype, "lowest")
+        scores = draft.op("Where", ahead, least, scores)
     product = draft.op("MatMul", draft.op("Softmax", scores, axis=-1), block.value)
     merged = draft.op("Transpose", product, perm=[0, 2, 1, 3])
     draft.op("Reshape", merged, draft.ints(0, 0, -1), out=node.output.name)

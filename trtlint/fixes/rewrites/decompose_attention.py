@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type, onnx_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, lowest, onnx_type
 from trtlint.fixes.rewrites import write_out_fused
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -95,7 +95,7 @@ class _Block:
         assert query.dtype is not None
         self.query = query
         self.dtype = query.dtype
-        self.lowest = float(np.finfo(numpy_type(self.dtype)).min) if self.dtype != "bf16" else -3.3895314e38
+        self.lowest = lowest(self.dtype)
 
     def patch(self) -> Patch | Refusal:
         node, draft, heads = self.node, self.draft, self.heads
