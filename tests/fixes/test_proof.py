@@ -57,6 +57,13 @@ g (float[1,4,6,64] q, float[1,4,6,64] k, float[1,4,6,64] v, bool[6,6] m) => (flo
 { y = Attention (q, k, v, m) }
 """
 )
+GROUPED = (
+    HEAD.format(opset=23)
+    + """
+g (float[1,4,6,8] q, float[1,2,6,8] k, float[1,2,6,8] v) => (float[1,4,6,8] y)
+{ y = Attention (q, k, v) }
+"""
+)
 SCATTER = (
     HEAD.format(opset=18)
     + """
@@ -220,6 +227,15 @@ def wrong_fill(patch: Patch) -> None:
     last.input[2] = last.input[1]
 
 
+def heads_in_turn(patch: Patch) -> None:
+    """The heads of K and V are taken in turn, not each by its group."""
+    turned = {(2,): [1], (1, 1, 2, 1, 1): [1, 2, 1, 1, 1]}
+    for tensor in patch.initializers:
+        other = turned.get(tuple(numpy_helper.to_array(tensor).reshape(-1).tolist()))
+        if other is not None:
+            tensor.CopyFrom(numpy_helper.from_array(np.array(other, np.int64), tensor.name))
+
+
 def wrong_axis(patch: Patch) -> None:
     """The softmax runs over the queries."""
     for node in patch.insert:
@@ -295,6 +311,7 @@ CASES: dict[str, tuple[str, tuple[str, ...], str, Callable[[Patch], None]]] = {
     "bias dropped": (NORM, TRT, "fuse-norm", bias_dropped),
     "scale of the operator off": (MASKED, RTX, "decompose-attention", scale_off),
     "wrong mask fill": (MASKED, RTX, "decompose-attention", wrong_fill),
+    "wrong head": (GROUPED, RTX, "decompose-attention", heads_in_turn),
     "wrong axis": (MASKED, RTX, "decompose-attention", wrong_axis),
     "half of a fused operator off": (GELU, RTX, "write-out-fused", half_off),
     "gain of a fused norm dropped": (SKIP, RTX, "write-out-fused", foreign_gain_dropped),

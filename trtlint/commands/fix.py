@@ -277,8 +277,9 @@ def _verdicts(fixed: Fixed, after: Path, options: FixOptions, task: Task) -> Ite
     before = fixed.path
     # What is kept in FP32 leaves the range in the source: there they are to differ.
     wide = any(applied.fix == KEEP_FP32 for applied in fixed.outcome.applied)
-    mended = any(patch.mends for _, patches in fixed.outcome.rounds for patch in patches)
+    made = [patch for _, patches in fixed.outcome.rounds for patch in patches]
+    mended, keyed = any(patch.mends for patch in made), any(patch.keeps_a_key for patch in made)
     if options.verify:
-        yield outputs(before, after, options.inputs, wide=wide, mended=mended)
+        yield outputs(before, after, options.inputs, wide=wide, mended=mended, keyed=keyed)
     if options.verify_build:
         yield build(before, after, next((t.sm for t in task.targets if t.sm is not None), None))

@@ -47,7 +47,13 @@ class Verdict:
 
 
 def outputs(
-    before: Path, after: Path, inputs: Inputs, *, wide: bool = False, mended: bool = False
+    before: Path,
+    after: Path,
+    inputs: Inputs,
+    *,
+    wide: bool = False,
+    mended: bool = False,
+    keyed: bool = False,
 ) -> Verdict:
     """Compare what both compute.
 
@@ -57,8 +63,9 @@ def outputs(
         inputs: what to run both on.
         wide: whether to do so in FP32, as the source may leave the range of its types.
         mended: whether what is NaN in the source may be a number.
+        keyed: whether both are to be the same only where a mask leaves every row a key.
     """
-    found = compare(before, after, inputs, wide=wide, mended=mended)
+    found = compare(before, after, inputs, wide=wide, mended=mended, keyed=keyed)
     figures = {"sets": found.sets, "largest_difference": found.difference}
     return Verdict("outputs", found.equal, found.words, figures)
 

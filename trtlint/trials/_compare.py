@@ -64,7 +64,8 @@ def work(request: dict[str, Any], say: Say) -> None:
     Args:
         request: ``before`` and ``after``, paths; ``files``, ``lists`` and ``script`` with inputs;
             ``folder``, where copies may be written; ``wide``, whether both are compared in FP32;
-            ``mended``, whether what was NaN may be a number.
+            ``mended``, whether what was NaN may be a number; ``keyed``, whether they are to be the same only
+            where a mask leaves every row a key.
         say: takes ``{"inputs": ...}`` with what is wrong with them, ``{"error": ...}``, ``{"broken": ...}``
             where only the first one runs, or the figures.
     """
@@ -82,7 +83,8 @@ def work(request: dict[str, Any], say: Say) -> None:
             pair = alike(before, after, folder, wide=way.wide)
             try:
                 choices = [Given(given)] if given else made_up(inputs)
-                figures = _compared(*pair, choices, way, mended=bool(request["mended"]))
+                keyed = bool(request["keyed"]) and not given
+                figures = _compared(*pair, choices, way, mended=bool(request["mended"]), keyed=keyed)
             except _NotRunError as error:
                 failure = failure or str(error)  # of the first way, which is the one that the model is for
                 continue
@@ -126,7 +128,7 @@ def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
 
 
 def _compared(
-    before: Path, after: Path, choices: Iterable[Sets], way: _Way, *, mended: bool
+    before: Path, after: Path, choices: Iterable[Sets], way: _Way, *, mended: bool, keyed: bool
 ) -> dict[str, Any]:
     """The figures for the first choice of shapes that the model takes.
 
@@ -144,12 +146,12 @@ def _compared(
     for choice in choices if not failure else ():
         if tried > _MOST_BYTES:
             break
-        if not (first := _typed(choice.first(), types)):
+        if not (first := _typed(choice.first(), types, keyed=keyed)):
             continue
         tried += size_of(first)
         try:
             given = run(before, "before", first)
-            typed = _typed(choice.all(beside=size_of(given[0][1])), types)
+            typed = _typed(choice.all(beside=size_of(given[0][1])), types, keyed=keyed)
             results = run(before, "before", typed)
         except Exception as error:  # noqa: BLE001 - whatever is raised for shapes that do not fit
             failure = str(error)
@@ -163,8 +165,13 @@ def _compared(
     raise _NotRunError(f"the model does not run: {failure or 'no inputs could be made'}")
 
 
-def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]]) -> list[Feeds]:
-    return [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
+def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keyed: bool) -> list[Feeds]:
+    """Sets of inputs in the types of a model, the first key of each row left where masks are to leave one."""
+    typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
+    for array in (array for batch in typed for array in batch.values() if keyed and array.ndim):
+        if array.dtype.kind in "biu":
+            array[..., :1] = 1
+    return typed
 
 
 def _unloadable(model: Path) -> str:

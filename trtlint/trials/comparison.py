@@ -46,6 +46,7 @@ def compare(
     *,
     wide: bool = False,
     mended: bool = False,
+    keyed: bool = False,
 ) -> Comparison:
     """Run two models on the same inputs and compare all outputs.
 
@@ -56,6 +57,8 @@ def compare(
         limits: what the process may take.
         wide: whether both compute in FP32 what they compute in 16 bits.
         mended: whether what was NaN may be a number.
+        keyed: whether they are to be the same only where a mask leaves every row a key; holds for inputs
+            that are made up.
 
     Raises:
         InputsError: the inputs cannot be used.
@@ -71,6 +74,7 @@ def compare(
             "folder": folder,
             "wide": wide,
             "mended": mended,
+            "keyed": keyed,
         }
         allowed = limits or Limits(600.0, min(_MOST_MEMORY, machine_memory() * 3 // 4))
         ended = run("trtlint.trials._compare", request, allowed)
