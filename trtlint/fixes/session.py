@@ -131,13 +131,17 @@ class Session:
         """
         told = {refused.rule for refused in outcome.refused}
         tried = {(refused.fix, refused.place): refused.reason for refused in outcome.refused}
-        for finding, place in dict.fromkeys(_places(outcome.after.reports)):
+        found: dict[Refused, None] = {}
+        for finding in (each for report in outcome.after.reports for each in report.findings):
             if finding.rule in told:
                 continue
-            name = next((fix.name for fix in finding.fixes if (fix.name, place) in tried), None)
-            why = reason(finding) if name is None else tried[name, place]
-            if why and (name is not None or not finding.fixes):
-                outcome.refused.append(Refused(finding.rule, finding.severity, name, place, why))
+            unknown = "" if finding.fixes else reason(finding)
+            for site in finding.sites:
+                name = next((fix.name for fix in finding.fixes if (fix.name, site.node) in tried), None)
+                why = unknown if name is None else tried[name, site.node]
+                if why:
+                    found[Refused(finding.rule, finding.severity, name, site.node, why)] = None
+        outcome.refused += found
 
     def _next(self, state: Linted) -> list[_Wanted]:
         """All places of the rewrite that is due: that of the gravest finding not dealt with yet."""
