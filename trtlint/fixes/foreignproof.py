@@ -19,6 +19,7 @@ from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.region import Region, RegionError
 from trtlint.model.protos import domain_of, opsets
+from trtlint.trials.alike import IR_VERSION
 from trtlint.trials.comparison import MISSING, available, compare
 from trtlint.trials.inputs import Inputs
 
@@ -29,8 +30,6 @@ _CHOICES = 2
 _MOST_KEPT = 1024
 _SPLIT_WANTS_A_COUNT = 18
 """The opset from which Split wants to be told how many parts to make."""
-_IR_VERSION = 10
-"""Which every ONNX Runtime takes that computes the newest operators here."""
 
 Feeds = dict[str, np.ndarray[Any, np.dtype[Any]]]
 
@@ -123,7 +122,7 @@ def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
     """A cut-out model with the types of its inputs, which ONNX Runtime wants."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
-    copy.ir_version = _IR_VERSION
+    copy.ir_version = IR_VERSION
     del copy.graph.input[:]
     for name, array in feeds.items():
         number = helper.np_dtype_to_tensor_dtype(array.dtype)

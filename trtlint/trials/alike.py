@@ -1,7 +1,7 @@
 """Copies of two models that are to be compared, so that what is no fault of either makes no difference.
 
-Types that ONNX Runtime has no kernels for are FP32 in both, and what draws random numbers without a seed
-gets one, the same in both.
+Types that ONNX Runtime has no kernels for are FP32 in both, what draws random numbers without a seed
+gets one, the same in both, and neither says that it is of a format newer than the one ONNX Runtime reads.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from trtlint.model.protos import bodies, domain_of, text
 from trtlint.trials.widening import widen_node, widen_type
 
 _NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+IR_VERSION = 10
+"""The newest version of the format that all of ONNX Runtime since 1.18 reads; newer ones only add to it.
+https://onnxruntime.ai/docs/reference/compatibility.html
+"""
 _TRAINED = 2
 """The input of Dropout that says whether the model is trained: it draws random numbers only then."""
 _APART = 1024
@@ -46,7 +50,8 @@ def alike(before: Path, after: Path, folder: Path, *, wide: bool) -> tuple[Path,
     draws = [{_key(node) for node in _drawing(shell)} for shell in shells]
     if draws[0] != draws[1]:
         raise RandomError("the model draws random numbers without a seed, and the rewrite has changed where")
-    if not wide and not draws[0]:
+    newer = any(shell.ir_version > IR_VERSION for shell in shells)
+    if not wide and not draws[0] and not newer:
         return paths
     copies = folder / "before.onnx", folder / "after.onnx"
     for path, copy in zip(paths, copies, strict=True):
@@ -56,6 +61,7 @@ def alike(before: Path, after: Path, folder: Path, *, wide: bool) -> tuple[Path,
             node.attribute.append(helper.make_attribute("seed", seed))
         if wide:
             _widen(proto)
+        proto.ir_version = min(proto.ir_version, IR_VERSION)
         onnx.save(
             proto,
             copy,
