@@ -104,7 +104,7 @@ def _arrays(array: Array) -> Iterator[tuple[str, Array]]:
 def _nodes(node: onnx.NodeProto) -> Iterator[tuple[str, onnx.NodeProto]]:
     """An inserted operator gone wrong."""
     op, inputs = node.op_type, list(node.input)
-    if op in ORDERED and len(inputs) > 1:
+    if op in ORDERED and len(inputs) > 1 and inputs[0] != inputs[1]:
         yield "operands swapped", _with_inputs(node, [inputs[1], inputs[0], *inputs[2:]])
     if op in BINARY and len(inputs) == 2:
         for kept in inputs:

@@ -70,6 +70,14 @@ EQUIVALENT = {
         "off by one: MatMul_2/ints": "the axis of size one stands elsewhere, everywhere",
         "operator dropped: MatMul_2/Unsqueeze_2": "the product broadcasts",
     },
+    "write-out-loop": {
+        f"{kind}: Loop_0/{name}": "the body of the example does not read it"
+        for kind, name in (
+            ("condition turned round", "condition"),
+            ("off by one", "iteration"),
+            ("off by one", "iteration_2"),
+        )
+    },
     "unify-types": {
         f"operator dropped: LayerNormalization_0/{cast}": "the checker refuses these types later"
         for cast in ("Cast", "Cast_2")

@@ -166,7 +166,7 @@ def _drop_unused(graphs: Sequence[onnx.GraphProto], before: Counter[str]) -> Non
         if node is None or _key(node) in dead or any(uses[text(name)] for name in node.output):
             continue
         dead.add(_key(node))
-        for name in needs(node):
+        for name in _needs(node):
             uses[name] -= 1
             if not uses[name] and name in before:
                 pending.append(name)
@@ -186,7 +186,7 @@ def _sort(container: onnx.GraphProto) -> None:
     waiting: list[int] = []
     readers: dict[int, list[int]] = defaultdict(list)
     for index, node in enumerate(container.node):
-        before = {producer[name] for name in needs(node) if name in producer} - {index}
+        before = {producer[name] for name in _needs(node) if name in producer} - {index}
         waiting.append(len(before))
         for need in before:
             readers[need].append(index)
@@ -207,7 +207,7 @@ def _sort(container: onnx.GraphProto) -> None:
         container.node.sort(key=lambda node: position[_key(node)])
 
 
-def needs(node: onnx.NodeProto) -> Iterator[str]:
+def _needs(node: onnx.NodeProto) -> Iterator[str]:
     """The names that a node and its bodies read."""
     yield from (text(name) for name in node.input if name)
     for attribute in node.attribute:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 import onnx
 from onnx import helper
 
-from trtlint.fixes.edit import EditError, needs
+from trtlint.fixes.edit import EditError
 from trtlint.fixes.patch import Patch
 from trtlint.lean import dataclass
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
+from trtlint.model.protos import bodies, defined
 
 _MOST_NODES = 2000
 """Nodes of a region; a rewrite of a block has tens."""
@@ -76,7 +77,7 @@ def region_of(model: Model, patch: Patch) -> Region:
     own = {name for node in patch.insert for name in node.output} | {t.name for t in patch.initializers}
     reads = [value for node in nodes for value in node.inputs if value is not None]
     protos = (*patch.insert, *(node.proto for node in nodes if node.op in WITH_BODIES))
-    names = dict.fromkeys(name for proto in protos for name in needs(proto) if name not in own)
+    names = dict.fromkeys(name for proto in protos for name in _outer(proto) if name not in own)
     reads += [value for name in names for value in _known(name, nodes, model)]
     inputs = tuple(dict.fromkeys(value for value in reads if value not in computed))
     return Region(
@@ -86,6 +87,17 @@ def region_of(model: Model, patch: Patch) -> Region:
         inputs,
         outputs,
     )
+
+
+def _outer(proto: onnx.NodeProto) -> Iterator[str]:
+    """The names that a node reads, and that the bodies in it read and do not define."""
+    yield from (name for name in proto.input if name)
+    for attribute in proto.attribute:
+        for body in bodies(attribute):
+            own = set(defined(body))
+            read = (name for node in body.node for name in _outer(node))
+            given = (info.name for info in body.output)
+            yield from (name for name in (*read, *given) if name not in own)
 
 
 def _known(name: str, nodes: list[Node], model: Model) -> list[Value]:
@@ -152,7 +164,7 @@ def _sorted(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
     left, order = list(nodes), []
     waiting = {name for node in nodes for name in node.output if name}
     while left:
-        ready = [node for node in left if not waiting.intersection(needs(node))]
+        ready = [node for node in left if not waiting.intersection(_outer(node))]
         if not ready:
             raise EditError("what was written has a cycle")
         for node in ready:
