@@ -221,6 +221,7 @@ def fix(
     import onnx
 
     from trtlint.fixes.fixing import fix_file, write_fixed
+    from trtlint.fixes.source import read_source
     from trtlint.model.errors import ModelError
     from trtlint.model.writer import Writing
 
@@ -246,7 +247,9 @@ def fix(
         keep = () if ranges is None else _measured_to_keep(Path(ranges), path)
         result: Any = None
         with Writing(written) as writing:
-            fixed = fix_file(path, judge, unsafe=unsafe, prove=prove, keep=keep, begin=writing.begin)
+            source = read_source(path)
+            writing.begin(source.proto, source.raw.tensors)
+            fixed = fix_file(source, judge, unsafe=unsafe, prove=prove, keep=keep)
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from trtlint.cli import run
+from trtlint.commands import ahead
 from trtlint.engine.finding import ModelReport
 from trtlint.fixes import session, surgeon, verification
 from trtlint.model import writer
@@ -130,18 +131,19 @@ def test_a_proof_without_what_it_needs_is_refused(
 @pytest.fixture(params=[0, 1 << 60], ids=["ahead", "at the end"])
 def when(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Models written while they are being fixed, as large ones are, or after."""
-    monkeypatch.setattr(writer, "LARGE", request.param)
+    for module in (ahead, writer):
+        monkeypatch.setattr(module, "LARGE", request.param)
 
 
 @pytest.mark.usefixtures("when")
 def test_the_same_is_written_ahead_and_at_the_end(tmp_path: Path) -> None:
     out = tmp_path / "fixed.onnx"
     run([*FIX, str(EXAMPLE), "-o", str(out)])
-    ahead = out.read_bytes()
+    first = out.read_bytes()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Writing, "begin", lambda *_: None)
         run([*FIX, str(EXAMPLE), "-o", str(out)])
-    assert out.read_bytes() == ahead
+    assert out.read_bytes() == first
     assert list(tmp_path.iterdir()) == [out]
 
 
@@ -192,10 +194,11 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 _TERMINATED = """
 import os, signal, sys
 from trtlint.cli import run
+from trtlint.commands import ahead
 from trtlint.model import writer
 from trtlint.policy.review import Review
 
-writer.LARGE = 0
+ahead.LARGE = writer.LARGE = 0
 Review.apply = lambda *_: os.kill(os.getpid(), signal.SIGTERM)
 run(sys.argv[1:])
 """
@@ -220,4 +223,63 @@ def test_what_is_not_to_be_written_yet_is_not_begun(
     monkeypatch.setattr(Writing, "begin", begun)
     out = tmp_path / "fixed.onnx"
     run([*FIX, str(EXAMPLE), "-o", str(out), "--ignore", "ACC102", option])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("when")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--select", "ACC999"], "trtlint: no rule has the id, id prefix, name or group 'ACC999'"),
+        (["--ranges", "no.json"], "trtlint: no.json: "),
+        (["--html", "no/page.html"], "trtlint: --html: cannot write no/page.html: "),
+        (["-o", "no/fixed.onnx"], "trtlint: there is no folder no for the fixed model"),
+        (["-o", "vit.onnx"], "trtlint: vit.onnx is the model itself"),
+    ],
+)
+def test_nothing_is_left_of_a_command_that_is_wrong(
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model = tmp_path / "vit.onnx"
+    model.write_bytes(EXAMPLE.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert run(["fix", "vit.onnx", "--trt", "10.7", "--isolated", *words]) == 2
+    captured = capsys.readouterr()
+    assert said in captured.err + captured.out
+    assert list(tmp_path.iterdir()) == [model]
+
+
+@pytest.mark.usefixtures("when")
+def test_what_is_no_model_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = tmp_path / "no.onnx"
+    model.write_bytes(b"\x08\x08\x3a\xff")
+    assert run(["fix", str(model), "--trt", "10.7", "--isolated"]) == 3
+    assert capsys.readouterr().out.count(str(model)) == 1
+    assert list(tmp_path.iterdir()) == [model]
+
+
+def test_only_one_large_model_is_begun_before_the_command_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "LARGE", EXAMPLE.stat().st_size)
+    own = {"output": str(tmp_path / "fixed.onnx"), "dry_run": False, "verify": False, "verify_build": False}
+    with ahead.ahead([str(EXAMPLE)], own) as begun:
+        assert begun is not None
+        assert begun.is_of(EXAMPLE, tmp_path / "fixed.onnx")
+        assert not begun.is_of(EXAMPLE, tmp_path / "other.onnx")
+    for paths, options in (
+        ([str(EXAMPLE), str(EXAMPLE)], own),
+        ([str(tmp_path)], own),
+        (["no\0name"], own),
+        ([str(EXAMPLE)], own | {"dry_run": True}),
+    ):
+        with ahead.ahead(paths, options) as begun:
+            assert begun is None
+    monkeypatch.setattr(ahead, "LARGE", EXAMPLE.stat().st_size + 1)
+    with ahead.ahead([str(EXAMPLE)], own) as begun:
+        assert begun is None
     assert not list(tmp_path.iterdir())

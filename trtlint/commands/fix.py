@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trtlint.commands.ahead import Begun, destination, writes_at_once
 from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.ranges import kept
 from trtlint.commands.stopping import tidying_up
@@ -19,6 +20,7 @@ from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.fixes.fixing import Fixed, fix_file, write_fixed
+from trtlint.fixes.source import read_source
 from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.writer import Writing
@@ -58,12 +60,17 @@ class FixOptions:
 
     @property
     def writes_at_once(self) -> bool:
-        """Whether a fixed model is written as soon as it is there, before anything is proven of the file."""
-        return not (self.dry_run or self.verify or self.verify_build)
+        """Whether a fixed model is written as soon as it is there."""
+        return writes_at_once(self.dry_run, self.verify, self.verify_build)
 
 
-def run_fix(options: FixOptions) -> int:
-    """Fix what was asked for, say what was done, return the exit code."""
+def run_fix(options: FixOptions, begun: Begun | None = None) -> int:
+    """Fix what was asked for, say what was done, return the exit code.
+
+    Args:
+        options: what was asked for.
+        begun: the only model, where it was read and is being copied already.
+    """
     tasks = tasks_of(TaskFactory(options.lint), options.lint)
     require_here(tasks)
     if any(task.gathered is not None and task.gathered.alone for task in tasks):
@@ -72,7 +79,7 @@ def run_fix(options: FixOptions) -> int:
         raise click.UsageError(f"-o names one file, and {len(tasks)} models are given")
     if options.script is not None and len(tasks) > 1:
         raise click.UsageError(f"--script names one file, and {len(tasks)} models are given")
-    outs = [_out(task.file, options.output) for task in tasks]
+    outs = [destination(task.file, options.output) for task in tasks]
     _require_means(options)
     _require_apart([*outs, *(Path(name) for name in (options.script, options.html) if name is not None)])
     spared = [*(task.file for task in tasks), *outs]
@@ -80,14 +87,17 @@ def run_fix(options: FixOptions) -> int:
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
     ended = Exit.CLEAN
     for task, out, keep in zip(tasks, outs, [kept(task) for task in tasks], strict=True):
-        ended = max(ended, _fix(task, out, keep, options, report))
+        own = begun if begun is not None and begun.is_of(task.file, out) else None
+        ended = max(ended, _fix(task, out, keep, options, report, own))
     report.close()
     if page is not None:
         replace_text(Path(str(options.html)), page.text(), spared)
     return ended
 
 
-def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report: FixReport) -> Exit:
+def _fix(
+    task: Task, out: Path, keep: Sequence[str], options: FixOptions, report: FixReport, begun: Begun | None
+) -> Exit:
     """Fix one model and report on it.
 
     Args:
@@ -96,19 +106,23 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
         keep: paths of operators that are to compute in FP32.
         options: what was asked for.
         report: is told what was done, or what kept it from being done.
+        begun: the model, where it was read and is being copied already.
 
     Raises:
         click.UsageError: what was asked for cannot be had of this model.
     """
-    with tidying_up(), Writing(out) as writing:
+    writing = Writing(out) if begun is None else begun.writing
+    with tidying_up(), writing:
         try:
+            source = read_source(task.file) if begun is None else begun.source
+            if begun is None and options.writes_at_once:
+                writing.begin(source.proto, source.raw.tensors)
             fixed = fix_file(
-                task.file,
+                source,
                 _judge(task),
                 unsafe=options.unsafe,
                 prove=_prover() if options.verify else None,
                 keep=keep,
-                begin=writing.begin if options.writes_at_once else None,
             )
         except (UnreadableError, OSError) as error:
             report.problem(Problem.of(task.file, error))
@@ -205,20 +219,6 @@ def _prover() -> Prove:
     from trtlint.fixes.proof import prove
 
     return prove
-
-
-def _out(model: Path, given: str | None) -> Path:
-    """Where the fixed model goes.
-
-    Raises:
-        click.UsageError: it cannot go there.
-    """
-    out = model.with_name(f"{model.stem}.fixed{model.suffix}") if given is None else Path(given)
-    if out.exists() and model.exists() and out.samefile(model):
-        raise click.UsageError(f"{out} is the model itself; a model is never fixed in place")
-    if not out.parent.is_dir():
-        raise click.UsageError(f"there is no folder {out.parent} for the fixed model")
-    return out
 
 
 def _judge(task: Task) -> Judge:

@@ -29,6 +29,7 @@ from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
 from trtlint.fixes.fixing import Fixed, fix_file
 from trtlint.fixes.reference import run_reference, wide, widened
+from trtlint.fixes.source import read_source
 from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.model.load import Model, load
@@ -130,7 +131,7 @@ def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
         evaluation = Evaluation(Facts(model))
         return evaluation.facts, (evaluation.report((rule,), example.target),)
 
-    return fix_file(path, judge, unsafe=example.unsafe)
+    return fix_file(read_source(path), judge, unsafe=example.unsafe)
 
 
 def _shape_of(proto: onnx.ModelProto) -> list[str]:

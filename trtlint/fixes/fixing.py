@@ -1,30 +1,27 @@
-"""One file fixed: read, rewrite, check, and write beside it."""
+"""One model fixed: rewrite, check, and write beside it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import onnx
 
-from trtlint.files.limits import limited
 from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
-from trtlint.model.reader import RawModel, decode, read
-from trtlint.model.tensors import TensorStore
+from trtlint.model.reader import RawModel
 from trtlint.model.writer import Writing
 from trtlint.trials.identity import digest_of
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Outcome, Prove
     from trtlint.fixes.relint import Judge
+    from trtlint.fixes.source import Source
 
-_OPSET = 17
-"""The opset of ONNX for a model that names none: the newest that every TensorRT since 8.6 reads."""
 KEY = "trtlint.fixes"
 """The key of a model's ``metadata_props`` under which it says what was done to it."""
 _HASHED_WHOLE = 64 << 20
@@ -66,53 +63,36 @@ class Fixed:
 
 
 def fix_file(
-    path: Path,
+    source: Source,
     judge: Judge,
     *,
     unsafe: bool = False,
     prove: Prove | None = None,
     keep: Sequence[str] = (),
-    begin: Callable[[onnx.ModelProto, TensorStore], None] | None = None,
 ) -> Fixed:
-    """Fix one file, writing nothing.
+    """Fix one model, writing nothing.
 
     Args:
-        path: the file.
+        source: the model.
         judge: lints it.
         unsafe: whether rewrites that are a choice are made.
         prove: proves each patch on its own before it is kept.
         keep: paths of operators that are to compute in FP32.
-        begin: is called with the structure before anything is done to it, and what reads its tensors.
 
     Raises:
-        UnreadableError: the file is not a model that can be linted, or takes more than may be.
+        UnreadableError: it cannot be linted, or takes more than may be.
         OSError: it cannot be read.
     """
-    with limited(path):
-        raw = read(path, whole=True)
-        proto = decode(raw.data)
-        if raw.has_functions:
-            from trtlint.model.inline import inline
-
-            raw.notes.extend(inline(proto))
-    _import_onnx(proto)
-    if begin is not None:
-        begin(proto, raw.tensors)
     # What it takes to rewrite a model is loaded while its weights are being copied.
     from trtlint.fixes.relint import checked, linting
     from trtlint.fixes.session import Session
 
-    outcome = Session(linting(judge, path, raw.tensors), unsafe=unsafe, prove=prove).run(proto, keep)
+    lint = linting(judge, source.path, source.raw.tensors)
+    outcome = Session(lint, unsafe=unsafe, prove=prove).run(source.proto, keep)
     fixed, wrong = outcome.after.proto, ""
     if outcome.applied:
         fixed, wrong = checked(fixed, outcome.before.proto)
-    return Fixed(path, outcome, fixed, wrong, raw)
-
-
-def _import_onnx(proto: onnx.ModelProto) -> None:
-    """Name an opset of ONNX where a model has operators of other domains only: rewrites bring its own."""
-    if not any(opset.domain in ("", "ai.onnx") for opset in proto.opset_import):
-        proto.opset_import.add(version=_OPSET)
+    return Fixed(source.path, outcome, fixed, wrong, source.raw)
 
 
 def write_fixed(fixed: Fixed, writing: Writing, proofs: Sequence[object] = ()) -> None:

@@ -21,12 +21,9 @@ import onnx
 
 from trtlint.files.replace import replacing
 from trtlint.model.assembly import Assembly, Piece, size_of
-from trtlint.model.copying import copy_stretch
+from trtlint.model.copying import LARGE, copy_stretch
 from trtlint.model.errors import ModelError
 from trtlint.model.tensors import TensorStore
-
-LARGE = 128 << 20
-"""Bytes of a file from which on it is written ahead; copying less takes a few hundredths of a second."""
 
 
 def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
