@@ -123,3 +123,16 @@ def test_the_engine_knows_no_operators() -> None:
             tree = ast.parse(file.read_text(encoding="utf-8"))
             texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
             assert not {text for text in texts if isinstance(text, str)} & operators, file
+
+
+def test_dataclasses_are_lean() -> None:
+    """Those of Python take three times as long to make; of a target even users see that it is frozen."""
+    pythons = [
+        module
+        for module, source in modules().items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom)
+        and node.module == "dataclasses"
+        and any(alias.name == "dataclass" for alias in node.names)
+    ]
+    assert set(pythons) == {"trtlint.lean", "trtlint.target.target"}

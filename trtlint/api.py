@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +21,7 @@ from trtlint.facts.kinds import Ground, grounds_for
 from trtlint.files.addresses import is_address, parse
 from trtlint.files.expand import expand
 from trtlint.files.far import require_packages
+from trtlint.lean import dataclass
 from trtlint.model.far import FarModel
 from trtlint.model.load import Elsewhere
 from trtlint.model.memory import NAME, HeldModel
