@@ -35,14 +35,22 @@ def negated(code: Code) -> Code:
     return lambda names: negate(truth(code(names)))
 
 
-def element_of(many: Code, index: int | str) -> Code:
-    """The element of what a part gives: mostly the first or second input of an operator."""
+def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
+    """The element of what a part gives: mostly the first or second input of an operator.
+
+    Args:
+        many: gives the elements.
+        index: which one.
+        name: the name that the part is, where it is one.
+    """
+    if name is None or type(index) is not int or index < 0:
+        return lambda names: element(many(names), index)
 
     def found(names: Names) -> object:
-        owner = many(names)
-        if type(owner) is tuple and type(index) is int and 0 <= index < len(owner):
+        owner = names.get(name)
+        if type(owner) is tuple and index < len(owner):
             return plain(owner[index])
-        return element(owner, index)
+        return element(plain(owner), index)
 
     return found
 

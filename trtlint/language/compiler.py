@@ -151,7 +151,9 @@ class Compiler:
         if keys and len(fitting) == 1:
             self._may_equal((node.value, keys), (node.slice, constant(index)))
         items = [item for kind in fitting for item in (ANYTHING if kind.name == "anything" else kind.items)]
-        return tuple(dict.fromkeys(items)), element_of(many, index)
+        return tuple(dict.fromkeys(items)), element_of(
+            many, index, node.value.id if isinstance(node.value, ast.Name) else None
+        )
 
     def _tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Checked:
         parts = [self.visit(part) for part in node.elts]

@@ -75,7 +75,7 @@ class Expression:
         :class:`~trtlint.model.values.Constants` of the graph, without which ``const`` is unknown.
         A value that is no truth value, as a field of no declared type can be, is unknown.
         """
-        return truth(self._ready().code(names))
+        return truth((self._compiled or self._ready()).code(names))
 
     def value(self, names: Mapping[str, object]) -> object:
         """The value, None where it is unknown; ``names`` as for :meth:`truth`."""
