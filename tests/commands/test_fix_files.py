@@ -104,6 +104,20 @@ def test_nothing_is_written_where_the_script_that_is_asked_for_cannot_be(
     assert not list(tmp_path.iterdir())
 
 
+def test_what_an_earlier_run_made_is_not_fixed_again_and_another_model_is_not_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, out = tmp_path / "a.onnx", tmp_path / "a.fixed.onnx"
+    model.write_bytes(EXAMPLE.read_bytes())
+    for paths in ([tmp_path], [tmp_path], [model, out]):
+        assert run([*FIX, *map(str, paths)]) == 0
+        assert f"{model} -> {out}\n" in capsys.readouterr().out
+    out.write_bytes(EXAMPLE.read_bytes())
+    assert run([*FIX, str(tmp_path)]) == 2
+    assert f"{out} is to be fixed, and the fixed form of {model} would replace it" in capsys.readouterr().err
+    assert out.read_bytes() == EXAMPLE.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("option", "missing", "said"),
     [("--verify", "polygraphy", "trtlint[verify]"), ("--verify-build", "tensorrt-rtx", "trtlint[rtx]")],

@@ -41,13 +41,18 @@ class Begun:
         return (self.source.path, self.out) == (model, out)
 
 
+def beside(model: Path) -> Path:
+    """Where the fixed form of a model goes if nothing else is said."""
+    return model.with_name(f"{model.stem}.fixed{model.suffix}")
+
+
 def destination(model: Path, given: str | None) -> Path:
     """Where the fixed model goes.
 
     Raises:
         click.UsageError: it cannot go there.
     """
-    out = model.with_name(f"{model.stem}.fixed{model.suffix}") if given is None else Path(given)
+    out = beside(model) if given is None else Path(given)
     if out.exists() and model.exists() and out.samefile(model):
         raise click.UsageError(f"{out} is the model itself; a model is never fixed in place")
     if not out.parent.is_dir():

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trtlint.commands.ahead import Begun, destination, writes_at_once
+from trtlint.commands.ahead import Begun, beside, destination, writes_at_once
 from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.ranges import kept
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
-from trtlint.fixes.fixing import Fixed, fix_file, write_fixed
+from trtlint.fixes.fixing import KEY, Fixed, fix_file, write_fixed
 from trtlint.fixes.source import read_source
 from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
@@ -71,7 +71,7 @@ def run_fix(options: FixOptions, begun: Begun | None = None) -> int:
         options: what was asked for.
         begun: the only model, where it was read and is being copied already.
     """
-    tasks = tasks_of(TaskFactory(options.lint), options.lint)
+    tasks = _sources(tasks_of(TaskFactory(options.lint), options.lint))
     require_here(tasks)
     if any(task.gathered is not None and task.gathered.alone for task in tasks):
         raise click.UsageError("there is a build and no model to fix")
@@ -149,6 +149,35 @@ def _fix(
     unproven = any(verdict.good is None for verdict in verdicts)
     found = fails(fixed.outcome.after.reports, task.fail_on)
     return Exit.FINDINGS if found or unproven else Exit.CLEAN
+
+
+def _sources(tasks: Sequence[Task]) -> list[Task]:
+    """The models without those that an earlier run made of others among them.
+
+    Raises:
+        click.UsageError: a model would be replaced by the fixed form of another.
+    """
+    made = {os.path.realpath(beside(task.file)): task.file for task in tasks}
+    found = []
+    for task in tasks:
+        source = made.get(os.path.realpath(task.file))
+        if source is None:
+            found.append(task)
+        elif not _is_fixed(task.file):
+            raise click.UsageError(
+                f"{task.file} is to be fixed, and the fixed form of {source} would replace it"
+            )
+    return found
+
+
+def _is_fixed(model: Path) -> bool:
+    """Whether a model says that it was fixed."""
+    from trtlint.model.reader import decode, read
+
+    try:
+        return any(entry.key == KEY for entry in decode(read(model).data).metadata_props)
+    except (UnreadableError, OSError):
+        return False
 
 
 def _require_means(options: FixOptions) -> None:
@@ -246,8 +275,7 @@ def _write(
 
     What is proven is the file itself, which is therefore written under another name first.
     """
-    proven = options.verify or options.verify_build
-    if not fixed.changed or fixed.fault or (options.dry_run and not proven):
+    if not fixed.changed or fixed.fault:
         return None, ()
     outside = fixed.outcome.after.model.tensors.locations
     if outside and out.parent.resolve() != fixed.path.parent.resolve():
@@ -257,6 +285,8 @@ def _write(
     if options.writes_at_once:
         write_fixed(fixed, writing)
         return out, ()
+    if not (options.verify or options.verify_build):
+        return None, ()
     trial = out.with_name(f".{out.name}.{os.getpid()}.trial.onnx")
     try:
         with Writing(trial) as tried:
