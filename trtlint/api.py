@@ -215,6 +215,7 @@ def fix(
         ModelError: the model cannot be read, or the checker refuses the fixed one.
         MeasurementError: ``ranges`` is no measurement, one of another model, or names nothing to keep.
         OSError: a file cannot be read or written.
+        TypeError: ``model`` is none of these.
     """
     import tempfile
 
@@ -241,6 +242,10 @@ def fix(
             written = path.with_name(f"{path.stem}.fixed{path.suffix}") if out is None else Path(out)
         else:
             if not isinstance(model, onnx.ModelProto):
+                if not type(model).__module__.startswith("onnx_graphsurgeon."):
+                    raise TypeError(
+                        f"no path, no ModelProto and no graph of onnx-graphsurgeon: {type(model)}"
+                    )
                 graph = import_module("onnx_graphsurgeon")
             path, written = Path(folder, "model.onnx"), Path(folder, "fixed.onnx")
             onnx.save(model if graph is None else graph.export_onnx(model), path)

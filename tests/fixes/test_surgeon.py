@@ -100,6 +100,8 @@ def test_from_python() -> None:
     assert isinstance(again.model, gs.Graph)
     assert [applied.fix for applied in again.applied] == [applied.fix for applied in found.applied]
     assert trtlint.fix(found.model, target).model is None
+    with pytest.raises(TypeError, match="no path, no ModelProto and no graph of onnx-graphsurgeon"):
+        trtlint.fix(3, target)
 
 
 def test_a_path_from_python(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ def test_the_proofs_are_in_the_fixed_model(tmp_path: Path, capsys: pytest.Captur
     fixed = onnx.load(tmp_path / "model.fixed.onnx")
     note = json.loads(next(entry.value for entry in fixed.metadata_props if entry.key == KEY))
     assert [proof["check"] for proof in note["proofs"]] == ["outputs"]
+    assert [proof["equal"] for fix in note["fixes"] for proof in fix["proofs"]] == [True] * len(note["fixes"])
     assert sorted(file.name for file in tmp_path.iterdir()) == ["model.fixed.onnx", "model.onnx"]
 
 

@@ -18,7 +18,7 @@ from trtlint.model.writer import Writing
 from trtlint.trials.identity import digest_of
 
 if TYPE_CHECKING:
-    from trtlint.fixes.outcome import Outcome, Prove
+    from trtlint.fixes.outcome import Applied, Outcome, Prove
     from trtlint.fixes.relint import Judge
     from trtlint.fixes.source import Source
 
@@ -109,19 +109,34 @@ def write_fixed(fixed: Fixed, writing: Writing, proofs: Sequence[object] = ()) -
     """
     proto = onnx.ModelProto()
     proto.CopyFrom(fixed.proto)
-    sites: dict[tuple[str, str], list[str]] = {}
-    for applied in fixed.outcome.applied:
-        sites.setdefault((applied.rule, applied.fix), []).append(applied.place)
     for index in range(len(proto.metadata_props) - 1, -1, -1):
         if proto.metadata_props[index].key == KEY:
             del proto.metadata_props[index]
     value = {
         "source": fixed.source,
-        "fixes": [{"rule": rule, "fix": fix, "sites": places} for (rule, fix), places in sites.items()],
+        "fixes": _done(fixed.outcome),
         "proofs": list(proofs),
     }
     proto.metadata_props.add(key=KEY, value=json.dumps(value))
     writing.finish(proto, fixed.raw.tensors)
+
+
+def _done(outcome: Outcome) -> list[dict[str, object]]:
+    """What was done, as JSON data: each rewrite with its places, and each proof of it once."""
+    groups: dict[tuple[str, str], list[Applied]] = {}
+    for applied in outcome.applied:
+        groups.setdefault((applied.rule, applied.fix), []).append(applied)
+    return [
+        {
+            "rule": rule,
+            "fix": fix,
+            "sites": [each.place for each in members],
+            "proofs": list(
+                {p.words: p.document for each in members if (p := each.proof) is not None}.values()
+            ),
+        }
+        for (rule, fix), members in groups.items()
+    ]
 
 
 def _digest(path: Path, raw: RawModel) -> str:

@@ -55,6 +55,11 @@ class Proof:
     words: str
     figures: dict[str, float | int | str]
 
+    @property
+    def document(self) -> dict[str, object]:
+        """It as JSON data."""
+        return {"equal": self.equal, "says": self.words, "figures": self.figures}
+
 
 @dataclass(frozen=True, slots=True)
 class Applied:

@@ -183,9 +183,7 @@ def _data(
                 "safety": each.safety,
                 "place": each.place,
                 "does": each.title,
-                "proof": None
-                if each.proof is None
-                else {"equal": each.proof.equal, "says": each.proof.words, "figures": each.proof.figures},
+                "proof": None if each.proof is None else each.proof.document,
             }
             for each in outcome.applied
         ],
