@@ -8,12 +8,12 @@ from pathlib import Path
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.buildfiles.record import FileRead, read_file, together
-from trtlint.buildfiles.witnesses import Role
+from trtlint.buildfiles.witnesses import GivenAs
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem
 
 
-def of_model(model: Path, files: Iterable[tuple[str, Role]]) -> Gathered:
+def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> Gathered:
     """What there is of the build of one model."""
     read, problems = _read(files)
     try:
@@ -23,7 +23,7 @@ def of_model(model: Path, files: Iterable[tuple[str, Role]]) -> Gathered:
     return Gathered(model, record, tuple(problems))
 
 
-def by_itself(files: Iterable[tuple[str, Role]]) -> list[Gathered]:
+def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[Gathered]:
     """What there is in files without a model: of one build, or of one build each.
 
     They are of one build unless two are of one kind, such as two logs.
@@ -41,7 +41,7 @@ def by_itself(files: Iterable[tuple[str, Role]]) -> list[Gathered]:
     return sorted(found, key=lambda gathered: -order.get(str(gathered.path), 0))
 
 
-def _read(files: Iterable[tuple[str, Role]]) -> tuple[list[FileRead], list[Problem]]:
+def _read(files: Iterable[tuple[str, GivenAs]]) -> tuple[list[FileRead], list[Problem]]:
     read, problems = [], []
     for path, role in files:
         found = _try(path, role)
@@ -52,7 +52,7 @@ def _read(files: Iterable[tuple[str, Role]]) -> tuple[list[FileRead], list[Probl
     return read, problems
 
 
-def _try(path: str, role: Role) -> FileRead | Problem:
+def _try(path: str, role: GivenAs) -> FileRead | Problem:
     try:
         with limited(path):
             return read_file(path, role)

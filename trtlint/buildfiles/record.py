@@ -17,13 +17,13 @@ from trtlint.buildfiles.plan import PlanHeader
 from trtlint.buildfiles.profile import Profile, Times
 from trtlint.buildfiles.records import Log
 from trtlint.buildfiles.settings import BuildSettings
-from trtlint.buildfiles.witnesses import Role
+from trtlint.buildfiles.witnesses import GivenAs
 from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.witnesses import BuildFile
 
-_ANY: Role = "any"
+_ANY: GivenAs = "any"
 _STDIN = "-"
 _APART = frozenset({"found", "shapes", "tool", "library", "build"})
 """Settings that several files of one build may state differently, or that no file contradicts."""
@@ -73,7 +73,7 @@ class BuildRecord:
     notes: tuple[str, ...] = ()
 
 
-def read_build(paths: Iterable[str | tuple[str, Role]]) -> BuildRecord:
+def read_build(paths: Iterable[str | tuple[str, GivenAs]]) -> BuildRecord:
     """Read the files of one build, each as ``path`` or as (``path``, what it was given as).
 
     ``-`` is a log on standard input.
@@ -100,7 +100,7 @@ class FileRead:
     note: str | None = None
 
 
-def read_file(path: str, role: Role = "any") -> FileRead:
+def read_file(path: str, role: GivenAs = "any") -> FileRead:
     """Read one file of a build.
 
     Raises:
@@ -132,7 +132,7 @@ def _of_file(path: str, error: BuildFileError) -> BuildFileError:
     return BuildFileError(f"{path}: {message}{place}", offset=error.offset, line=error.line)
 
 
-def _read(path: str, role: Role) -> tuple[BuildFile | InspectedPlan, str | None]:
+def _read(path: str, role: GivenAs) -> tuple[BuildFile | InspectedPlan, str | None]:
     if path == _STDIN or role == "log":
         content: BuildFile = read_log(path)
     else:

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     BuildFile = Log | LayerInfo | Profile | Times | BuildSettings | PlanHeader
     """What a file can hold."""
 
-Witness = Literal["log", "layers", "profile"]
+FileKind = Literal["log", "layers", "profile"]
 
-WITNESSES: Mapping[Witness, str] = {
+WITNESSES: Mapping[FileKind, str] = {
     "log": "Log of a build, plain or .gz; - for standard input.",
     "layers": "Layers of the engine (--exportLayerInfo), or the engine.",
     "profile": "Layer times (--exportProfile).",
 }
 """What each of them is, in the words of the help of its option."""
 
-BuildFiles = Mapping[Witness, str]
+BuildFiles = Mapping[FileKind, str]
 """Paths of what a build left behind, in the order of the table; what is not there was not given."""
 
-Role = Literal["any"] | Witness
+GivenAs = Literal["any"] | FileKind
 """What a file was given as; ``any`` is told by its content."""
 
 JSON = ("layers", "profile", "settings")

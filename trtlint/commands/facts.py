@@ -11,7 +11,7 @@ import click
 
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.witnesses import BuildFiles, Role
+from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.commands.inputs import sort
 from trtlint.commands.setup import build_command, build_commands, refuse_addresses
 from trtlint.facts.facts import Facts
@@ -88,7 +88,7 @@ def run_facts(
 
 def _facts_of(
     models: Sequence[str],
-    files: Sequence[tuple[str, Role]],
+    files: Sequence[tuple[str, GivenAs]],
     wanted: Sequence[str],
     commands: Sequence[BuildCommand],
 ) -> Facts:

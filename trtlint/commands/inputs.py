@@ -11,7 +11,7 @@ import click
 
 from trtlint.buildfiles.plan import is_plan
 from trtlint.buildfiles.recognise import is_build_file
-from trtlint.buildfiles.witnesses import BuildFiles, Role
+from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.commands.drying import Drying
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.files.addresses import Address, AddressError, is_address, parse
@@ -59,9 +59,9 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
     return [_settled(found[0], gathered_of(found[0].file, files))]
 
 
-def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple[str, Role]]]:
+def sort(paths: Sequence[str], given: BuildFiles) -> tuple[list[str], list[tuple[str, GivenAs]]]:
     """Models and folders, and the files of builds, each with what it was given as."""
-    files: list[tuple[str, Role]] = list(_roles(given))
+    files: list[tuple[str, GivenAs]] = list(_roles(given))
     models = []
     for path in paths:
         if not is_address(path) and is_build_file(path):
@@ -104,21 +104,21 @@ def _elsewhere(tasks: Sequence[Task], addresses: Sequence[Address]) -> Iterator[
         yield replace(task, far=address)
 
 
-def gathered_of(model: Path, files: Sequence[tuple[str, Role]]) -> Gathered:
+def gathered_of(model: Path, files: Sequence[tuple[str, GivenAs]]) -> Gathered:
     """What the files say of the build of a model."""
     from trtlint.buildfiles.gather import of_model
 
     return of_model(model, files)
 
 
-def _roles(given: BuildFiles) -> Iterator[tuple[str, Role]]:
+def _roles(given: BuildFiles) -> Iterator[tuple[str, GivenAs]]:
     return ((path, kind) for kind, path in given.items())
 
 
 def _with_own(task: Task) -> Task:
     """A task with the files of a build that the configuration names for the model."""
     # TensorRT runs what an engine holds, so that one that came with a checkout is not loaded.
-    files: list[tuple[str, Role]] = [
+    files: list[tuple[str, GivenAs]] = [
         (path, "any" if is_plan(Path(path)) else role) for path, role in _roles(task.left)
     ]
     return _settled(task, gathered_of(task.file, files)) if files else task

@@ -13,7 +13,7 @@ from typing import Any
 
 from trtlint.files.problem import shortened
 from trtlint.model.errors import ModelError
-from trtlint.model.graph import Node
+from trtlint.model.graph import WITH_BODIES, Node
 from trtlint.model.operators import RANDOM
 from trtlint.trials.analysis import Findings, findings, origins, regions, sites
 from trtlint.trials.feeds import digest, given_feeds, random_feeds
@@ -34,7 +34,7 @@ _SUSPECTS = 64
 """Tensors that are looked at a second time."""
 _MARGIN = 0.5
 """The search aims at this share of the bound: other arithmetic of the type differs by a factor of two."""
-_BODIES = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+_BODIES = WITH_BODIES | {"SequenceMap"}
 
 Say = Callable[[Any], None]
 
