@@ -145,12 +145,15 @@ class Draft:
     def constant(self, array: np.ndarray[Any, Any], what: str = "constant", *, out: str = "") -> str:
         """Add an initializer, under the name ``out`` where it is given; returns its name."""
         solid = np.asarray(array, order="C")
-        key = solid.dtype.str, solid.shape, solid.tobytes() if solid.size <= _COMPARED else b""
-        if not out and solid.size <= _COMPARED and key in self._constants:
+        shared = not out and solid.size <= _COMPARED
+        key = solid.dtype.str, solid.shape, solid.tobytes() if shared else b""
+        if shared and key in self._constants:
             return self._constants[key]
         tensor = numpy_helper.from_array(solid, out or self.name(what))
         self._tensors.append(tensor)
-        return self._constants.setdefault(key, str(tensor.name))
+        if shared:
+            self._constants[key] = str(tensor.name)
+        return str(tensor.name)
 
     def ints(self, *values: int) -> str:
         """Add a vector of INT64."""

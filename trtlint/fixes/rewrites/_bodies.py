@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import onnx
 
@@ -52,6 +52,16 @@ def copy(
             _forget_shapes(node)
         draft.insert(node)
     return names
+
+
+def reads(node: onnx.NodeProto) -> Iterator[str]:
+    """The names that a node and the bodies in it read."""
+    yield from (text(name) for name in node.input if name)
+    for attribute in node.attribute:
+        for body in bodies(attribute):
+            yield from (text(info.name) for info in body.output)
+            for inner in body.node:
+                yield from reads(inner)
 
 
 def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites import write_out_quantized
 from trtlint.fixes.rewrites._quantizers import RANGES, Array, Quantizer, folded, quantizer
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -31,9 +32,9 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     quantize = node if node.op == "QuantizeLinear" else _producer(node)
     if quantize is None:
         return _of_stored(node, model)
-    if quantize.op != "QuantizeLinear":
-        return Refusal(f"it reads what {quantize.op} computes, which no QuantizeLinear does")
-    return _of_pair(quantize, model)
+    readers = quantize.output.uses if quantize.op == "QuantizeLinear" else []
+    paired = all(reader.op == "DequantizeLinear" and not reader.domain for reader, _ in readers)
+    return _of_pair(quantize, model) if readers and paired else write_out_quantized.propose(fact, model)
 
 
 def _producer(node: Node) -> Node | None:

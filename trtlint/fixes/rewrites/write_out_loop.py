@@ -18,7 +18,7 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
-from trtlint.fixes.rewrites._bodies import copy, store
+from trtlint.fixes.rewrites._bodies import copy, reads, store
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.lean import dataclass
 from trtlint.model.graph import Body, Node, Value
@@ -223,11 +223,15 @@ def _written_out(loop: _Loop, model: Model, times: int) -> Patch | Refusal:
     formal = [text(info.name) for info in proto.input]
     now = ["" if value is None else value.name for value in node.inputs[2:]]
     rows: list[list[str]] = [[] for _ in stacked]
-    true = draft.constant(np.array(True), "condition")
+    body = _without_condition(proto)
+    read = {name for inner in body.node for name in reads(inner)}
     for index in range(times):
-        number = draft.constant(np.array(index, np.int64), "iteration")
+        number, true = (
+            draft.constant(what, "constant") if name in read else ""
+            for name, what in zip(formal, (np.array(index, np.int64), np.array(True)), strict=False)
+        )
         given = {**stored, **dict(zip(formal, (number, true, *now), strict=True))}
-        names = copy(draft, proto, given, {}, varies=True)
+        names = copy(draft, body, given, {}, varies=True)
         now = [names.get(text(info.name), text(info.name)) for info in proto.output[1 : carried + 1]]
         for each, name in zip(rows, stacked, strict=True):
             each.append(forms.unsqueeze(names.get(name, name), 0))
@@ -239,6 +243,19 @@ def _written_out(loop: _Loop, model: Model, times: int) -> Patch | Refusal:
             draft.op("Concat", *each, axis=0, out=value.name)
     title = f"writes the body of a Loop out {times} times" if times != 1 else "writes the body of a Loop out"
     return draft.patch(title, [node], retyped=[value.name for value in node.outputs], folds=True)
+
+
+def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
+    """A body without what only says whether it runs again."""
+    body = onnx.GraphProto()
+    body.CopyFrom(proto)
+    wanted = {text(info.name) for info in proto.output[1:]}
+    for index in reversed(range(len(body.node))):
+        if wanted.isdisjoint(text(name) for name in body.node[index].output if name):
+            del body.node[index]
+        else:
+            wanted.update(reads(body.node[index]))
+    return body
 
 
 def _completed(loop: _Loop, model: Model) -> Patch | None:

@@ -1,0 +1,159 @@
+"""Quantized tensors of eight bits as the whole numbers that they hold, in FP32.
+
+Whole numbers up to 2^24 are exact there, sums of products of two of eight bits as well up to 256 terms at
+least; what is longer is rounded as every product in FP32 is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trtlint.fixes.patch import Draft, Refusal, onnx_type
+from trtlint.fixes.rewrites._forms import Forms
+from trtlint.fixes.rewrites._quantizers import RANGES, Array
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.operators import ONNX_RUNTIME
+
+_MOST_STORED = 4096
+"""Elements up to which a stored tensor is stored again as floats; larger ones stay as they are."""
+_DEEPEST = 64
+"""Operators behind each other that only move what another one quantized."""
+F32 = onnx_type("f32")
+
+
+MOVING = frozenset(
+    {"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Gather", "MaxPool", "Concat"}
+    | {"Identity", "Expand", "Tile", "Split"}
+)
+"""Operators that give numbers which they read first."""
+
+
+def quantized_type(value: Value | None) -> str | None:
+    """The type of a quantized tensor; None for another one.
+
+    Nothing is inferred behind operators of ONNX Runtime's own, which have one type for all they quantize.
+    """
+    for _ in range(_DEEPEST):
+        if value is None or value.dtype is not None or value.producer is None:
+            break
+        node = value.producer
+        if node.domain == ONNX_RUNTIME and node.op.startswith("Q"):
+            types = (each.dtype for each in node.inputs if each is not None)
+            return next((dtype for dtype in types if dtype in RANGES), None)
+        if node.domain or node.op not in MOVING:
+            break
+        value = node.input(0)
+    return value.dtype if value is not None and value.dtype in RANGES else None
+
+
+class Numbers:
+    """Writes whole numbers in FP32 in place of quantized tensors.
+
+    Args:
+        model: the model.
+        draft: what is written into.
+    """
+
+    def __init__(self, model: Model, draft: Draft) -> None:
+        self.draft = draft
+        self.forms = Forms(draft)
+        self.known: dict[Value, str] = {}
+        self._model = model
+
+    def of(self, value: Value | None) -> str | Refusal:
+        """The name of the numbers that a tensor holds, written or read where it is stored."""
+        if value is None:
+            return Refusal("an operand is left out")
+        if value in self.known:
+            return self.known[value]
+        if quantized_type(value) is None:
+            return Refusal(f"{value.name} is not of eight bits")
+        name = self._stored(value)
+        if isinstance(name, str):
+            self.known[value] = name
+        return name
+
+    def _stored(self, value: Value) -> str | Refusal:
+        tensor = self._model.constants.stored(value)
+        if tensor is None:
+            if value.is_input and value.dtype == "u8":
+                return self.draft.op("Cast", value, to=F32)
+            return Refusal(f"{value.name} is neither stored nor computed by an operator that is known here")
+        payload = self.stored(value) if np.prod(tensor.dims, dtype=np.float64) <= _MOST_STORED else None
+        if payload is not None:
+            return self.draft.constant(payload.astype(np.float32), "numbers")
+        if value.dtype == "u8":
+            return self.draft.op("Cast", value, to=F32)
+        # A parser lets nothing but DequantizeLinear read a stored INT8.
+        return self.draft.op("DequantizeLinear", value, self.draft.constant(np.array(1, np.float32), "one"))
+
+    def stored(self, value: Value | None) -> Array | None:
+        """The elements of a stored tensor."""
+        payload = self._model.constants.payload(value)
+        return None if payload is None else np.asarray(payload)
+
+    def shifted(self, node: Node, port: int, zero: int, behind: int | None = None) -> str | Refusal:
+        """The numbers of an operand less its zero point.
+
+        Args:
+            node: the operator.
+            port: which of its inputs the operand is.
+            zero: which of its inputs the zero point is.
+            behind: how many axes lie behind that which a vector of zero points is along.
+        """
+        value, point = node.input(port), node.input(zero)
+        numbers = self.of(value)
+        if isinstance(numbers, Refusal) or value is None or point is None:
+            return numbers
+        if point in self.known:
+            return self.draft.op("Sub", numbers, self.known[point])
+        known = self.stored(point)
+        if known is None:
+            return Refusal("its zero point is not stored in the model")
+        if not known.any():
+            return numbers
+        shaped = along(known.astype(np.float32), behind)
+        if isinstance(shaped, Refusal):
+            return shaped
+        return self.draft.op("Sub", numbers, self.draft.constant(shaped, "zero"))
+
+    def scale(self, node: Node, port: int) -> Array | Refusal:
+        """A stored scale."""
+        scale = self.stored(node.input(port))
+        if scale is None or scale.dtype != np.float32:
+            return Refusal("its scale is not stored in the model as FLOAT")
+        return scale
+
+    def quantized(self, node: Node, value: str, scale: Array | None, zero: int) -> str | Refusal:
+        """Numbers in steps of a scale, rounded, and clipped to what the result of an operator holds.
+
+        Args:
+            node: the operator.
+            value: what is quantized.
+            scale: the scale, of one element; None where the value is in such steps already.
+            zero: which of the operator's inputs the zero point is.
+        """
+        result, point = node.output, node.input(zero)
+        limits = RANGES.get(quantized_type(result) or "")
+        if limits is None:
+            return Refusal("it does not quantize to eight bits")
+        known = np.zeros((), np.int64) if point is None else self.stored(point)
+        if known is None or known.size != 1 or (scale is not None and scale.size != 1):
+            return Refusal("the scale and the zero point of its result are not one number each, and stored")
+        draft = self.draft
+        if scale is not None:
+            value = draft.op("Div", value, draft.constant(scale.reshape(()), "scale"))
+        shift = float(known.reshape(()))
+        steps = draft.op("Round", value)
+        within = self.forms.clip(steps, limits[0] - shift, limits[1] - shift, "f32")
+        return draft.op("Add", within, draft.like(shift, "f32", "zero")) if shift else within
+
+
+def along(parameter: Array, behind: int | None) -> Array | Refusal:
+    """A scalar, or a vector along the axis with so many behind it, as it broadcasts."""
+    if parameter.size == 1:
+        return parameter.reshape(())
+    if behind is None or parameter.ndim != 1:
+        return Refusal("it has a scale or a zero point for each element")
+    return parameter.reshape([-1] + [1] * behind)

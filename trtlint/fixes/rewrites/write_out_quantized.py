@@ -1,0 +1,381 @@
+"""Operators that compute with quantized tensors, written out in floating point.
+
+ONNX Runtime's quantizer writes ``QLinearConv`` and its like, and in dynamic quantisation
+``DynamicQuantizeLinear``, ``MatMulInteger`` and ``ConvInteger``, for which TensorRT has no importers.  All
+that is connected by quantized tensors is computed with the same whole numbers in FP32: the results stay,
+what INT8 saves in time does not.
+
+Definitions: https://onnx.ai/onnx/operators/onnx__QLinearConv.html,
+https://onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html and
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._numbers import F32, MOVING, Numbers, along, quantized_type
+from trtlint.fixes.rewrites._quantizers import Array
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.operators import ONNX_RUNTIME
+
+_MOST_NODES = 4000
+"""Operators that are connected by quantized tensors."""
+_TITLE = "computes quantized tensors in FP32"
+_CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
+
+Write = Callable[[Numbers, Node], "str | Refusal | None"]
+"""Writes an operator out; gives the numbers that its first output holds, None for an output in floats."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write out the operator at which a fact was found, and all that quantized tensors connect it with."""
+    node = fact.node
+    if node is None:
+        return Refusal("there is no operator here")
+    nodes = _connected(node)
+    if isinstance(nodes, Refusal):
+        return nodes
+    draft = Draft(model, node)
+    numbers = Numbers(model, draft)
+    removed = list(nodes)
+    for each in nodes:
+        write = _WRITERS.get((each.domain, each.op), _moved)
+        result = write(numbers, each)
+        if isinstance(result, Refusal):
+            where = "" if each is node else f", at {each.op}"
+            return Refusal(f"{result.reason}{where}")
+        if result is not None:
+            numbers.known[each.output] = result
+            for value in each.outputs:
+                removed += _given(numbers, each, value)
+    return draft.patch(_TITLE, removed, opset=numbers.forms.opset, folds=True)
+
+
+def _connected(start: Node) -> list[Node] | Refusal:
+    """The operators that quantized tensors connect with one, in graph order."""
+    found, pending = {start}, [start]
+    while pending:
+        node = pending.pop()
+        if node.scope != start.scope:
+            return Refusal("a quantized tensor is read in the body of an If or a loop")
+        if (node.domain, node.op) not in _WRITERS and (node.domain or node.op not in MOVING):
+            return Refusal(f"{node.op} reads or gives a quantized tensor")
+        read = (value for value in node.inputs if value is not None and quantized_type(value))
+        near = [value.producer for value in read]
+        near += [r for value in node.outputs if quantized_type(value) for r, _ in value.uses]
+        for other in near:
+            if other is not None and other not in found and other.op != "Constant":
+                found.add(other)
+                pending.append(other)
+        if len(found) > _MOST_NODES:
+            return Refusal("too many operators are connected by quantized tensors")
+    return sorted(found, key=lambda node: node.index)
+
+
+def _given(numbers: Numbers, node: Node, value: Value) -> list[Node]:
+    """Give what leaves the quantized part its own type; returns the Casts whose place that takes."""
+    name = numbers.known.get(value, "")
+    if not name:
+        return []
+    if dtype := quantized_type(value):
+        if value.is_output or value.leaves_body:
+            numbers.draft.op("Cast", name, to=helper.np_dtype_to_tensor_dtype(_NUMPY[dtype]), out=value.name)
+        return []
+    casts = [reader for reader, _ in value.uses if reader.op == "Cast" and reader.number("to", 0) == F32]
+    casts = [reader for reader in casts if reader.scope == node.scope]
+    for cast in casts:
+        numbers.draft.op("Identity", name, out=cast.output.name)
+    if value.is_output or value.leaves_body or len(casts) < len(value.uses):
+        numbers.draft.op("Cast", name, to=helper.np_dtype_to_tensor_dtype(np.dtype(np.int32)), out=value.name)
+    return casts
+
+
+_NUMPY = {"u8": np.dtype(np.uint8), "i8": np.dtype(np.int8)}
+
+
+def _settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
+    protos = node.attributes
+    return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
+
+
+def _moved(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """An operator that only moves numbers, or picks the largest."""
+    names = []
+    for port, value in enumerate(node.inputs):
+        if value is not None and quantized_type(value):
+            name = numbers.of(value)
+            if isinstance(name, Refusal):
+                return name
+            names.append(name)
+        else:
+            names.append("" if value is None else value.name)
+        if port == 0 and not quantized_type(value):
+            return Refusal(f"{node.op} reads a quantized tensor as something else")
+    given = [numbers.draft.name(node.op.lower()) if value.name else "" for value in node.outputs]
+    numbers.draft.again(node, names, given)
+    numbers.known |= dict(zip(node.outputs[1:], given[1:], strict=True))
+    return given[0]
+
+
+def _quantize(numbers: Numbers, node: Node) -> str | Refusal | None:
+    data, scale = node.input(0), numbers.scale(node, 1)
+    if isinstance(scale, Refusal):
+        return scale
+    if data is None or data.dtype != "f32":
+        return Refusal("it quantizes another type than FLOAT")
+    return numbers.quantized(node, data.name, scale, 2)
+
+
+def _dequantize(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """Numbers as the floats that they stand for; the scale may be computed."""
+    value, scale = node.input(0), node.input(1)
+    axis = int(node.number("axis", 1))
+    if value is None or scale is None or scale.dtype != "f32":
+        return Refusal("it does not give FLOAT")
+    behind = None if value.rank is None else value.rank - 1 - axis % value.rank if value.rank else 0
+    shifted = numbers.shifted(node, 0, 2, behind)
+    if isinstance(shifted, Refusal):
+        return shifted
+    known = numbers.stored(scale)
+    if known is None and scale.rank != 0:
+        return Refusal("its scale is neither stored nor a scalar")
+    factor = scale.name
+    if known is not None:
+        shaped = along(known, behind)
+        if isinstance(shaped, Refusal):
+            return shaped
+        factor = numbers.draft.constant(shaped, "scale")
+    numbers.draft.op("Mul", shifted, factor, out=node.output.name)
+    return None
+
+
+def _cast(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """The numbers as such, in another type than one of eight bits."""
+    name, to = numbers.of(node.input(0)), int(node.number("to", 0))
+    if isinstance(name, Refusal):
+        return name
+    if quantized_type(node.output) or node.output.dtype is None:
+        return Refusal("Cast gives another type of eight bits")
+    if to == F32:
+        numbers.draft.op("Identity", name, out=node.output.name)
+    else:
+        numbers.draft.op("Cast", name, to=to, out=node.output.name)
+    return None
+
+
+def _quantize_dynamically(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """The range of a tensor and 0 in 255 steps, as a number that is counted from the least."""
+    draft, data = numbers.draft, node.input(0)
+    if data is None or len(node.outputs) != 3:
+        return Refusal("it does not give three tensors")
+    zero, one, most = (draft.like(number, "f32", "number") for number in (0.0, 1.0, 255.0))
+    low, high = (draft.op(pick, draft.op(f"Reduce{pick}", data, keepdims=0), zero) for pick in ("Min", "Max"))
+    span = draft.op("Sub", high, low)
+    divided = draft.op("Div", span, most)
+    scale = draft.op("Where", draft.op("Equal", span, zero), one, divided, out=node.outputs[1].name)
+    least = draft.op("Sub", zero, draft.op("Div", low, scale))
+    point = draft.op("Round", numbers.forms.clip(least, 0.0, 255.0, "f32"))
+    steps = draft.op("Add", draft.op("Round", draft.op("Div", data, scale)), point)
+    numbers.known[node.outputs[2]] = point
+    if any(value.is_output or value.leaves_body for value in (node.output, node.outputs[2])):
+        return Refusal("the quantized tensor or its zero point is an output")
+    return numbers.forms.clip(steps, 0.0, 255.0, "f32")
+
+
+def _product(
+    numbers: Numbers, node: Node, ports: tuple[int, int, int, int], write: Callable[[str, str], str]
+) -> str | Refusal:
+    """A product of the numbers of two operands, each less its zero point.
+
+    Args:
+        numbers: what is written with.
+        node: the operator.
+        ports: which of its inputs the operands, and their zero points, are.
+        write: writes the product.
+    """
+    weight = node.input(ports[1])
+    rank = None if weight is None else weight.rank
+    behind = 0 if "Conv" not in node.op else None if rank is None else rank - 1
+    left = numbers.shifted(node, ports[0], ports[2])
+    right = numbers.shifted(node, ports[1], ports[3], behind)
+    if isinstance(left, Refusal) or isinstance(right, Refusal):
+        return left if isinstance(left, Refusal) else right
+    return write(left, right)
+
+
+def _matmul_integer(numbers: Numbers, node: Node) -> str | Refusal | None:
+    return _product(numbers, node, (0, 1, 2, 3), lambda a, b: numbers.draft.op("MatMul", a, b))
+
+
+def _conv_integer(numbers: Numbers, node: Node) -> str | Refusal | None:
+    settings = _settings(node, _CONV)
+    return _product(numbers, node, (0, 1, 2, 3), lambda a, b: numbers.draft.op("Conv", a, b, **settings))
+
+
+def _scaled(
+    numbers: Numbers, node: Node, product: str, behind: int, bias: Array | None
+) -> str | Refusal | None:
+    """The result of a product of quantized operands: scaled in one step, and quantized."""
+    scales = [numbers.scale(node, port) for port in (1, 4, 6)]
+    first, second, last = scales
+    if isinstance(first, Refusal) or isinstance(second, Refusal) or isinstance(last, Refusal):
+        return next(each for each in scales if isinstance(each, Refusal))
+    if first.size != 1 or last.size != 1:
+        return Refusal("the scale of its data or of its result is not one number")
+    draft = numbers.draft
+    if bias is not None:
+        shaped = along(bias.astype(np.float32), behind)
+        if isinstance(shaped, Refusal):
+            return shaped
+        product = draft.op("Add", product, draft.constant(shaped, "bias"))
+    factor = along((first.reshape(-1)[0] * second) / last.reshape(-1)[0], behind)
+    if isinstance(factor, Refusal):
+        return factor
+    steps = draft.op("Mul", product, draft.constant(factor.astype(np.float32), "factor"))
+    return numbers.quantized(node, steps, None, 7)
+
+
+def _qlinear_matmul(numbers: Numbers, node: Node) -> str | Refusal | None:
+    product = _product(numbers, node, (0, 3, 2, 5), lambda a, b: numbers.draft.op("MatMul", a, b))
+    return product if isinstance(product, Refusal) else _scaled(numbers, node, product, 0, None)
+
+
+def _qlinear_conv(numbers: Numbers, node: Node) -> str | Refusal | None:
+    settings, bias = _settings(node, _CONV), None
+    if node.input(8) is not None and (bias := numbers.stored(node.input(8))) is None:
+        return Refusal("its bias is not stored in the model")
+    write = lambda a, b: numbers.draft.op("Conv", a, b, **settings)  # noqa: E731 - one line as elsewhere
+    product, weight = _product(numbers, node, (0, 3, 2, 5), write), node.input(3)
+    if isinstance(product, Refusal) or weight is None or weight.rank is None:
+        return product if isinstance(product, Refusal) else Refusal("the rank of its weight is not known")
+    return _scaled(numbers, node, product, weight.rank - 2, bias)
+
+
+def _real(numbers: Numbers, node: Node, port: int) -> str | Refusal:
+    """The floats that an operand stands for, whose scale and zero point come behind it."""
+    shifted = numbers.shifted(node, port, port + 2)
+    if isinstance(shifted, Refusal):
+        return shifted
+    scale = numbers.scale(node, port + 1)
+    if isinstance(scale, Refusal):
+        return scale
+    if scale.size != 1:
+        return Refusal("it has a scale for each element")
+    return numbers.draft.op("Mul", shifted, numbers.draft.constant(scale.reshape(()), "scale"))
+
+
+def _in_floats(reads: tuple[int, ...], scale: int, write: Callable[[Draft, Node, list[str]], str]) -> Write:
+    """An operator that is computed with what its operands stand for, and quantized.
+
+    Args:
+        reads: which of its inputs the operands are.
+        scale: which of its inputs is the scale of the result; its zero point is behind it.
+        write: writes the operator.
+    """
+
+    def written(numbers: Numbers, node: Node) -> str | Refusal | None:
+        operands = []
+        for port in reads:
+            real = _real(numbers, node, port)
+            if isinstance(real, Refusal):
+                return real
+            operands.append(real)
+        own = numbers.scale(node, scale)
+        if isinstance(own, Refusal):
+            return own
+        return numbers.quantized(node, write(numbers.draft, node, operands), own, scale + 1)
+
+    return written
+
+
+def _by(op: str, *names: str) -> Callable[[Draft, Node, list[str]], str]:
+    """An operator of ONNX that takes some attributes of the quantized one."""
+    return lambda draft, node, operands: draft.op(op, *operands, **_settings(node, frozenset(names)))
+
+
+def _pooled(draft: Draft, node: Node, operands: list[str]) -> str:
+    """The mean over all of an image; its channels may be last."""
+    if not node.number("channels_last", 0):
+        return draft.op("GlobalAveragePool", *operands)
+    rank = node.output.rank or 4
+    front = draft.op("Transpose", *operands, perm=[0, rank - 1, *range(1, rank - 1)])
+    return draft.op("Transpose", draft.op("GlobalAveragePool", front), perm=[0, *range(2, rank), 1])
+
+
+def _gemm(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """A product of matrices with a bias in the steps of the product, quantized or in floats."""
+    settings, draft = _settings(node, frozenset({"transA", "transB"})), numbers.draft
+    if node.number("alpha", 1.0) != 1.0:
+        return Refusal("QGemm has a factor of its own")
+    left = numbers.shifted(node, 0, 2)
+    right = numbers.shifted(node, 3, 5, 1 if node.number("transB", 0) else 0)
+    if isinstance(left, Refusal) or isinstance(right, Refusal):
+        return left if isinstance(left, Refusal) else right
+    product = draft.op("Gemm", left, right, **settings)
+    bias = None if node.input(6) is None else numbers.stored(node.input(6))
+    if node.input(6) is not None and bias is None:
+        return Refusal("its bias is not stored in the model")
+    if bias is not None:
+        product = draft.op("Add", product, draft.constant(bias.astype(np.float32), "bias"))
+    scales = [numbers.scale(node, port) for port in (1, 4)]
+    known = [each for each in scales if not isinstance(each, Refusal)]
+    if len(known) < len(scales):
+        return next(each for each in scales if isinstance(each, Refusal))
+    factor = known[0].reshape(-1)[0] * known[1]
+    if node.input(7) is None:
+        draft.op("Mul", product, draft.constant(factor.astype(np.float32), "factor"), out=node.output.name)
+        return None
+    last = numbers.scale(node, 7)
+    if isinstance(last, Refusal):
+        return last
+    steps = draft.op("Mul", product, draft.constant((factor / last).astype(np.float32), "factor"))
+    return numbers.quantized(node, steps, None, 8)
+
+
+def _concatenated(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """Tensors with a scale and a zero point each, which come behind those of the result."""
+    parts = []
+    for port in range(2, len(node.inputs), 3):
+        real = _real(numbers, node, port)
+        if isinstance(real, Refusal):
+            return real
+        parts.append(real)
+    scale = numbers.scale(node, 0)
+    if isinstance(scale, Refusal):
+        return scale
+    whole = numbers.draft.op("Concat", *parts, axis=int(node.number("axis", 0)))
+    return numbers.quantized(node, whole, scale, 1)
+
+
+_WRITERS: Mapping[tuple[str, str], Write] = {
+    ("", "QuantizeLinear"): _quantize,
+    ("", "DequantizeLinear"): _dequantize,
+    ("", "Cast"): _cast,
+    ("", "DynamicQuantizeLinear"): _quantize_dynamically,
+    ("", "MatMulInteger"): _matmul_integer,
+    ("", "ConvInteger"): _conv_integer,
+    ("", "QLinearMatMul"): _qlinear_matmul,
+    ("", "QLinearConv"): _qlinear_conv,
+    (ONNX_RUNTIME, "QLinearAdd"): _in_floats((0, 3), 6, _by("Add")),
+    (ONNX_RUNTIME, "QLinearMul"): _in_floats((0, 3), 6, _by("Mul")),
+    (ONNX_RUNTIME, "QLinearSigmoid"): _in_floats((0,), 3, _by("Sigmoid")),
+    (ONNX_RUNTIME, "QLinearLeakyRelu"): _in_floats((0,), 3, _by("LeakyRelu", "alpha")),
+    (ONNX_RUNTIME, "QLinearGlobalAveragePool"): _in_floats((0,), 3, _pooled),
+    (ONNX_RUNTIME, "QLinearAveragePool"): _in_floats(
+        (0,),
+        3,
+        _by("AveragePool", "auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides"),
+    ),
+    (ONNX_RUNTIME, "QLinearSoftmax"): _in_floats((0,), 3, _by("Softmax", "axis")),
+    (ONNX_RUNTIME, "QLinearConcat"): _concatenated,
+    (ONNX_RUNTIME, "QGemm"): _gemm,
+}
+"""How each operator is written out."""
