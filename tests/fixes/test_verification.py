@@ -200,3 +200,14 @@ def test_each_set_of_inputs_is_judged_by_its_own_size(tmp_path: Path) -> None:
         files.append(tmp_path / f"{name}.onnx")
         onnx.save(onnx.parser.parse_model(text % more), files[-1])
     assert compare(files[0], files[1]).equal is False
+
+
+def test_what_loops_stack_is_not_computed_by_a_reference_that_stacks_otherwise(tmp_path: Path) -> None:
+    path = tmp_path / "a.onnx"
+    text = """< ir_version: 8, opset_import: ["" : 17] > g (int8[3,2] x, int8[2,3] z) => (int8[S,3,3] y)
+    < int64 n = {2}, bool t = {1} >
+    { y = Loop (n, t) <body = b (int64 i, bool c) => (bool again, int8[3,3] w) {
+      again = Identity (c)  w = Einsum <equation = "ij,jk->ik"> (x, z) }> }"""
+    onnx.save(onnx.parser.parse_model(text), path)
+    found = compare(path, path)
+    assert (found.equal, "does not run" in found.words) == (None, True), found.words
