@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from typing import Literal
 
@@ -108,6 +108,17 @@ class Outcome:
     applied: list[Applied] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     rounds: list[tuple[Linted, tuple[Patch, ...]]] = field(default_factory=list)
+
+
+def proofs(members: Iterable[Applied]) -> Iterator[str]:
+    """What the proofs at several places say, in words: one of those that hold, and one of those not made."""
+    found: dict[bool | None, dict[str, None]] = {True: {}, None: {}}
+    for each in members:
+        if each.proof is not None:
+            found.setdefault(each.proof.equal, {})[each.proof.words] = None
+    for words in found.values():
+        for first in list(words)[:1]:
+            yield first + (f" (+{len(words) - 1} more)" if len(words) > 1 else "")
 
 
 Lint = Callable[[onnx.ModelProto], Linted]

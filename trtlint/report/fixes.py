@@ -16,6 +16,7 @@ import onnx.printer
 
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed
+from trtlint.fixes.outcome import proofs
 from trtlint.model.protos import DTYPES, text
 from trtlint.report.counts import by_severity, plural
 from trtlint.report.escape import clean
@@ -97,9 +98,8 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
         groups[applied.rule, applied.severity, applied.fix, applied.title].append(applied)
     for (rule, severity, fix, title), members in groups.items():
         yield f"  fixed    {_finding(severity, rule)}{fix}: {title}{_at(each.place for each in members)}"
-        proofs = list(dict.fromkeys(each.proof.words for each in members if each.proof is not None))
-        for words in proofs[:1]:
-            yield f"           proof: {words}" + (f" (+{len(proofs) - 1} more)" if len(proofs) > 1 else "")
+        for words in proofs(members):
+            yield f"           proof: {words}"
     refusals: dict[tuple[str, str, str | None, str], list[Refused]] = defaultdict(list)
     for refused in outcome.refused:
         refusals[refused.rule, refused.severity, refused.fix, refused.reason].append(refused)

@@ -9,7 +9,7 @@ from pathlib import Path
 from trtlint.engine.finding import SEVERITIES, Row, Severity
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed
-from trtlint.fixes.outcome import Applied, Linted, Outcome, Refused
+from trtlint.fixes.outcome import Applied, Linted, Outcome, Refused, proofs
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.verification import Verdict
 from trtlint.model.graph import Node
@@ -65,11 +65,11 @@ class FixPage:
         counts = [by_severity(Counter(finding.severity for finding in found)) for found in (before, after)]
         told = {refused.rule for refused in outcome.refused}
         left = [finding for finding in after if finding.rule not in told]
-        proofs = [f"{verdict.check}: {verdict.judgement}: {verdict.words}" for verdict in verdicts]
+        checks = [f"{verdict.check}: {verdict.judgement}: {verdict.words}" for verdict in verdicts]
         body: list[Content] = [
             tag("h2", tag("code", clipped(str(fixed.path), 300)), id=f"model-{number}-h"),
             tag("p", where, f"; {counts[0]} before, {counts[1]} after"),
-            [tag("p", ticked(words), class_="notes") for words in proofs],
+            [tag("p", ticked(words), class_="notes") for words in checks],
             list(self._rewrites(outcome, number)),
             _refused(outcome.refused),
             _list(
@@ -108,7 +108,6 @@ class FixPage:
             first = members[0]
             ids = f"p{number}-{place}"
             pair = self._pair(*steps[title], first.severity, ids) if title in steps else None
-            proofs = list(dict.fromkeys(each.proof.words for each in members if each.proof is not None))
             places = collapse(dict.fromkeys(each.place for each in members if each.place))
             name = tag("span", fix, class_="name")
             heading = tag("h3", _rule(first.severity, first.rule), name, id=f"{ids}-h")
@@ -118,7 +117,7 @@ class FixPage:
                 tag("p", ticked(title), class_="message"),
                 tag("p", _at(places, len(members)), class_="where"),
                 pair,
-                [tag("p", f"Proof: {clipped(words)}", class_="notes") for words in proofs[:3]],
+                [tag("p", f"Proof: {clipped(words)}", class_="notes") for words in proofs(members)],
                 class_=f"finding {first.severity}",
                 aria_labelledby=f"{ids}-h",
             )
