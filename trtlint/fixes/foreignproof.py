@@ -30,8 +30,8 @@ _CHOICES = 2
 _MOST_KEPT = 1024
 _LOOPS = frozenset({"Loop", "Scan"})
 """ONNX's reference takes a condition that is left out for one that does not hold, and stacks otherwise."""
-_OPEN = frozenset({"DynamicQuantizeLinear"})
-"""Operators of which ONNX does not say what they give for some inputs: here, for a range of nothing."""
+_OPEN = frozenset({"DynamicQuantizeLinear", "OptionalGetElement"})
+"""What the range of nothing is ONNX does not say; of the one tensor there is the reference gives a list."""
 _SPLIT_WANTS_A_COUNT = 18
 """The opset from which Split wants to be told how many parts to make."""
 

@@ -43,6 +43,12 @@ class Forms:
             return self.draft.op("Unsqueeze", value, axes=list(axes), out=out)
         return self.draft.op("Unsqueeze", value, self.draft.ints(*axes), out=out)
 
+    def squeeze(self, value: Tensor, *axes: int) -> str:
+        """A tensor without axes of size one."""
+        if self._own < _AXES_ARE_INPUTS:
+            return self.draft.op("Squeeze", value, axes=list(axes))
+        return self.draft.op("Squeeze", value, self.draft.ints(*axes))
+
     def reduced(self, op: str, value: Tensor, axes: Sequence[int], out: str = "") -> str:
         """A reduction, without the axes that it goes over."""
         if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):

@@ -1,0 +1,202 @@
+"""Sequences and optional tensors whose elements are known, written as the tensors that they hold.
+
+TorchScript writes lists of tensors so (``chunk``, ``unbind``, ``torch.stack``), and TensorRT has no
+importers for them: https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._forms import Forms
+from trtlint.lean import dataclass
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+
+_GIVING = frozenset(
+    {"SequenceEmpty", "SequenceConstruct", "SequenceInsert", "SequenceErase", "SplitToSequence", "Optional"}
+)
+"""Operators that give a sequence, or an optional tensor."""
+_TAKING: Mapping[str, str] = {
+    "SequenceAt": "an element",
+    "SequenceLength": "how many there are",
+    "ConcatFromSequence": "all of them in one tensor",
+    "OptionalHasElement": "whether there is one",
+    "OptionalGetElement": "the one there is",
+}
+"""Operators that give a tensor again, and which."""
+_MOST_NODES = 500
+_MOST_ELEMENTS = 256
+_SIZES_BY_INPUT = 13
+"""The opset from which Split takes its sizes as an input."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """Writes tensors in place of sequences.
+
+    Attributes:
+        model: the model.
+        draft: what is written into.
+        forms: writes as the opset wants it.
+        known: of each sequence, the names of the tensors in it.
+    """
+
+    model: Model
+    draft: Draft
+    forms: Forms
+    known: dict[Value, list[str]]
+
+    def write(self, node: Node) -> str:
+        """Write what one operator gives; returns why that cannot be, empty where it can."""
+        held = self._held(node)
+        if held is not None:
+            self.known[node.output] = held
+            if len(held) > _MOST_ELEMENTS:
+                return "it holds too many tensors"
+            if node.output.is_output or node.output.leaves_body:
+                return "a sequence leaves the model or a body"
+            return ""
+        first = node.input(0)
+        if first is None or first not in self.known or node.op not in _TAKING:
+            return f"what {node.op} gives is known at run time only"
+        return self._taken(node, self.known[first])
+
+    def _held(self, node: Node) -> list[str] | None:
+        """The tensors in the sequence that an operator gives; None where they are not known."""
+        first = node.input(0)
+        given = None if first is None else self.known.get(first)
+        if node.op == "SequenceEmpty":
+            return []
+        if node.op in ("SequenceConstruct", "Optional"):
+            return [value.name for value in node.inputs if value is not None]
+        if node.op == "SplitToSequence":
+            return self._split(node)
+        if given is None or node.op not in ("SequenceInsert", "SequenceErase", "Identity"):
+            return None
+        held = list(given)
+        if node.op == "SequenceInsert":
+            tensor, place = node.input(1), self._place(node, 2, len(held))
+            if tensor is None or place is None:
+                return None
+            held.insert(place, tensor.name)
+        elif node.op == "SequenceErase":
+            place = self._place(node, 1, len(held) - 1)
+            if place is None or not 0 <= place < len(held):
+                return None
+            del held[place]
+        return held
+
+    def _place(self, node: Node, port: int, last: int) -> int | None:
+        """A position, from the front; None where it is not known."""
+        if node.input(port) is None:
+            return last
+        number = self.model.constants.scalar(node.input(port))
+        if number is None:
+            return None
+        count = last if node.op == "SequenceInsert" else last + 1
+        return int(number) + (count if number < 0 else 0)
+
+    def _split(self, node: Node) -> list[str] | None:
+        """The parts of a tensor along an axis of known size."""
+        data = node.input(0)
+        shape = None if data is None else data.shape
+        if data is None or not shape:
+            return None
+        axis = int(node.number("axis", 0)) % len(shape)
+        sizes = self._sizes(node, shape[axis])
+        if not sizes or len(sizes) > _MOST_ELEMENTS:
+            return None
+        names = [self.draft.name("part") for _ in sizes]
+        if len(sizes) == 1:
+            self.draft.op("Identity", data, out=names)
+        elif (self.model.opset or 0) < _SIZES_BY_INPUT:
+            self.draft.op("Split", data, out=names, axis=axis, split=sizes)
+        else:
+            self.draft.op("Split", data, self.draft.ints(*sizes), out=names, axis=axis)
+        if node.input(1) is None and not node.number("keepdims", 1):
+            return [self.forms.squeeze(name, axis) for name in names]
+        return names
+
+    def _sizes(self, node: Node, size: object) -> list[int] | None:
+        if not isinstance(size, int):
+            return None
+        given = node.input(1)
+        if given is None:
+            return [1] * min(size, _MOST_ELEMENTS + 1)
+        sizes = self.model.constants.integers(given)
+        if sizes is None or given.rank:
+            return None if sizes is None else list(sizes)
+        step = sizes[0]
+        return None if step < 1 else [min(step, size - start) for start in range(0, size, step)]
+
+    def _taken(self, node: Node, held: list[str]) -> str:
+        """Write the tensor that is made of a sequence."""
+        draft, out = self.draft, node.output.name
+        if node.op == "SequenceAt":
+            place = self._place(node, 1, len(held) - 1)
+            if place is None or not 0 <= place < len(held):
+                return "which element is taken is known at run time only"
+            draft.op("Identity", held[place], out=out)
+        elif node.op in ("SequenceLength", "OptionalHasElement"):
+            known = np.array(len(held), np.int64) if node.op == "SequenceLength" else np.array(bool(held))
+            draft.op("Identity", draft.constant(known, "known"), out=out)
+        elif not held:
+            return "there is no tensor in it"
+        elif node.op == "OptionalGetElement":
+            draft.op("Identity", held[0], out=out)
+        else:
+            axis = int(node.number("axis", 0))
+            parts = (
+                [self.forms.unsqueeze(name, axis) for name in held] if node.number("new_axis", 0) else held
+            )
+            draft.op("Concat", *parts, axis=axis, out=out)
+        return ""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write out the operator at which a fact was found, and all that sequences connect it with."""
+    node = fact.node
+    if node is None or node.domain or node.op not in _GIVING | _TAKING.keys():
+        return Refusal("there is no sequence here")
+    nodes = _connected(node)
+    if isinstance(nodes, Refusal):
+        return nodes
+    draft = Draft(model, node)
+    lists = _Lists(model, draft, Forms(draft), {})
+    for each in nodes:
+        if why := lists.write(each):
+            return Refusal(why)
+    return draft.patch("writes sequences as the tensors in them", nodes, opset=lists.forms.opset, folds=True)
+
+
+def _connected(start: Node) -> list[Node] | Refusal:
+    """The operators that sequences connect with one, in graph order."""
+    found, pending = {start}, [start]
+    while pending:
+        node = pending.pop()
+        if node.scope != start.scope:
+            return Refusal("a sequence is read in the body of an If or a loop")
+        for other in _near(node):
+            if other not in found:
+                if other.domain or other.op not in _GIVING | _TAKING.keys() | {"Identity"}:
+                    return Refusal(f"{other.op} reads or gives a sequence")
+                found.add(other)
+                pending.append(other)
+        if len(found) > _MOST_NODES:
+            return Refusal("too many operators are connected by sequences")
+    return sorted(found, key=lambda node: node.index)
+
+
+def _near(node: Node) -> Iterator[Node]:
+    """The operators that give a sequence to another one, and that read what it gives."""
+    reads = node.op not in ("SequenceEmpty", "SequenceConstruct", "SplitToSequence", "Optional")
+    first = node.input(0)
+    if reads and first is not None and first.producer is not None:
+        yield first.producer
+    if node.op not in _TAKING:
+        yield from (reader for reader, _ in node.output.uses)
