@@ -40,6 +40,15 @@ def test_what_differs_is_told(tmp_path: Path) -> None:
     assert other.difference > 1e-3
 
 
+def test_a_script_is_named_as_the_user_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = saved(tmp_path / "a.onnx")
+    (tmp_path / "load.py").write_text("def load_data():\n    yield {}\n", encoding="ascii")
+    monkeypatch.chdir(tmp_path)
+    for script, said in (("load.py", "no input 'q'"), ("load.py:none", "it has no function 'none'")):
+        with pytest.raises(InputsError, match=rf"^{script.split(':')[0]}: {said}"):
+            compare(before, before, Inputs(script=script))
+
+
 def test_a_format_newer_than_that_of_onnx_runtime_is_no_reason_not_to_compare(tmp_path: Path) -> None:
     files = []
     for name in ("a.onnx", "b.onnx"):

@@ -96,7 +96,9 @@ def compare(
         return Comparison(None, f"the process of ONNX Runtime {ended.words}")
     sets, difference = int(answer["sets"]), float(answer["largest_difference"])
     where = "ONNX's reference" if answer["reference"] else "ONNX Runtime"
-    words = f"{sets} sets of inputs in {where}, largest difference {difference:.1e}"
+    words = (
+        f"{sets} {'set' if sets == 1 else 'sets'} of inputs in {where}, largest difference {difference:.1e}"
+    )
     if answer["reference"]:
         words += ", as ONNX Runtime does not run the source"
     elif wide:

@@ -60,7 +60,8 @@ class Inputs:
 
     def named(self, text: str) -> str:
         """A text of that process with files as the user named them."""
-        for name in self.names:
+        files = () if self.script is None else (script_of(self.script)[0],)
+        for name in (*self.names, *files):
             text = text.replace(_whole([name])[0], name)
         return text
 
