@@ -83,7 +83,9 @@ def run_fix(options: FixOptions, begun: Begun | None = None) -> int:
     _require_means(options)
     _require_apart([*outs, *(Path(name) for name in (options.script, options.html) if name is not None)])
     spared = [*(task.file for task in tasks), *outs]
-    page = None if options.html is None else _page(Path(options.html), spared)
+    _require_writable("--script", options.script, spared)
+    _require_writable("--html", options.html, spared)
+    page = None if options.html is None else _page()
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
     ended = Exit.CLEAN
     for task, out, keep in zip(tasks, outs, [kept(task) for task in tasks], strict=True):
@@ -140,11 +142,16 @@ def _fix(
     against = [verdict.words for verdict in verdicts if verdict.good is False]
     for words in [fixed.fault, *against] if fixed.fault else against:
         report.problem(Problem(str(task.file), f"not written: {words}"))
-    spoilt = bool(fixed.fault or against)
-    if edits is not None and not spoilt:
-        replace_text(Path(str(options.script)), edits, [task.file])
+    failed = bool(fixed.fault or against)
+    if edits is not None and not failed:
+        try:
+            replace_text(Path(str(options.script)), edits, [task.file])
+        except OSError as error:
+            reason = error.strerror or error
+            report.problem(Problem(str(options.script), f"cannot be written: {reason}"))
+            failed = True
     report.add(fixed, written, verdicts)
-    if spoilt:
+    if failed:
         return Exit.UNREADABLE
     unproven = any(verdict.good is None for verdict in verdicts)
     found = fails(fixed.outcome.after.reports, task.fail_on)
@@ -215,18 +222,23 @@ def _require_apart(files: Sequence[Path]) -> None:
             raise click.UsageError(f"{count} files are to be written to {file}: name each another")
 
 
-def _page(file: Path, spared: Sequence[Path]) -> FixPage:
-    """What makes the page.
+def _require_writable(option: str, file: str | None, spared: Sequence[Path]) -> None:
+    """Refuse a file that cannot be written before anything is.
 
     Raises:
-        click.UsageError: it cannot be written.
+        click.UsageError: it cannot.
     """
+    if file is None:
+        return
+    try:
+        require_replaceable(Path(file), spared)
+    except OSError as error:
+        raise click.UsageError(f"{option}: cannot write {file}: {error.strerror or error}") from None
+
+
+def _page() -> FixPage:
     from trtlint.report.fixpage import FixPage
 
-    try:
-        require_replaceable(file, spared)
-    except OSError as error:
-        raise click.UsageError(f"--html: cannot write {file}: {error.strerror or error}") from None
     return FixPage()
 
 
