@@ -21,7 +21,7 @@ from trtlint.fixes.region import Region, RegionError
 from trtlint.model.protos import domain_of, opsets
 from trtlint.trials.alike import IR_VERSION
 from trtlint.trials.comparison import MISSING, available, compare
-from trtlint.trials.inputs import Inputs
+from trtlint.trials.inputs import Inputs, InputsError
 
 _SETS = 4
 """Sets of inputs for one choice of sizes."""
@@ -78,18 +78,26 @@ def _run(region: Region, feeds: Iterator[Feeds]) -> Proof:
             files = []
             for index, each in enumerate(chosen):
                 files.append(str(folder / f"{index}.npz"))
-                np.savez(files[-1], **each)  # type: ignore[arg-type]
+                np.savez(files[-1], **{name: _stored(array) for name, array in each.items()})  # type: ignore[arg-type]
             models = [folder / "before.onnx", folder / "after.onnx"]
             for proto, path in zip((_unpacked(region.before), region.after), models, strict=True):
                 onnx.save(typed(proto, chosen[0]), path)
-            found = compare(models[0], models[1], Inputs(files=tuple(files)))
+            try:
+                found = compare(models[0], models[1], Inputs(files=tuple(files)))
+            except InputsError as error:
+                raise RegionError(str(error)) from None
         words = found.words
         if found.equal is not None:
             figures: dict[str, float | int | str] = {"sets": found.sets, "difference": found.difference}
-            if not found.equal:
+            if not found.equal and found.difference:
                 words = f"differs by {found.difference:.2g} in ONNX Runtime"
             return Proof(found.equal, words, figures)
     raise RegionError(words)
+
+
+def _stored(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
+    """An array as a file of numpy's can hold it: it knows no BF16."""
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
