@@ -152,6 +152,17 @@ def test_what_onnx_runtime_does_not_run_is_computed_by_the_reference(tmp_path: P
     assert compare(files[0], files[2]).equal is False
 
 
+def test_sizes_that_fit_each_other_are_found(tmp_path: Path) -> None:
+    """What is added is as long as a stored tensor, along one of the two axes that have no size."""
+    files: list[Path] = []
+    for body in ("y = Add (x, w)", "k = Add (w, x)  y = Identity (k)"):
+        text = f"""< ir_version: 8, opset_import: ["" : 17] > g (float[N,3,M] x) => (float[A,B,C] y)
+        < float[4,3,2] w = {{{", ".join("1" * 24)}}} > {{ {body} }}"""
+        files.append(tmp_path / f"{len(files)}.onnx")
+        onnx.save(onnx.parser.parse_model(text), files[-1])
+    assert compare(files[0], files[1]).equal is True
+
+
 def test_a_form_that_does_not_run_where_the_model_does_is_worse(tmp_path: Path) -> None:
     files = []
     for size in (64, 3):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,8 @@ _MOST_BYTES = 1 << 30
 """Bytes of sets that are made up, and of what a model makes of them; one is made whatever it takes."""
 _ATTEMPTS = 2
 _SIZES = (4, 8, 2, 16)
+_MIXED, _MOST_MIXED = (4, 2, 8), 3
+"""Sizes that dimensions have each on its own, and how many such dimensions there may be."""
 
 
 class Sets(Protocol):
@@ -88,9 +91,21 @@ def made_up(inputs: Sequence[Value]) -> list[MadeUp]:
     """Sets for one choice of shapes after the other, the likeliest first."""
     found = [MadeUp(inputs, attempt) for attempt in range(_ATTEMPTS)]
     for size in _SIZES:  # where dimensions of several names must be equal
-        equal = [_resized(value, size) for value in inputs]
+        equal = [_resized(value, dict.fromkeys(_varying(value), size)) for value in inputs]
         found += [MadeUp(equal), MadeUp(equal, still=True)]
+    names = list(dict.fromkeys(key for value in inputs for key in _varying(value)))
+    for sizes in product(_MIXED, repeat=len(names)) if 1 < len(names) <= _MOST_MIXED else ():
+        if len(set(sizes)) > 1:  # where one is to be that of another tensor
+            mixed = dict(zip(names, sizes, strict=True))
+            found.append(MadeUp([_resized(value, mixed) for value in inputs]))
     return found
+
+
+def _varying(value: Value) -> Iterator[str]:
+    """What tells each dimension that varies from others: its name, else where it stands."""
+    for axis, dim in enumerate(value.shape or ()):
+        if not isinstance(dim, int):
+            yield dim or f"{value.name}/{axis}"
 
 
 def size_of(batches: Iterable[Mapping[str, Any]]) -> int:
@@ -98,10 +113,10 @@ def size_of(batches: Iterable[Mapping[str, Any]]) -> int:
     return sum(np.asarray(array).nbytes for batch in batches for array in batch.values())
 
 
-def _resized(value: Value, size: int) -> Value:
-    """An input all of whose dimensions that vary have one size."""
-    copy = Value(value.name)
-    dims = [dim if isinstance(dim, int) else size for dim in value.shape or ()]
+def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
+    """An input whose dimensions that vary have sizes."""
+    copy, varying = Value(value.name), _varying(value)
+    dims = [dim if isinstance(dim, int) else sizes[next(varying)] for dim in value.shape or ()]
     elements = {name: number for number, name in DTYPES.items()}
     copy.set_type(onnx.helper.make_tensor_type_proto(elements[value.dtype or "f32"], dims))
     return copy
