@@ -239,7 +239,7 @@ def test_bf16_is_proven_in_files_that_do_not_know_it(
     path = tmp_path / "a.onnx"
     text = """< ir_version: 8, opset_import: ["" : 17] > g (bfloat16[2] x) => (bfloat16[W] y)
     < int64 n = {2}, bool t = {1} >
-    { y = Loop (n, t, x) <body = b (int64 i, bool c, bfloat16[V] v) => (bool again, bfloat16[U] w) {
+    { y = Loop (n, t, x) <body = b (int64 i, bool c, bfloat16[2] v) => (bool again, bfloat16[U] w) {
       again = Identity (c)  w = Concat <axis = 0> (v, v) }> }"""
     onnx.save(onnx.parser.parse_model(text), path)
     assert run(["fix", str(path), "--rtx", "1.7", "--gpu", "L4", "--isolated", "--verify"]) == 0
