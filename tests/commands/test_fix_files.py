@@ -14,6 +14,7 @@ import pytest
 
 from trtlint.cli import run
 from trtlint.commands import ahead
+from trtlint.commands import fix as command
 from trtlint.engine.finding import ModelReport
 from trtlint.fixes import session, surgeon, verification
 from trtlint.model import writer
@@ -193,6 +194,30 @@ def test_a_full_disk_is_said_in_one_line(
     assert run([*FIX, str(EXAMPLE), "-o", str(out)]) == 3
     assert f"{out}: cannot be written: No space left on device\n" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["--script", "--html"])
+def test_where_nothing_can_be_written_is_said_before_anything_is_done(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx"), option, str(tmp_path / "gone" / "file")]
+    assert run(words) == 2
+    assert f"{option}: cannot write {words[-1]}: there is no folder" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_script_that_cannot_be_written_is_no_reason_to_say_nothing_of_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(command, "replace_text", full)
+    out, script = tmp_path / "fixed.onnx", tmp_path / "edits.py"
+    assert run([*FIX, str(EXAMPLE), "-o", str(out), "--script", str(script)]) == 3
+    said = capsys.readouterr().out
+    assert f"error: {script}: cannot be written: No space left on device\n" in said
+    assert f"{EXAMPLE} -> {out}\n" in said
 
 
 @pytest.mark.usefixtures("when")
