@@ -13,6 +13,7 @@ _BY_OPERATOR: Mapping[str, str] = dict.fromkeys(
 """Operators for which every rewrite was refused that was tried with TensorRT-RTX 1.7.1."""
 _BY_RULE: Mapping[str, str] = {
     "ACC101": "no operator of this release computes such a norm; options of the build keep it in FP32",
+    "BLD204": "what has to be stored is known at run time only",
     "BLD216": "which branch is taken, or how often a body runs, is known at run time only",
     "PERF104": "a Cast around the softmax, FP32, scores read elsewhere, or heads of more than 256 keep"
     " it from being fused, and no rewrite that keeps the results mends that",

@@ -1,0 +1,31 @@
+"""Operands that hang on nothing that is fed, stored where they are computed.
+
+A parser wants some operands, such as the axes of a reduction, in the file, and does not look through
+arithmetic on constants: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
+from trtlint.model.load import Model
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Store what the operator of a finding reads behind its first input."""
+    node = fact.node
+    if node is None:
+        return Refusal("there is no operator here")
+    draft, rewire = Draft(model, node), []
+    for port, value in enumerate(node.inputs):
+        if not port or value is None or value.initializer is not None or value.dtype is None:
+            continue
+        array = model.constants.array(value)
+        if array is not None and not np.ma.is_masked(array):
+            stored = draft.constant(np.asarray(array).astype(numpy_type(value.dtype)), "stored")
+            rewire.append((node, port, stored))
+    if not rewire:
+        return Refusal("what has to be stored is known at run time only")
+    return draft.patch(f"stores what {node.op} reads", [], rewire=rewire, folds=True)
