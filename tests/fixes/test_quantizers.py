@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from tests.fixes.fixing import assert_same, fixed, ops
@@ -97,3 +98,50 @@ def test_what_is_rounded_is_of_a_type_that_round_takes(opset: int, rewritten: bo
     )
     _, after = fixed(tmp_path, text)
     assert (after is not None and "Round" in ops(after)) is rewritten
+
+
+@pytest.mark.parametrize(("kind", "zero"), [("int16", 0), ("int16", -700), ("uint16", 40000)])
+def test_quantizers_of_16_bits(kind: str, zero: int, tmp_path: Path) -> None:
+    """TensorRT has no such type; FP32 holds its numbers."""
+    text = graph(
+        "q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)  w = DequantizeLinear (c, s, z)"
+        "  y = Add (d, w)",
+        f"float s = {{0.0002}}, {kind} z = {{{zero}}}, {kind}[4] c = {{0, 5, 9, 32767}}",
+        opset=21,
+    )
+    before, after = fixed(tmp_path, text)
+    assert {"QuantizeLinear", "DequantizeLinear"}.isdisjoint(ops(after))
+    assert_same(before, after, X, rtol=1e-6)
+
+
+def test_quantizers_of_onnx_runtime_are_like_those_of_onnx(tmp_path: Path) -> None:
+    """It has 16 bits in any opset, in a domain of its own; nothing is inferred behind them."""
+    text = """< ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1] >
+    g (float[2,4] x) => (float[2,4] y)
+    < float s = {0.0002}, int16 z = {-7}, int16[4] c = {0, 5, 9, 32767}, int32[4] i = {1, 2, 3, 4} >
+    {
+      q = com.microsoft.QuantizeLinear (x, s, z)  d = com.microsoft.DequantizeLinear (q, s, z)
+      w = com.microsoft.DequantizeLinear (c, s, z)  b = com.microsoft.DequantizeLinear (i, s)
+      e = Add (d, w)  y = Add (e, b)
+    }"""
+    before, after = fixed(tmp_path, text)
+    assert {"QuantizeLinear", "DequantizeLinear"}.isdisjoint(ops(after))
+    assert after is not None
+    onnx.checker.check_model(after, full_check=True)
+    for node in before.graph.node:
+        node.domain = ""
+    before.opset_import[0].version = 21
+    assert_same(before, after, X, rtol=1e-6)
+
+
+def test_numbers_of_16_bits_that_a_half_does_not_hold_are_left(tmp_path: Path) -> None:
+    text = graph(
+        "h = Cast <to = 10> (x)  q = QuantizeLinear (h, s, z)  d = DequantizeLinear (q, s, z)"
+        "  y = Cast <to = 1> (d)",
+        "float16 s = {0.02}, int16 z = {0}",
+        opset=21,
+    )
+    model = onnx.parser.parse_model(text.replace("float16 s = {0.02},", ""))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(0.02, np.float16), "s"))
+    _, after = fixed(tmp_path, model)
+    assert after is None

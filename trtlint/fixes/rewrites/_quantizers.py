@@ -10,11 +10,17 @@ from trtlint.fixes.patch import MOST_ELEMENTS, Refusal
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.operators import ONNX_RUNTIME
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-RANGES = {"u8": (0, 255), "i8": (-128, 127)}
+RANGES = {"u8": (0, 255), "i8": (-128, 127), "u16": (0, 65535), "i16": (-32768, 32767)}
 """The integers of quantized types."""
+
+
+def is_quantizer(node: Node, *ops: str) -> bool:
+    """Whether an operator is one of these, of ONNX or of ONNX Runtime, which has had 16 bits for longer."""
+    return node.op in ops and node.domain in ("", ONNX_RUNTIME)
 
 
 @dataclass(frozen=True, slots=True)

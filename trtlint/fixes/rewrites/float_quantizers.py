@@ -12,13 +12,16 @@ import numpy as np
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.rewrites import write_out_quantized
-from trtlint.fixes.rewrites._quantizers import RANGES, Array, Quantizer, folded, quantizer
+from trtlint.fixes.rewrites._quantizers import RANGES, Array, Quantizer, folded, is_quantizer, quantizer
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
 _MIDDLE = 128
 """The zero point of UINT8 that is 0 in INT8."""
 _ROUNDS_BF16_SINCE = 22
+_OF_16_BITS = ("u16", "i16")
+_EXACT = 4
+"""Bytes of a float type that holds every whole number of 16 bits."""
 _FOLDED = "stores the dequantized tensor as floating point"
 _SHIFTED = "shifts UINT8 around 128 to INT8 around 0"
 _WRITTEN = "writes quantization and dequantization out in floating point"
@@ -27,13 +30,13 @@ _WRITTEN = "writes quantization and dequantization out in floating point"
 def propose(fact: Fact, model: Model) -> Patch | Refusal:
     """Replace the pair that an operator is part of, or a dequantizer of a stored tensor."""
     node = fact.node
-    if node is None or node.domain or node.op not in ("QuantizeLinear", "DequantizeLinear"):
+    if node is None or not is_quantizer(node, "QuantizeLinear", "DequantizeLinear"):
         return Refusal("there is no quantizer of ONNX here")
     quantize = node if node.op == "QuantizeLinear" else _producer(node)
     if quantize is None:
         return _of_stored(node, model)
     readers = quantize.output.uses if quantize.op == "QuantizeLinear" else []
-    paired = all(reader.op == "DequantizeLinear" and not reader.domain for reader, _ in readers)
+    paired = all(is_quantizer(reader, "DequantizeLinear") for reader, _ in readers)
     return _of_pair(quantize, model) if readers and paired else write_out_quantized.propose(fact, model)
 
 
@@ -47,7 +50,7 @@ def _of_stored(node: Node, model: Model) -> Patch | Refusal:
     if isinstance(read, Refusal):
         return read
     if read.data.dtype not in RANGES or node.output.is_output:
-        return Refusal("it is not a stored tensor of eight bits that the model only reads")
+        return Refusal("it is not a stored tensor of eight or 16 bits that the model only reads")
     payload = model.constants.payload(read.data)
     if payload is None:
         return Refusal("its values are not stored in the model")
@@ -67,12 +70,14 @@ def _of_pair(quantize: Node, model: Model) -> Patch | Refusal:
     read = quantizer(quantize, model)
     if isinstance(read, Refusal):
         return read
-    dtype = quantize.output.dtype
+    zero = quantize.input(2)
+    # Nothing is inferred of what ONNX Runtime has of its own.
+    dtype = quantize.output.dtype or ("u8" if zero is None else zero.dtype)
     if dtype not in RANGES or quantize.output.is_output:
-        return Refusal("it does not quantize to eight bits, or the quantized tensor is an output")
+        return Refusal("it does not quantize to eight or 16 bits, or the quantized tensor is an output")
     pairs: list[Quantizer] = []
     for reader, _ in quantize.output.uses:
-        if reader.op != "DequantizeLinear" or reader.domain or reader.scope != quantize.scope:
+        if not is_quantizer(reader, "DequantizeLinear") or reader.scope != quantize.scope:
             return Refusal(f"the quantized tensor is also read by {reader.op}")
         pair = quantizer(reader, model)
         if isinstance(pair, Refusal):
@@ -91,6 +96,8 @@ def _of_pair(quantize: Node, model: Model) -> Patch | Refusal:
         return Refusal(f"Round takes BF16 from opset {_ROUNDS_BF16_SINCE} on only")
     if any(read.scale.dtype != pair.scale.dtype for pair in pairs):
         return Refusal("quantizer and dequantizer are of different types")
+    if dtype in _OF_16_BITS and read.scale.dtype.itemsize < _EXACT:
+        return Refusal("its scale is in 16 bits, which do not hold the numbers that it gives")
     steps = _rounded(draft, read, RANGES[dtype])
     for pair in pairs:
         _scaled(draft, steps, read, pair)

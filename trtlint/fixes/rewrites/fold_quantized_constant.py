@@ -10,7 +10,7 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
-from trtlint.fixes.rewrites._quantizers import Array, Quantizer, folded, quantizer
+from trtlint.fixes.rewrites._quantizers import Array, Quantizer, folded, is_quantizer, quantizer
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
@@ -18,7 +18,7 @@ from trtlint.model.load import Model
 def propose(fact: Fact, model: Model) -> Patch | Refusal:
     """Compute what a DequantizeLinear of INT32 gives, or write it as Cast and Mul."""
     node = fact.node
-    if node is None or node.op != "DequantizeLinear" or node.domain:
+    if node is None or not is_quantizer(node, "DequantizeLinear"):
         return Refusal("there is no DequantizeLinear here")
     data = node.input(0)
     if data is None or data.dtype != "i32":
