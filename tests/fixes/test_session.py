@@ -73,6 +73,14 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
             "(float[4] x) => (float[4] y) < float r = {0.5}, bool t = {1} > { y = Dropout (x, r, t) }",
             "in training mode it gives what chance or the batch make of it",
         ),
+        (
+            "(float[6] x) => (float[6] y)"
+            " < int64 n = {40}, bool t = {1}, int64[1] z = {0}, int64[1] o = {1} >"
+            " { y = Loop (n, t, x) <body = b (int64 i, bool c, float[6] v) => (bool a, float[6] w)"
+            " { a = Identity (c) u = Unsqueeze (i, z) e = Add (u, o)"
+            "   s = Slice (v, u, e, z) w = Add (v, s) }> }",
+            "its size is another one in each iteration",
+        ),
     ],
 )
 def test_what_has_no_rewrite_is_named_with_the_reason(

@@ -18,6 +18,7 @@ _BY_RULE: Mapping[str, str] = {
     "PERF104": "a Cast around the softmax, FP32, scores read elsewhere, or heads of more than 256 keep"
     " it from being fused, and no rewrite that keeps the results mends that",
 }
+_BY_ITERATION = "its size is another one in each iteration"
 _BROADCAST = "the operands do not fit each other: the export is wrong, and no other runtime takes it either"
 _TRAINING = "in training mode it gives what chance or the batch make of it, and nothing equal stands for that"
 _NONE = "trtlint knows no rewrite for it"
@@ -28,6 +29,8 @@ def reason(finding: Finding) -> str:
     for site in finding.sites:
         if site.op in _BY_OPERATOR:
             return _BY_OPERATOR[site.op]
+    if "from the iteration number" in finding.message:
+        return _BY_ITERATION
     if finding.rule in _BY_RULE:
         return _BY_RULE[finding.rule]
     if finding.severity == "note":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
 from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
 from trtlint.model.graph import Value
-from trtlint.model.imported import imported_rank, imported_type, is_stored, settled, sized_by
+from trtlint.model.imported import imported_rank, imported_type, is_handed, is_stored, settled, sized_by
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS
 from trtlint.model.walks import behind
 from trtlint.target.truth import Truth, both
@@ -220,6 +220,10 @@ def _miscounted(_: object, values: tuple[Any, ...]) -> object:
     return any(not sized_by(value) <= _COUNTS for value in _values(values))
 
 
+def _handed(_: object, values: tuple[Any, ...]) -> object:
+    return any(is_handed(value) for value in _values(values))
+
+
 _DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
 
 GRAPH_FUNCTIONS: Mapping[str, Function] = {
@@ -380,6 +384,14 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         (TUPLE,),
         TRUTH,
         _miscounted,
+    ),
+    "handed": Function(
+        "handed(vs)",
+        "whether one of several values, read as sizes, is computed from the numbers that a loop hands its"
+        " body",
+        (TUPLE,),
+        TRUTH,
+        _handed,
     ),
 }
 """The functions by name."""

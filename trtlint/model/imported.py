@@ -146,16 +146,26 @@ def sized_by(value: Value) -> frozenset[str | None]:
     Empty where an operator takes part with which the builder computes no sizes, such as a convolution:
     there it takes the value for data, whose numbers a shape may hang on.
     """
-    found: set[str | None] = set()
+    sources = _of_size(value)
+    handed = any(not source.is_input for source in sources)
+    return frozenset() if handed else frozenset(source.dtype for source in sources)
+
+
+def is_handed(value: Value) -> bool:
+    """Whether a size is computed from what a loop hands its body, its iteration number or others."""
+    return any(not source.is_input for source in _of_size(value))
+
+
+def _of_size(value: Value) -> list[Value]:
+    """What a size is computed from and no operator gives; nothing where one takes part that has no sizes."""
+    found: list[Value] = []
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
         node = made.producer
         if number > _MOST_VISITED or (node is not None and (node.domain or node.op not in _OF_SIZES)):
-            return frozenset()
+            return []
         if made.initializer is None and node is None:
-            if not made.is_input:  # what a loop hands its body
-                return frozenset()
-            found.add(made.dtype)
-    return frozenset(found)
+            found.append(made)
+    return found
 
 
 def is_stored(value: Value) -> bool:
