@@ -116,7 +116,7 @@ def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
     chosen = set(nodes)
     if not chosen:
         return []
-    last = max(node.index for node in chosen)
+    first, last = min(node.index for node in chosen), max(node.index for node in chosen)
     below, above = set(chosen), set(chosen)
     for reached, step in ((below, True), (above, False)):
         pending = list(chosen)
@@ -126,7 +126,7 @@ def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
             for value in values:
                 near = [n for n, _ in value.uses] if step else [value.producer] if value.producer else []
                 for other in near:
-                    if other not in reached and other.index <= last:
+                    if other not in reached and first <= other.index <= last:
                         reached.add(other)
                         pending.append(other)
             if len(reached) > 50 * _MOST_NODES:
