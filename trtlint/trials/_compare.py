@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,7 @@ def _compared(
         except Exception as error:  # noqa: BLE001 - whatever is raised for shapes that do not fit
             failure = str(error)
             continue
+        _session.cache_clear()  # two large models at once may be more than memory holds
         try:
             results.extend(run(after, "after", typed))
         except Exception as error:
@@ -191,7 +193,7 @@ def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keye
 def _unloadable(model: Path) -> str:
     """Why ONNX Runtime does not load a model, whatever its inputs; empty where it does."""
     try:
-        _session(model)
+        _session(model, optimized=True)
     except Exception as error:  # noqa: BLE001 - its exceptions have no common class that it exports
         return str(error)
     return ""
@@ -229,10 +231,12 @@ def _by_reference(model: Path, name: str, batches: Sequence[Feeds]) -> Any:
     return comparator.RunResults([(name, given)])
 
 
-def _session(model: Path, *, optimized: bool = True) -> Any:
+@lru_cache(maxsize=1)
+def _session(model: Path, *, optimized: bool) -> Any:
     """A model in ONNX Runtime, without the fusions that its own kernels do not always take.
 
-    A gain of one element, which is made one of a LayerNormalization, is refused by that.
+    A gain of one element, which is made one of a LayerNormalization, is refused by that.  Of a large model it
+    takes most of the time, so that the last one is kept.
     """
     import onnxruntime
 
