@@ -166,6 +166,7 @@ def _compared(
         tried += size_of(first)
         try:
             given = run(before, "before", first)
+            _session.cache_clear()  # what is drawn by chance begins anew in each session
             typed = _typed(choice.all(beside=size_of(given[0][1])), types, keyed=keyed)
             results = run(before, "before", typed)
         except Exception as error:  # noqa: BLE001 - whatever is raised for shapes that do not fit
@@ -236,7 +237,7 @@ def _session(model: Path, *, optimized: bool) -> Any:
     """A model in ONNX Runtime, without the fusions that its own kernels do not always take.
 
     A gain of one element, which is made one of a LayerNormalization, is refused by that.  Of a large model it
-    takes most of the time, so that the last one is kept.
+    takes most of the time, so that the one that was loaded to see whether it can be is kept.
     """
     import onnxruntime
 
