@@ -160,3 +160,15 @@ def test_what_is_kept_in_fp32_wrongly_is_caught(tmp_path: Path) -> None:
     passed = {kind for kind, wrong in spoilt(kept.patch) if prove(model, wrong).equal is not False}
     # An exponent may be of another type than its base, and two is a whole number as well.
     assert passed == {"operator dropped: square/Cast_2", "wrong to: square/Cast_2"}
+
+
+def test_what_computes_nothing_whatever_the_sizes_are_is_caught(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    text = '< ir_version: 8, opset_import: ["" : 17] > g (float[?,?] x) => (float[?,?] y) { y = Abs (x) }'
+    onnx.save(onnx.parser.parse_model(text), path)
+    model = load(path)
+    shape = numpy_helper.from_array(np.array([7, 7]), "shape")
+    for op, equal in (("Reshape", False), ("Abs", True)):
+        inserted = onnx.helper.make_node(op, ["x", "shape"][: 1 + (op == "Reshape")], ["y"])
+        patch = Patch("writes it again", model.graph.nodes, (inserted,), (shape,))
+        assert prove(model, patch).equal is equal

@@ -125,6 +125,8 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             errors = [_half_error(proto, feeds.arrays, before) for proto in (region.before, region.after)]
             halves = [max(pair) for pair in zip(halves, errors, strict=True)]
             worse = worse or errors[1] > _WORSE * max(errors[0], tolerance)
+    if unfit and not sizes:  # whatever the sizes are
+        return Proof(False, "it cannot be computed on anything that was computed before", {})
     if not sizes or (unfit and max(sizes) == 1):  # of which everything can be made
         raise RegionError(failure)
     figures: dict[str, float | int | str] = {"sets": len(sizes), "difference": worst}
