@@ -381,7 +381,7 @@ class TestLimits:
         thread.join()
         assert done == [True]
 
-    @pytest.mark.parametrize("step", ["trtlint.fixes.fixing.decode", "trtlint.fixes.relint.interpret"])
+    @pytest.mark.parametrize("step", ["trtlint.fixes.source.decode", "trtlint.fixes.relint.interpret"])
     def test_fix_holds_to_them(self, monkeypatch: pytest.MonkeyPatch, work: Workspace, step: str) -> None:
         monkeypatch.setattr(step, endless)
         monkeypatch.setattr(limits, "SECONDS", 0.2)
