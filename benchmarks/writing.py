@@ -26,7 +26,7 @@ from benchmarks.reading import LARGE, SMALL, peak, transformer, write
 
 LARGER = 1360
 """Width of a model of two gigabytes, which protobuf cannot hold."""
-RUNS = 3
+RUNS = 5
 
 _COPY = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])"
 _LOAD_SAVE = "import sys, onnx; onnx.save(onnx.load(sys.argv[1]), sys.argv[2])"
