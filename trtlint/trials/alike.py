@@ -62,11 +62,13 @@ def alike(before: Path, after: Path, folder: Path, *, wide: bool) -> tuple[Path,
         if wide:
             _widen(proto)
         proto.ir_version = min(proto.ir_version, IR_VERSION)
+        apart = f"{copy.stem}.{'wide' if wide else 'own'}.bin"
+        (folder / apart).unlink(missing_ok=True)  # what is there would be appended to
         onnx.save(
             proto,
             copy,
             save_as_external_data=True,
-            location=f"{copy.stem}.{'wide' if wide else 'own'}.bin",
+            location=apart,
             size_threshold=_APART,
         )
     return copies

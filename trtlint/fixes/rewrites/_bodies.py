@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import onnx
 
 from trtlint.fixes.patch import Draft
+from trtlint.model.graph import Node, Value
 from trtlint.model.protos import bodies, defined, text
 
 
@@ -87,3 +88,17 @@ def _forget_shapes(node: onnx.NodeProto) -> None:
                 info.type.tensor_type.ClearField("shape")
             for inner in body.node:
                 _forget_shapes(inner)
+
+
+def hangs_on_sizes(value: Value) -> bool:
+    """Whether what a body computes hangs on sizes of tensors there, which may be others in each iteration."""
+    pending, seen = [value], set[Node]()
+    while pending:
+        node = pending.pop().producer
+        if node is None or node in seen or not node.scope:
+            continue
+        if node.op in ("Shape", "Size"):
+            return True
+        seen.add(node)
+        pending += [each for each in node.inputs if each is not None]
+    return False

@@ -20,6 +20,9 @@ _MOST_STORED = 4096
 _DEEPEST = 64
 """Operators behind each other that only move what another one quantized."""
 F32 = onnx_type("f32")
+HAS_ROUND = 11
+"""The first opset with Round: https://onnx.ai/onnx/operators/onnx__Round.html"""
+_EIGHT_BITS = frozenset({"u8", "i8"})
 
 
 MOVING = frozenset(
@@ -40,11 +43,11 @@ def quantized_type(value: Value | None) -> str | None:
         node = value.producer
         if node.domain == ONNX_RUNTIME and node.op.startswith("Q"):
             types = (each.dtype for each in node.inputs if each is not None)
-            return next((dtype for dtype in types if dtype in RANGES), None)
+            return next((dtype for dtype in types if dtype in _EIGHT_BITS), None)
         if node.domain or node.op not in MOVING:
             break
         value = node.input(0)
-    return value.dtype if value is not None and value.dtype in RANGES else None
+    return value.dtype if value is not None and value.dtype in _EIGHT_BITS else None
 
 
 class Numbers:
@@ -60,6 +63,11 @@ class Numbers:
         self.forms = Forms(draft)
         self.known: dict[Value, str] = {}
         self._model = model
+
+    @property
+    def opset(self) -> int:
+        """The opset of the model."""
+        return self._model.opset or 1
 
     def of(self, value: Value | None) -> str | Refusal:
         """The name of the numbers that a tensor holds, written or read where it is stored."""

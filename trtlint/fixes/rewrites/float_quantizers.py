@@ -12,6 +12,7 @@ import numpy as np
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.rewrites import write_out_quantized
+from trtlint.fixes.rewrites._numbers import HAS_ROUND
 from trtlint.fixes.rewrites._quantizers import RANGES, Array, Quantizer, folded, is_quantizer, quantizer
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -32,6 +33,8 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     node = fact.node
     if node is None or not is_quantizer(node, "QuantizeLinear", "DequantizeLinear"):
         return Refusal("there is no quantizer of ONNX here")
+    if model.opset is not None and model.opset < HAS_ROUND:
+        return Refusal(f"there is no Round before opset {HAS_ROUND}")
     quantize = node if node.op == "QuantizeLinear" else _producer(node)
     if quantize is None:
         return _of_stored(node, model)

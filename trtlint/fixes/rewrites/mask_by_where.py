@@ -58,11 +58,13 @@ class _Part:
             begins with how many there are (``sizes``).
         full: of ``picked``, the name of the tensor that they are picked from, or that broadcasts to it.
         rest: of ``picked`` and ``sizes``, the dimensions behind the first.
+        thin: of ``picked``, whether ``full`` has fewer elements, one for several.
     """
 
     kind: Kind
     full: str = ""
     rest: tuple[Dimension, ...] = ()
+    thin: bool = False
 
 
 @dataclass(slots=True)
@@ -152,11 +154,11 @@ class _Masking:
         if node.op == "ConstantOfShape" and sizes is not None and sizes.kind == "sizes":
             value = node.attribute("value")
             number = np.zeros((), np.float32) if value is None else numpy_helper.to_array(value)
-            return _Part("picked", self.draft.constant(number.reshape(()), "number"), sizes.rest)
+            return _Part("picked", self.draft.constant(number.reshape(()), "number"), sizes.rest, thin=True)
         if at is None or first is None or first in self.parts:
             return None
         if node.op == "Expand" and at.kind == "sizes" and self._broadcasts(first, at.rest):
-            return _Part("picked", first.name, at.rest)
+            return _Part("picked", first.name, at.rest, thin=True)
         gathers = node.op == "GatherND" and at.kind == "positions" and not node.number("batch_dims", 0)
         takes = node.op == "Gather" and at.kind == "rows" and not node.number("axis", 0)
         rest = self._rest(first)
@@ -182,14 +184,14 @@ class _Masking:
         ]
         full = self.draft.name(node.op.lower())
         self.draft.again(node, names, [full])
-        return _Part("picked", full, rest)
+        return _Part("picked", full, rest, thin=all(part.thin for part in parts))
 
     def _broadcasts(self, value: Value, rest: tuple[Dimension, ...]) -> bool:
         """Whether a tensor is the same for each element that is picked."""
         shape = value.shape
-        if shape is None or len(shape) > len(self.dims) + len(rest):
+        if shape is None:
             return False
-        return len(shape) <= len(rest) or all(dim == 1 for dim in shape[: len(shape) - len(rest)])
+        return len(shape) <= len(rest) or (len(shape) == len(rest) + 1 and shape[0] == 1)
 
     def _rest(self, data: Value) -> tuple[Dimension, ...] | None:
         """The dimensions of a tensor behind those of the mask; None where it does not begin with them."""
@@ -223,6 +225,8 @@ class _Masking:
         axes = self._axes(node)
         if part is None or part.kind != "picked" or dtype not in FLOAT_DTYPES or axes is None:
             return _refused(node)
+        if part.thin and any(dim != 1 for dim in part.rest):
+            return Refusal(f"{node.op} reduces what is repeated along another dimension, too")
         if 0 not in axes:
             return Refusal(f"{node.op} leaves as many numbers as the mask has true elements")
         draft, depth, kind = self.draft, len(self.dims), "f32" if dtype in _NARROW else str(dtype)

@@ -10,6 +10,7 @@ import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.rewrites._bodies import hangs_on_sizes
 from trtlint.model.load import Model
 
 
@@ -22,7 +23,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     for port, value in enumerate(node.inputs):
         if not port or value is None or value.initializer is not None or value.dtype is None:
             continue
-        array = model.constants.array(value)
+        array = None if hangs_on_sizes(value) else model.constants.array(value)
         if array is not None and not np.ma.is_masked(array):
             stored = draft.constant(np.asarray(array).astype(numpy_type(value.dtype)), "stored")
             rewire.append((node, port, stored))

@@ -18,7 +18,7 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
-from trtlint.fixes.rewrites._bodies import copy, reads, store
+from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, reads, store
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.lean import dataclass
 from trtlint.model.graph import Body, Node, Value
@@ -107,6 +107,8 @@ def _times(loop: _Loop, model: Model) -> int | Refusal:
     if started is None or loop.fed:
         return Refusal(_AT_RUN_TIME)
     again = model.constants.scalar(loop.body.outputs[0])
+    if started and hangs_on_sizes(loop.body.outputs[0]):
+        return Refusal(_AT_RUN_TIME)
     if not started:
         times: int | None = 0
     elif loop.goes_on or again:
@@ -161,6 +163,8 @@ def _run(
             feeds |= {inputs[place].name: array for place, array in state.items()}
             results = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
             state = {place: results[outputs[place - 1].name] for place in state}
+            if any(array.size > _MOST_CARRIED for array in state.values()):
+                return Refusal("what decides how often it runs takes too long to compute")
             if not results[outputs[0].name]:
                 return times + 1
     except Exception:  # noqa: BLE001 - whatever the reference raises for what it has not
@@ -193,7 +197,13 @@ def _deciding(loop: _Loop, model: Model) -> tuple[list[Node], dict[str, Array], 
                 return None
         elif (known := _known(value, model)) is not None:
             outside[value.name] = known
-        elif node is None or node.scope != scope or model.graph.bodies(node) or len(nodes) > _MOST_NODES:
+        elif (
+            node is None
+            or node.scope != scope
+            or model.graph.bodies(node)
+            or len(nodes) > _MOST_NODES
+            or node.op in _GROWING
+        ):
             return None
         elif node not in nodes:
             nodes.add(node)
@@ -212,8 +222,13 @@ def _known(value: Value | None, model: Model) -> Array | None:
 def _written_out(loop: _Loop, model: Model, times: int) -> Patch | Refusal:
     """The body one time after the other."""
     node, proto, carried = loop.node, loop.proto, loop.carried
-    if len(proto.input) != carried + 2 or len(proto.output) < carried + 1:
+    begins = node.inputs[2:]
+    if len(proto.input) != carried + 2 or len(proto.output) < carried + 1 or len(begins) != carried:
         return Refusal("its body is not as ONNX wants it")
+    if any(value is None for value in begins):
+        return Refusal("it begins without a value that it carries")
+    if {text(info.name) for info in proto.input[:2]} & {text(info.name) for info in proto.output[1:]}:
+        return Refusal("its body gives the iteration number or the condition as it is")
     stacked = [text(info.name) for info in proto.output[carried + 1 :]]
     if stacked and not times:
         return Refusal("it never runs, and what it stacks has no rows")
@@ -221,7 +236,7 @@ def _written_out(loop: _Loop, model: Model, times: int) -> Patch | Refusal:
     forms = Forms(draft)
     stored = store(draft, proto)
     formal = [text(info.name) for info in proto.input]
-    now = ["" if value is None else value.name for value in node.inputs[2:]]
+    now = [value.name for value in begins if value is not None]
     rows: list[list[str]] = [[] for _ in stacked]
     body = _without_condition(proto)
     read = {name for inner in body.node for name in reads(inner)}
@@ -304,3 +319,9 @@ def _count(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> None:
     body.output.extend([*results, following])
     loop.input.append(zero)
     loop.output.append(draft.name("count"))
+
+
+_MOST_CARRIED = 4096
+"""Elements of what decides how often a Loop runs."""
+_GROWING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize"})
+"""Operators that give as many elements as they are told to."""

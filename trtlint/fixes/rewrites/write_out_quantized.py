@@ -20,7 +20,7 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
-from trtlint.fixes.rewrites._numbers import F32, MOVING, Numbers, along, quantized_type
+from trtlint.fixes.rewrites._numbers import F32, HAS_ROUND, MOVING, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._quantizers import Array
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -28,6 +28,8 @@ from trtlint.model.operators import ONNX_RUNTIME
 
 _MOST_NODES = 4000
 """Operators that are connected by quantized tensors."""
+_ONE_AXIS = 13
+"""The opset from which on Softmax is over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
 _TITLE = "computes quantized tensors in FP32"
 _CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
 
@@ -43,6 +45,8 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     nodes = _connected(node)
     if isinstance(nodes, Refusal):
         return nodes
+    if model.opset is not None and model.opset < HAS_ROUND:
+        return Refusal(f"there is no Round before opset {HAS_ROUND}")
     draft = Draft(model, node)
     numbers = Numbers(model, draft)
     removed = list(nodes)
@@ -108,6 +112,8 @@ def _settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
 
 def _moved(numbers: Numbers, node: Node) -> str | Refusal | None:
     """An operator that only moves numbers, or picks the largest."""
+    if node.op == "MaxPool" and any(value.name for value in node.outputs[1:]):
+        return Refusal("MaxPool gives where the largest numbers are, too")
     names = []
     for port, value in enumerate(node.inputs):
         if value is not None and quantized_type(value):
@@ -301,13 +307,27 @@ def _by(op: str, *names: str) -> Callable[[Draft, Node, list[str]], str]:
     return lambda draft, node, operands: draft.op(op, *operands, **_settings(node, frozenset(names)))
 
 
-def _pooled(draft: Draft, node: Node, operands: list[str]) -> str:
-    """The mean over all of an image; its channels may be last."""
-    if not node.number("channels_last", 0):
-        return draft.op("GlobalAveragePool", *operands)
-    rank = node.output.rank or 4
-    front = draft.op("Transpose", *operands, perm=[0, rank - 1, *range(1, rank - 1)])
-    return draft.op("Transpose", draft.op("GlobalAveragePool", front), perm=[0, *range(2, rank), 1])
+def _pooled(op: str, *names: str) -> Write:
+    """A mean over parts of an image whose channels come before its rows."""
+    write = _in_floats((0,), 3, _by(op, *names))
+
+    def written(numbers: Numbers, node: Node) -> str | Refusal | None:
+        if node.number("channels_last", 0):
+            return Refusal("the channels of its image are last")
+        return write(numbers, node)
+
+    return written
+
+
+def _softmax(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """Softmax, over all axes from one on where its own opset, and not the model's, is below 13."""
+    axis, opset = int(node.number("axis", -1)), numbers.opset
+    own = node.number("opset", opset)
+    if axis != -1 and (own < _ONE_AXIS) != (opset < _ONE_AXIS):
+        return Refusal("it is that of another opset than the model's")
+    return _in_floats((0,), 3, lambda draft, _, operands: draft.op("Softmax", *operands, axis=axis))(
+        numbers, node
+    )
 
 
 def _gemm(numbers: Numbers, node: Node) -> str | Refusal | None:
@@ -368,13 +388,11 @@ _WRITERS: Mapping[tuple[str, str], Write] = {
     (ONNX_RUNTIME, "QLinearMul"): _in_floats((0, 3), 6, _by("Mul")),
     (ONNX_RUNTIME, "QLinearSigmoid"): _in_floats((0,), 3, _by("Sigmoid")),
     (ONNX_RUNTIME, "QLinearLeakyRelu"): _in_floats((0,), 3, _by("LeakyRelu", "alpha")),
-    (ONNX_RUNTIME, "QLinearGlobalAveragePool"): _in_floats((0,), 3, _pooled),
-    (ONNX_RUNTIME, "QLinearAveragePool"): _in_floats(
-        (0,),
-        3,
-        _by("AveragePool", "auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides"),
+    (ONNX_RUNTIME, "QLinearGlobalAveragePool"): _pooled("GlobalAveragePool"),
+    (ONNX_RUNTIME, "QLinearAveragePool"): _pooled(
+        "AveragePool", "auto_pad", "ceil_mode", "count_include_pad", "kernel_shape", "pads", "strides"
     ),
-    (ONNX_RUNTIME, "QLinearSoftmax"): _in_floats((0,), 3, _by("Softmax", "axis")),
+    (ONNX_RUNTIME, "QLinearSoftmax"): _softmax,
     (ONNX_RUNTIME, "QLinearConcat"): _concatenated,
     (ONNX_RUNTIME, "QGemm"): _gemm,
 }
