@@ -48,7 +48,7 @@ else:
             return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
 
         cls.__eq__ = equal
-        if "__hash__" not in vars(cls) or vars(cls)["__hash__"] is None:
+        if "__hash__" not in vars(cls):
             cls.__hash__ = (lambda self: hash(compared(self))) if hashed else None
 
     @recursive_repr()

@@ -11,6 +11,7 @@ import onnx
 
 from trtlint.fixes.opsets import same_meaning
 from trtlint.fixes.patch import Patch
+from trtlint.model.contents import nodes
 from trtlint.model.graph import Graph, Node
 from trtlint.model.protos import bodies, domain_of, text
 
@@ -166,7 +167,7 @@ def _drop_unused(graphs: Sequence[onnx.GraphProto], before: Counter[str]) -> Non
         if node is None or _key(node) in dead or any(uses[text(name)] for name in node.output):
             continue
         dead.add(_key(node))
-        for name in _needs(node):
+        for name in needs(node):
             uses[name] -= 1
             if not uses[name] and name in before:
                 pending.append(name)
@@ -186,7 +187,7 @@ def _sort(container: onnx.GraphProto) -> None:
     waiting: list[int] = []
     readers: dict[int, list[int]] = defaultdict(list)
     for index, node in enumerate(container.node):
-        before = {producer[name] for name in _needs(node) if name in producer} - {index}
+        before = {producer[name] for name in needs(node) if name in producer} - {index}
         waiting.append(len(before))
         for need in before:
             readers[need].append(index)
@@ -207,7 +208,7 @@ def _sort(container: onnx.GraphProto) -> None:
         container.node.sort(key=lambda node: position[_key(node)])
 
 
-def _needs(node: onnx.NodeProto) -> Iterator[str]:
+def needs(node: onnx.NodeProto) -> Iterator[str]:
     """The names that a node and its bodies read."""
     yield from (text(name) for name in node.input if name)
     for attribute in node.attribute:
@@ -219,21 +220,13 @@ def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
     """See to an opset that the inserted nodes have; raise it where no other operator changes by that."""
     for opset in proto.opset_import:
         if not domain_of(opset.domain) and opset.version < least:
-            for node in _all_nodes(proto.graph):
+            for node in nodes(proto):
                 if not domain_of(node.domain) and not same_meaning(node.op_type, opset.version, least):
                     raise EditError(
                         f"it needs opset {least}, in which {text(node.op_type)} is another operator than in"
                         f" the model's opset {opset.version}"
                     )
             opset.version = least
-
-
-def _all_nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for body in bodies(attribute):
-                yield from _all_nodes(body)
 
 
 def _set_opset(proto: onnx.ModelProto, version: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from trtlint.fixes.opsets import has, raises
+from trtlint.model.contents import nodes
 from trtlint.model.protos import bodies, domain_of, opsets
 from trtlint.trials.reference import more_ops
 
@@ -36,7 +37,7 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
     from onnx.reference import ReferenceEvaluator
 
     own = opsets(proto).get("", 1)
-    ops = set(_operators(proto.graph))
+    ops = {node.op_type for node in nodes(proto) if not domain_of(node.domain)}
     for opset in (own, *_OPSETS):
         if opset > own and not all(has(op, opset) and has(op, own) and raises(op, own, opset) for op in ops):
             continue
@@ -53,16 +54,6 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
             if _LACKING not in str(error):
                 raise
     raise NoImplementationError("ONNX's reference has no implementation of an operator")
-
-
-def _operators(graph: onnx.GraphProto) -> Iterator[str]:
-    """The types of the operators of ONNX in a graph and the bodies in it."""
-    for node in graph.node:
-        if not domain_of(node.domain):
-            yield node.op_type
-        for attribute in node.attribute:
-            for body in bodies(attribute):
-                yield from _operators(body)
 
 
 def wide(array: Array) -> Array:

@@ -14,8 +14,9 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from trtlint.model.contents import graphs, nodes
 from trtlint.model.operators import RANDOM
-from trtlint.model.protos import bodies, domain_of, text
+from trtlint.model.protos import domain_of, text
 from trtlint.trials.widening import widen_node, widen_type
 
 _NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
@@ -81,7 +82,7 @@ def _key(node: NodeProto) -> str:
 
 def _drawing(proto: onnx.ModelProto) -> Iterator[NodeProto]:
     """The operators that draw random numbers without a seed, those in bodies and functions too."""
-    for node in _nodes(proto):
+    for node in nodes(proto):
         if domain_of(node.domain) or any(attribute.name == "seed" for attribute in node.attribute):
             continue
         trained = node.op_type == "Dropout" and len(node.input) > _TRAINED and node.input[_TRAINED]
@@ -89,25 +90,9 @@ def _drawing(proto: onnx.ModelProto) -> Iterator[NodeProto]:
             yield node
 
 
-def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """A graph and the bodies in it."""
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            for body in bodies(attribute):
-                yield from _graphs(body)
-
-
-def _nodes(proto: onnx.ModelProto) -> Iterator[NodeProto]:
-    for graph in _graphs(proto.graph):
-        yield from graph.node
-    for function in proto.functions:
-        yield from function.node
-
-
 def _widen(proto: onnx.ModelProto) -> None:
     """Let a model compute in FP32 what it computes in types of 16 bits."""
-    for graph in _graphs(proto.graph):
+    for graph in graphs(proto):
         for tensor in graph.initializer:
             if tensor.data_type in _NARROW:
                 wide = numpy_helper.to_array(tensor).astype(np.float32)
@@ -117,5 +102,5 @@ def _widen(proto: onnx.ModelProto) -> None:
             copy.CopyFrom(info)
             widen_type(info, copy)
         del graph.value_info[:]
-    for node in _nodes(proto):
+    for node in nodes(proto):
         widen_node(node)

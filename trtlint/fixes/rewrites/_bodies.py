@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 
 import onnx
 
 from trtlint.fixes.patch import Draft
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import bodies, defined, text
+from trtlint.model.walks import search
+
+_MOST_VISITED = 10_000
+"""Values that are looked at; what takes more may hang on anything."""
 
 
 def store(draft: Draft, body: onnx.GraphProto) -> dict[str, str]:
@@ -55,16 +59,6 @@ def copy(
     return names
 
 
-def reads(node: onnx.NodeProto) -> Iterator[str]:
-    """The names that a node and the bodies in it read."""
-    yield from (text(name) for name in node.input if name)
-    for attribute in node.attribute:
-        for body in bodies(attribute):
-            yield from (text(info.name) for info in body.output)
-            for inner in body.node:
-                yield from reads(inner)
-
-
 def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
     """Let a node and the bodies in it read and compute values under other names."""
     node.input[:] = [names.get(text(name), text(name)) for name in node.input]
@@ -92,13 +86,13 @@ def _forget_shapes(node: onnx.NodeProto) -> None:
 
 def hangs_on_sizes(value: Value) -> bool:
     """Whether what a body computes hangs on sizes of tensors there, which may be others in each iteration."""
-    pending, seen = [value], set[Node]()
-    while pending:
-        node = pending.pop().producer
-        if node is None or node in seen or not node.scope:
-            continue
-        if node.op in ("Shape", "Size"):
+    for number, (made, _) in enumerate(search(value, _inside, _MOST_VISITED + 1)):
+        node = made.producer
+        if number > _MOST_VISITED or (node is not None and node.scope and node.op in ("Shape", "Size")):
             return True
-        seen.add(node)
-        pending += [each for each in node.inputs if each is not None]
     return False
+
+
+def _inside(node: Node) -> Sequence[Value | None]:
+    """What a node of a body reads."""
+    return node.inputs if node.scope else ()

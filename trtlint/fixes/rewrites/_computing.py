@@ -9,15 +9,17 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from trtlint.fixes.patch import MOST_ELEMENTS, Refusal
+from trtlint.fixes.patch import MOST_ELEMENTS, Refusal, numpy_type
 from trtlint.fixes.reference import run_reference
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
 _MOST_NODES = 256
 
+Array = np.ndarray[Any, np.dtype[Any]]
 
-def computed(value: Value, model: Model) -> np.ndarray[Any, Any] | Refusal:
+
+def computed(value: Value, model: Model) -> Array | Refusal:
     """The elements of a value that depends on stored tensors alone, or why they cannot be had."""
     nodes: dict[Node, None] = {}
     tensors: dict[str, onnx.TensorProto] = {}
@@ -43,6 +45,14 @@ def computed(value: Value, model: Model) -> np.ndarray[Any, Any] | Refusal:
     except Exception as error:  # noqa: BLE001 - whatever the reference cannot compute stays as it is
         return Refusal(f"ONNX's reference cannot compute it ({type(error).__name__})")
     return array if array.size <= MOST_ELEMENTS else Refusal("it is too large to be stored")
+
+
+def known(value: Value | None, model: Model) -> Array | None:
+    """The elements of a value that hangs on nothing that is fed, in its type; None where one is not known."""
+    array = None if value is None else model.constants.array(value)
+    if value is None or array is None or np.ma.is_masked(array) or value.dtype is None:
+        return None
+    return np.asarray(array).astype(numpy_type(value.dtype))
 
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:

@@ -6,11 +6,10 @@ arithmetic on constants: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpI
 
 from __future__ import annotations
 
-import numpy as np
-
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.rewrites._bodies import hangs_on_sizes
+from trtlint.fixes.rewrites._computing import known
 from trtlint.model.load import Model
 
 
@@ -21,12 +20,11 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         return Refusal("there is no operator here")
     draft, rewire = Draft(model, node), []
     for port, value in enumerate(node.inputs):
-        if not port or value is None or value.initializer is not None or value.dtype is None:
+        if not port or value is None or value.initializer is not None:
             continue
-        array = None if hangs_on_sizes(value) else model.constants.array(value)
-        if array is not None and not np.ma.is_masked(array):
-            stored = draft.constant(np.asarray(array).astype(numpy_type(value.dtype)), "stored")
-            rewire.append((node, port, stored))
+        array = None if hangs_on_sizes(value) else known(value, model)
+        if array is not None:
+            rewire.append((node, port, draft.constant(array, "stored")))
     if not rewire:
         return Refusal("what has to be stored is known at run time only")
     return draft.patch(f"stores what {node.op} reads", [], rewire=rewire, folds=True)

@@ -17,11 +17,13 @@ import onnx
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
-from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, reads, store
+from trtlint.fixes.edit import needs
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, store
+from trtlint.fixes.rewrites._computing import known
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.lean import dataclass
-from trtlint.model.graph import Body, Node, Value
+from trtlint.model.graph import Body, Node
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
@@ -189,14 +191,14 @@ def _deciding(loop: _Loop, model: Model) -> tuple[list[Node], dict[str, Array], 
         value = pending.pop()
         place, node = places.get(value), value.producer
         if place is not None:
-            begin = _known(loop.node.input(place), model) if place >= 2 and place not in state else None
+            begin = known(loop.node.input(place), model) if place >= 2 and place not in state else None
             if begin is not None:
                 state[place] = begin
                 pending.append(loop.body.outputs[place - 1])
             elif place >= 2 and place not in state:
                 return None
-        elif (known := _known(value, model)) is not None:
-            outside[value.name] = known
+        elif (array := known(value, model)) is not None:
+            outside[value.name] = array
         elif (
             node is None
             or node.scope != scope
@@ -209,14 +211,6 @@ def _deciding(loop: _Loop, model: Model) -> tuple[list[Node], dict[str, Array], 
             nodes.add(node)
             pending += [each for each in node.inputs if each is not None]
     return sorted(nodes, key=lambda node: node.index), outside, state
-
-
-def _known(value: Value | None, model: Model) -> Array | None:
-    """The elements of a value that hangs on nothing that is fed."""
-    array = None if value is None else model.constants.array(value)
-    if value is None or array is None or np.ma.is_masked(array) or value.dtype is None:
-        return None
-    return np.asarray(array).astype(numpy_type(value.dtype))
 
 
 def _written_out(loop: _Loop, model: Model, times: int) -> Patch | Refusal:
@@ -239,7 +233,7 @@ def _written_out(loop: _Loop, model: Model, times: int) -> Patch | Refusal:
     now = [value.name for value in begins if value is not None]
     rows: list[list[str]] = [[] for _ in stacked]
     body = _without_condition(proto)
-    read = {name for inner in body.node for name in reads(inner)}
+    read = {name for inner in body.node for name in needs(inner)}
     for index in range(times):
         number, true = (
             draft.constant(what, "constant") if name in read else ""
@@ -269,7 +263,7 @@ def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
         if wanted.isdisjoint(text(name) for name in body.node[index].output if name):
             del body.node[index]
         else:
-            wanted.update(reads(body.node[index]))
+            wanted.update(needs(body.node[index]))
     return body
 
 

@@ -12,7 +12,7 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._numbers import F32, HAS_ROUND, MOVING, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._quantizers import Array
 from trtlint.model.graph import Node, Value
@@ -42,7 +43,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     node = fact.node
     if node is None:
         return Refusal("there is no operator here")
-    nodes = _connected(node)
+    nodes = connected(node, _near, _takes, "quantized tensor", _MOST_NODES)
     if isinstance(nodes, Refusal):
         return nodes
     if model.opset is not None and model.opset < HAS_ROUND:
@@ -63,25 +64,19 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     return draft.patch(_TITLE, removed, opset=numbers.forms.opset, folds=True)
 
 
-def _connected(start: Node) -> list[Node] | Refusal:
-    """The operators that quantized tensors connect with one, in graph order."""
-    found, pending = {start}, [start]
-    while pending:
-        node = pending.pop()
-        if node.scope != start.scope:
-            return Refusal("a quantized tensor is read in the body of an If or a loop")
-        if (node.domain, node.op) not in _WRITERS and (node.domain or node.op not in MOVING):
-            return Refusal(f"{node.op} reads or gives a quantized tensor")
-        read = (value for value in node.inputs if value is not None and quantized_type(value))
-        near = [value.producer for value in read]
-        near += [r for value in node.outputs if quantized_type(value) for r, _ in value.uses]
-        for other in near:
-            if other is not None and other not in found and other.op != "Constant":
-                found.add(other)
-                pending.append(other)
-        if len(found) > _MOST_NODES:
-            return Refusal("too many operators are connected by quantized tensors")
-    return sorted(found, key=lambda node: node.index)
+def _takes(node: Node) -> bool:
+    return (node.domain, node.op) in _WRITERS or (not node.domain and node.op in MOVING)
+
+
+def _near(node: Node) -> Iterator[Node]:
+    """The operators that give a quantized tensor to another one, and that read what it gives."""
+    for value in node.inputs:
+        producer = None if value is None else value.producer
+        if producer is not None and producer.op != "Constant" and quantized_type(value):
+            yield producer
+    for value in node.outputs:
+        if quantized_type(value):
+            yield from (reader for reader, _ in value.uses)
 
 
 def _given(numbers: Numbers, node: Node, value: Value) -> list[Node]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -163,7 +164,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     node = fact.node
     if node is None or node.domain or node.op not in _GIVING | _TAKING.keys():
         return Refusal("there is no sequence here")
-    nodes = _connected(node)
+    nodes = connected(node, _near, _takes, "sequence", _MOST_NODES)
     if isinstance(nodes, Refusal):
         return nodes
     draft = Draft(model, node)
@@ -174,22 +175,8 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     return draft.patch("writes sequences as the tensors in them", nodes, opset=lists.forms.opset, folds=True)
 
 
-def _connected(start: Node) -> list[Node] | Refusal:
-    """The operators that sequences connect with one, in graph order."""
-    found, pending = {start}, [start]
-    while pending:
-        node = pending.pop()
-        if node.scope != start.scope:
-            return Refusal("a sequence is read in the body of an If or a loop")
-        for other in _near(node):
-            if other not in found:
-                if other.domain or other.op not in _GIVING | _TAKING.keys() | {"Identity"}:
-                    return Refusal(f"{other.op} reads or gives a sequence")
-                found.add(other)
-                pending.append(other)
-        if len(found) > _MOST_NODES:
-            return Refusal("too many operators are connected by sequences")
-    return sorted(found, key=lambda node: node.index)
+def _takes(node: Node) -> bool:
+    return not node.domain and node.op in _GIVING | _TAKING.keys() | {"Identity"}
 
 
 def _near(node: Node) -> Iterator[Node]:
