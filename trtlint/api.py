@@ -222,7 +222,7 @@ def fix(
     import onnx
 
     from trtlint.fixes.fixing import fix_file, write_fixed
-    from trtlint.fixes.source import read_source
+    from trtlint.fixes.source import beside, read_source
     from trtlint.model.errors import ModelError
     from trtlint.model.writer import Writing
 
@@ -239,7 +239,7 @@ def fix(
         graph: Any = None
         if isinstance(model, str | os.PathLike):
             path = Path(model)
-            written = path.with_name(f"{path.stem}.fixed{path.suffix}") if out is None else Path(out)
+            written = beside(path) if out is None else Path(out)
         else:
             if not isinstance(model, onnx.ModelProto):
                 if not type(model).__module__.startswith("onnx_graphsurgeon."):

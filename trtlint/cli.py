@@ -169,14 +169,16 @@ def fix(**options: Any) -> int:
     trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.ahead import ahead
+    from trtlint.commands.fixrequest import FixOptions
 
     own = given(options)
     as_json = options.pop("format_") == "json"
     lint = LintOptions(target=target_options(options), left=build_files(options), **options)
-    with ahead(lint.paths, own) as begun:
-        from trtlint.commands.fix import FixOptions, run_fix
+    asked = FixOptions(lint, as_json=as_json, **own)
+    with ahead(asked) as begun:
+        from trtlint.commands.fix import run_fix
 
-        return run_fix(FixOptions(lint, as_json=as_json, **own), begun)
+        return run_fix(asked, begun)
 
 
 @cli.command(context_settings=_HELP, short_help="Say what moving models to another version changes.")

@@ -15,10 +15,12 @@ import pytest
 from trtlint.cli import run
 from trtlint.commands import ahead
 from trtlint.commands import fix as command
+from trtlint.commands.fixrequest import FixOptions
 from trtlint.engine.finding import ModelReport
 from trtlint.fixes import session, surgeon, verification
 from trtlint.model import writer
 from trtlint.model.writer import Writing
+from trtlint.policy.options import LintOptions, TargetOptions
 from trtlint.trials import wheels
 from trtlint.trials.comparison import available
 
@@ -305,20 +307,24 @@ def test_only_one_large_model_is_begun_before_the_command_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ahead, "LARGE", EXAMPLE.stat().st_size)
-    own = {"output": str(tmp_path / "fixed.onnx"), "dry_run": False, "verify": False, "verify_build": False}
-    with ahead.ahead([str(EXAMPLE)], own) as begun:
+
+    def asked(*paths: str, dry_run: bool = False) -> FixOptions:
+        lint = LintOptions(paths=paths, target=TargetOptions())
+        return FixOptions(lint, output=str(tmp_path / "fixed.onnx"), dry_run=dry_run)
+
+    with ahead.ahead(asked(str(EXAMPLE))) as begun:
         assert begun is not None
         assert begun.is_of(EXAMPLE, tmp_path / "fixed.onnx")
         assert not begun.is_of(EXAMPLE, tmp_path / "other.onnx")
-    for paths, options in (
-        ([str(EXAMPLE), str(EXAMPLE)], own),
-        ([str(tmp_path)], own),
-        (["no\0name"], own),
-        ([str(EXAMPLE)], own | {"dry_run": True}),
+    for options in (
+        asked(str(EXAMPLE), str(EXAMPLE)),
+        asked(str(tmp_path)),
+        asked("no\0name"),
+        asked(str(EXAMPLE), dry_run=True),
     ):
-        with ahead.ahead(paths, options) as begun:
+        with ahead.ahead(options) as begun:
             assert begun is None
     monkeypatch.setattr(ahead, "LARGE", EXAMPLE.stat().st_size + 1)
-    with ahead.ahead([str(EXAMPLE)], own) as begun:
+    with ahead.ahead(asked(str(EXAMPLE))) as begun:
         assert begun is None
     assert not list(tmp_path.iterdir())

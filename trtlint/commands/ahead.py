@@ -6,10 +6,10 @@ if it has a core of its own: `benchmarks/writing.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +18,7 @@ from trtlint.lean import dataclass
 from trtlint.model.copying import LARGE
 
 if TYPE_CHECKING:
+    from trtlint.commands.fixrequest import FixOptions
     from trtlint.fixes.source import Source
     from trtlint.model.writer import Writing
 
@@ -41,17 +42,14 @@ class Begun:
         return (self.source.path, self.out) == (model, out)
 
 
-def beside(model: Path) -> Path:
-    """Where the fixed form of a model goes if nothing else is said."""
-    return model.with_name(f"{model.stem}.fixed{model.suffix}")
-
-
 def destination(model: Path, given: str | None) -> Path:
     """Where the fixed model goes.
 
     Raises:
         click.UsageError: it cannot go there.
     """
+    from trtlint.fixes.source import beside
+
     out = beside(model) if given is None else Path(given)
     if out.exists() and model.exists() and out.samefile(model):
         raise click.UsageError(f"{out} is the model itself; a model is never fixed in place")
@@ -60,24 +58,17 @@ def destination(model: Path, given: str | None) -> Path:
     return out
 
 
-def writes_at_once(dry_run: bool, verify: bool, verify_build: bool) -> bool:
-    """Whether a fixed model is written as soon as it is there, before anything is proven of the file."""
-    return not (dry_run or verify or verify_build)
-
-
 @contextmanager
-def ahead(paths: Sequence[str], own: Mapping[str, Any]) -> Iterator[Begun | None]:
+def ahead(options: FixOptions) -> Iterator[Begun | None]:
     """Begin with the only model of a command, if that is a large file; what is not finished is not kept.
 
     Whatever is wrong with the command or the file is told later, as of any other.
 
     Args:
-        paths: the models, as they are written.
-        own: the options of ``trtlint fix``.
+        options: what was asked for.
     """
-    model = Path(paths[0])
-    at_once = writes_at_once(own["dry_run"], own["verify"], own["verify_build"])
-    if len(paths) > 1 or not at_once or not _is_large(model):
+    model = Path(options.lint.paths[0])
+    if len(options.lint.paths) > 1 or not options.writes_at_once or not _is_large(model):
         yield None
         return
     from trtlint.files.problem import UnreadableError
@@ -87,7 +78,7 @@ def ahead(paths: Sequence[str], own: Mapping[str, Any]) -> Iterator[Begun | None
     begun: Begun | None = None
     with tidying_up():
         with suppress(click.UsageError, UnreadableError, OSError):
-            out = destination(model, own["output"])
+            out = destination(model, options.output)
             begun = Begun(read_source(model), out, Writing(out))
         if begun is None:
             yield None

@@ -6,13 +6,14 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from trtlint.commands.ahead import Begun, beside, destination, writes_at_once
+from trtlint.commands.ahead import Begun, destination
+from trtlint.commands.fixrequest import FixOptions
 from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.ranges import kept
 from trtlint.commands.stopping import tidying_up
@@ -20,17 +21,15 @@ from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.fixes.fixing import KEY, Fixed, fix_file, write_fixed
-from trtlint.fixes.source import read_source
-from trtlint.lean import dataclass
+from trtlint.fixes.source import beside, read_source
 from trtlint.model.errors import ModelError
 from trtlint.model.writer import Writing
 from trtlint.policy.failing import fails
-from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
 from trtlint.trials.comparison import MISSING, available
-from trtlint.trials.inputs import Inputs, InputsError
+from trtlint.trials.inputs import InputsError
 
 if TYPE_CHECKING:
     from trtlint.engine.finding import ModelReport
@@ -40,28 +39,6 @@ if TYPE_CHECKING:
     from trtlint.fixes.verification import Verdict
     from trtlint.model.load import Model
     from trtlint.report.fixpage import FixPage
-
-
-@dataclass(frozen=True, slots=True)
-class FixOptions:
-    """What ``trtlint fix`` was asked for."""
-
-    lint: LintOptions
-    output: str | None = None
-    diff: bool = False
-    dry_run: bool = False
-    unsafe: bool = False
-    verify: bool = False
-    verify_build: bool = False
-    script: str | None = None
-    html: str | None = None
-    inputs: Inputs = field(default_factory=Inputs)
-    as_json: bool = False
-
-    @property
-    def writes_at_once(self) -> bool:
-        """Whether a fixed model is written as soon as it is there."""
-        return writes_at_once(self.dry_run, self.verify, self.verify_build)
 
 
 def run_fix(options: FixOptions, begun: Begun | None = None) -> int:

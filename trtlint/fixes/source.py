@@ -29,6 +29,11 @@ class Source:
     proto: onnx.ModelProto
 
 
+def beside(model: Path) -> Path:
+    """Where the fixed form of a model goes if nothing else is said."""
+    return model.with_name(f"{model.stem}.fixed{model.suffix}")
+
+
 def read_source(path: Path) -> Source:
     """Read a model that is to be fixed, without its weights.
 

@@ -1,0 +1,31 @@
+"""What ``trtlint fix`` was asked for; what does it is loaded after a large model began to be copied."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from trtlint.lean import dataclass
+from trtlint.policy.options import LintOptions
+from trtlint.trials.inputs import Inputs
+
+
+@dataclass(frozen=True, slots=True)
+class FixOptions:
+    """What ``trtlint fix`` was asked for."""
+
+    lint: LintOptions
+    output: str | None = None
+    diff: bool = False
+    dry_run: bool = False
+    unsafe: bool = False
+    verify: bool = False
+    verify_build: bool = False
+    script: str | None = None
+    html: str | None = None
+    inputs: Inputs = field(default_factory=Inputs)
+    as_json: bool = False
+
+    @property
+    def writes_at_once(self) -> bool:
+        """Whether a fixed model is written as soon as it is there, before anything is proven of the file."""
+        return not (self.dry_run or self.verify or self.verify_build)
