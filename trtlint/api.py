@@ -50,6 +50,7 @@ def lint(
     rules: Iterable[Rule] | None = None,
     command: str | None = None,
     record: BuildRecord | None = None,
+    isolated: bool = False,
 ) -> Report:
     """Lint ONNX models.
 
@@ -65,6 +66,7 @@ def lint(
             what ``target`` leaves open, that counts.
         record: what a build of the model left behind, from :func:`~trtlint.buildfiles.record.read_build`;
             without a model (``path`` empty) the build alone is looked at, and the command, if there is one.
+        isolated: ignore suppressions that a model carries in its own metadata.
 
     Returns:
         A report for each file and target.  A file that cannot be linted has its reason in
@@ -90,7 +92,7 @@ def lint(
     @cache
     def rules_for(found: frozenset[Ground]) -> tuple[tuple[Rule, ...], Policy]:
         entries = looking_at(found, book)
-        policy = Policy(ran=Ran(entries, targets), known=names(book))
+        policy = Policy(ran=Ran(entries, targets), known=names(book), own=not isolated)
         return tuple(entry.read() for entry in entries), policy
 
     def reports(
@@ -143,6 +145,7 @@ def check(
     rules: Iterable[Rule] | None = None,
     command: str | None = None,
     file: TextIO | None = None,
+    isolated: bool = False,
 ) -> Report:
     """Lint a model at the end of the script that exports it: print what is found, raise where it is grave.
 
@@ -155,6 +158,7 @@ def check(
         rules: the rules to apply; those that come with trtlint if left out.
         command: the trtexec command that builds the model, or a file with such commands.
         file: where to print to; standard error if left out.
+        isolated: ignore suppressions that a model carries in its own metadata.
 
     Raises:
         CheckError: there are findings of that severity, or the model cannot be read.
@@ -164,7 +168,7 @@ def check(
     """
     from trtlint.report.text import render
 
-    report = lint(model, target, rules=rules, command=command)
+    report = lint(model, target, rules=rules, command=command, isolated=isolated)
     render(report, file or sys.stderr)
     if fails(report.models, fail_on) or any(each.errors for each in report.models):
         raise CheckError(report)

@@ -97,7 +97,7 @@ def cli() -> None:
 @build_file_options
 @dry_options
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
-@click.option("--isolated", is_flag=True, help="Use no configuration.")
+@click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
 @click.option("--show-settings", is_flag=True, help="Say what counts for each file, and lint nothing.")
 @click.option("--baseline", metavar="FILE", help="Only what is not in this file counts as found.")
 @click.option("--write-baseline", metavar="FILE", help="Write all that is found to this file as known.")
@@ -154,7 +154,7 @@ def lint(**options: Any) -> int:
 @BUILD
 @build_file_options
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
-@click.option("--isolated", is_flag=True, help="Use no configuration.")
+@click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
 def fix(**options: Any) -> int:
     """Rewrite ONNX models so that findings are gone, and write them beside their sources.
 
@@ -202,7 +202,7 @@ def fix(**options: Any) -> int:
 )
 @click.option("-q", "--quiet", is_flag=True, help="Only what models have in common, and a line for each.")
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
-@click.option("--isolated", is_flag=True, help="Use no configuration.")
+@click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
 @click.option("--show-conditional", is_flag=True, help="Also what depends on options not given.")
 def upgrade(**options: Any) -> int:
     """Say what moving ONNX models from one version to another changes, step by step.

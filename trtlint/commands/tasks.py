@@ -180,6 +180,7 @@ class TaskFactory:
                 suppress=configuration.suppressions(file),
                 baseline=self._baseline(configuration, book),
                 known=self._names(configuration, book),
+                own=not options.isolated,
             ),
             fail_on=options.fail_on or _last(c.fail_on for c in told) or "error",
             left={

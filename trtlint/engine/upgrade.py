@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
+from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
 from trtlint.engine.rule import Concern, Rule
@@ -111,6 +112,7 @@ class Upgrade:
         safest: None where no line supports the GPU.
         conditional: findings that depend on something that was not said, each once.
         notes: what limited the evaluation.
+        caveats: what every format shows of the model.
     """
 
     path: str
@@ -126,6 +128,7 @@ class Upgrade:
     safest: Safest | None
     conditional: tuple[Finding, ...]
     notes: tuple[str, ...]
+    caveats: tuple[Caveat, ...] = ()
 
 
 def targets(base: Target, first: str, last: str) -> list[Target]:
@@ -198,6 +201,7 @@ def upgrade(
         safest=_safest(lines, findings),
         conditional=tuple(seen.finding for seen in merge([report.conditional for report in found])),
         notes=found[0].notes,
+        caveats=caveats(found),
     )
 
 

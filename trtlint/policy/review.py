@@ -14,7 +14,15 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 
-from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, ModelReport, Severity
+from trtlint.engine.finding import (
+    CONFIDENCES,
+    SEVERITIES,
+    SUPPRESS_KEY,
+    Confidence,
+    Finding,
+    ModelReport,
+    Severity,
+)
 from trtlint.engine.rulebook import RuleEntry
 from trtlint.lean import dataclass
 from trtlint.policy import suppression
@@ -60,6 +68,7 @@ class Policy:
         baseline: the findings that are known, None for none.
         ran: the rules that ran; what is said of others stands.
         known: all rules.
+        own: whether suppressions that the model carries count; ``--isolated`` ignores them.
     """
 
     severity: tuple[tuple[str, Severity], ...] = ()
@@ -68,6 +77,7 @@ class Policy:
     baseline: Baseline | None = None
     ran: Ran = field(default_factory=Ran)
     known: tuple[RuleName, ...] = ()
+    own: bool = True
 
 
 def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
@@ -113,6 +123,8 @@ class Review:
 
     def _suppressed(self, reports: Sequence[ModelReport], policy: Policy) -> tuple[ModelReport, ...]:
         own, refused = suppression.written_in(reports[0]) if reports else ((), None)
+        if own and not policy.own:
+            own, refused = (), f"the metadata {SUPPRESS_KEY} is ignored: --isolated"
         used: Counter[Acceptance] = Counter()
         reviewed = []
         for report in reports:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from trtlint.engine.caveats import suppressed_by_model
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.lean import dataclass
 from trtlint.report.counts import plural
@@ -17,6 +18,8 @@ class Accepted:
     """Counts over the files of a run."""
 
     suppressed: int = 0
+    own: int = 0
+    """How many of the suppressed ones the models themselves suppress."""
     known: int = 0
     withheld: int = 0
     gone: int = 0
@@ -27,6 +30,7 @@ class Accepted:
         known = sum(kind == "baseline" for _, _, kind in found)
         self.known += known
         self.suppressed += len(found) - known
+        self.own += len(suppressed_by_model(models))
         self.withheld += max((model.withheld for model in models), default=0)
         self.gone += len({gone for model in models for gone in model.gone})
 
@@ -35,7 +39,8 @@ class Accepted:
         """The closing line: ``2 findings suppressed, 3 known from the baseline``; empty for nothing."""
         parts = []
         if self.suppressed:
-            parts.append(f"{plural(self.suppressed, 'finding')} suppressed")
+            own = f" ({self.own:,} by the model itself)" if self.own else ""
+            parts.append(f"{plural(self.suppressed, 'finding')} suppressed{own}")
         if self.known:
             parts.append(f"{plural(self.known, 'finding')} known from the baseline")
         if self.withheld:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
+from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport, Report
 from trtlint.engine.targets import labels, merge, seen_for
 from trtlint.report.accepted import Accepted, gone_notes
@@ -59,10 +60,15 @@ class _ConciseWriter:
 def file_lines(
     models: Sequence[ModelReport], *, show_conditional: bool = False, quiet: bool = False
 ) -> Iterator[str]:
-    """The lines of one file, given for each target that it was linted for; without notes if ``quiet``."""
+    """The lines of one file, given for each target that it was linted for; without notes if ``quiet``.
+
+    Caveats are no notes: they are there in any case.
+    """
     names = labels([model.target for model in models])
     for problem in dict.fromkeys(problem for model in models for problem in model.errors):
         yield clean(f"{problem.path}: error: {str(problem).removeprefix(f'{problem.path}: ')}")
+    for caveat in caveats(models):
+        yield clean(f"{models[0].path}: {caveat.severity}: {caveat.message}")
     notes = dict.fromkeys(note for model in models for note in model.notes)
     for note in () if quiet else (*notes, *gone_notes(models)):
         yield clean(f"{models[0].path}: note: {note}")

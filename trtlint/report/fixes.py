@@ -14,6 +14,7 @@ import onnx
 import onnx.numpy_helper
 import onnx.printer
 
+from trtlint.engine.caveats import caveats
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed
 from trtlint.fixes.outcome import proofs
@@ -112,6 +113,8 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
         if finding.rule not in told:
             places = _at(site.module or site.node for site in finding.sites)
             yield f"  left     {finding.severity}[{finding.rule}] {finding.name}: {finding.message}{places}"
+    for caveat in caveats(outcome.after.reports):
+        yield f"  {caveat.severity + ':':<8} {caveat.message}"
     counts = (by_severity(Counter(finding.severity for finding in found)) for found in (before, after))
     first, last = counts
     for verdict in verdicts:
@@ -198,6 +201,7 @@ def _data(
             for each in outcome.refused
         ],
         "left": [finding_data(finding) for finding in outcome.after.findings],
+        "caveats": [caveat.message for caveat in caveats(outcome.after.reports)],
         "verified": [verdict.document for verdict in verdicts],
         "diff": None if diff is None else list(diff),
     }

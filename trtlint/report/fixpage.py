@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
+from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import SEVERITIES, Row, Severity
 from trtlint.files.problem import Problem
 from trtlint.fixes.fixing import Fixed
@@ -69,6 +70,10 @@ class FixPage:
         body: list[Content] = [
             tag("h2", tag("code", clipped(str(fixed.path), 300)), id=f"model-{number}-h"),
             tag("p", where, f"; {counts[0]} before, {counts[1]} after"),
+            [
+                tag("p", clipped(f"{caveat.severity}: {caveat.message}"), class_="notes")
+                for caveat in caveats(outcome.after.reports)
+            ],
             [tag("p", ticked(words), class_="notes") for words in checks],
             list(self._rewrites(outcome, number)),
             _refused(outcome.refused),

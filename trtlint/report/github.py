@@ -22,12 +22,14 @@ def document(run: Run) -> Iterable[str]:
 
 
 def lines(overview: Overview) -> Iterator[str]:
-    """One workflow command for each unreadable file and each finding and place.
+    """One workflow command for each unreadable file, each caveat, and each finding and place.
 
     The gravest come first: GitHub shows ten errors, ten warnings and ten notices of a step.
     """
     for problem in overview.problems:
         yield _command("error", problem.path, None, "trtlint", clean(str(problem)))
+    for model, caveat in overview.caveats:
+        yield _command(_COMMANDS[caveat.severity], model, None, "trtlint", clean(caveat.message))
     for spot in overview.spots:
         yield _annotation(spot)
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from trtlint.engine.caveats import Caveat
 from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
@@ -30,8 +31,9 @@ def dumps(overview: Overview) -> str:
 
 
 def to_gitlab(overview: Overview) -> list[dict[str, Any]]:
-    """One entry for each unreadable file and each finding and place."""
-    return [*map(_problem, overview.problems), *map(_entry, overview.spots)]
+    """One entry for each unreadable file, each caveat, and each finding and place."""
+    caveats = (_caveat(model, caveat) for model, caveat in overview.caveats)
+    return [*map(_problem, overview.problems), *caveats, *map(_entry, overview.spots)]
 
 
 def _entry(spot: Spot) -> dict[str, Any]:
@@ -43,6 +45,16 @@ def _entry(spot: Spot) -> dict[str, Any]:
         "fingerprint": _digest(spot.model, finding.rule, spot.fingerprint),
         "severity": "info" if spot.conditional else _SEVERITIES[finding.severity],
         "location": {"path": clean(spot.place.path), "lines": {"begin": spot.place.line or 1}},
+    }
+
+
+def _caveat(model: str, caveat: Caveat) -> dict[str, Any]:
+    return {
+        "description": clean(caveat.message),
+        "check_name": caveat.kind,
+        "fingerprint": _digest(model, caveat.kind, caveat.message),
+        "severity": _SEVERITIES[caveat.severity],
+        "location": {"path": clean(model), "lines": {"begin": 1}},
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.targets import merge, span
 from trtlint.report.accepted import Accepted, gone_notes
@@ -101,6 +102,11 @@ class _Page:
             accepted.add(section.reports)
         if accepted.line:
             yield accepted.line
+        warned = [(section.shown, each) for section in self._sections for each in caveats(section.reports)]
+        for shown, caveat in warned[:_NOTES]:
+            yield f"{caveat.severity}: {shown}: {caveat.message}"
+        if len(warned) > _NOTES:
+            yield f"and {len(warned) - _NOTES:,} more models with such notes"
         if not self._run.style.show_conditional:
             groups = [merge([report.conditional for report in one.reports]) for one in self._sections]
             if line := hidden(item.finding for group in groups for item in group):

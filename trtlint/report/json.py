@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from trtlint.engine.caveats import caveats, suppressed_by_model
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
 from trtlint.files.problem import Problem
 from trtlint.report.formats import Run
@@ -80,6 +81,8 @@ def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:
         "withheld": model.withheld,
         "errors": [problem_data(problem) for problem in model.errors],
         "notes": list(model.notes),
+        "caveats": [caveat.message for caveat in caveats([model])],
+        "suppressed_by_model": len(suppressed_by_model([model])),
         **({} if model.dry_build is None else {"dry_build": _dry_build(model.dry_build)}),
     }
 

@@ -2,7 +2,7 @@
 
 A model is a test suite, a finding at a place a test case.  A finding that gives exit code 1 is a
 failure, a milder one a passed test with its text as output, an accepted one a skipped test, and a
-file that cannot be read an error.
+file that cannot be read an error.  A caveat is a test of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from xml.etree import ElementTree
 
+from trtlint.engine.caveats import Caveat
 from trtlint.engine.finding import Finding
 from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
@@ -44,9 +45,14 @@ def dumps(overview: Overview, fails: Fails) -> str:
         cases[problem.path].append(problem)
     for spot in (*overview.spots, *overview.suppressed):
         cases[spot.model].append(spot)
+    caveats: dict[str, list[Caveat]] = {model: [] for model in cases}
+    for model, caveat in overview.caveats:
+        caveats[model].append(caveat)
     for model, listed in cases.items():
         suite = ElementTree.SubElement(suites, "testsuite")
         counts = _fill(suite, model, listed, fails)
+        for caveat in caveats[model]:
+            _caveat(suite, model, caveat, counts)
         if model in overview.skipped:
             ElementTree.SubElement(suite[0], "skipped", message="not linted")
             counts["skipped"] += 1
@@ -106,6 +112,17 @@ def _finding(case: ElementTree.Element, spot: Spot, *, failure: bool) -> None:
         ElementTree.SubElement(case, "failure", type=spot.finding.severity, message=message).text = text
     else:
         ElementTree.SubElement(case, "system-out").text = f"{spot.finding.severity}: {text}"
+
+
+def _caveat(suite: ElementTree.Element, model: str, caveat: Caveat, counts: Counter[str]) -> None:
+    """A passed test with the sentence as its output; a skipped one for a warning."""
+    case = ElementTree.SubElement(suite, "testcase", classname=clean(model), name=caveat.kind)
+    counts["tests"] += 1
+    if caveat.severity == "warning":
+        counts["skipped"] += 1
+        ElementTree.SubElement(case, "skipped", message=clean(caveat.message))
+    else:
+        ElementTree.SubElement(case, "system-out").text = f"{caveat.severity}: {clean(caveat.message)}"
 
 
 def _error(suite: ElementTree.Element, problem: Problem) -> None:

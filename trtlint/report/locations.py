@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Site
 from trtlint.engine.targets import merge
 from trtlint.files.addresses import is_address
@@ -71,6 +72,7 @@ class Overview:
         skipped: those of the models that were not linted, although that is no error.
         accepted: in one line, how much was found and is not shown; empty for nothing.
         notes: what limited the lint: the model's path, empty for the whole run, and the sentence.
+        caveats: by the model's path, what every format shows of it.
     """
 
     root: Path | None
@@ -81,6 +83,7 @@ class Overview:
     skipped: frozenset[str]
     accepted: str
     notes: tuple[tuple[str, str], ...]
+    caveats: tuple[tuple[str, Caveat], ...] = ()
 
 
 def overview(report: Report, root: Path | None, *, show_conditional: bool = False) -> Overview:
@@ -97,6 +100,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
     problems: dict[Problem, None] = {}
     skipped: set[str] = set()
     accepted = Accepted()
+    warned: list[tuple[str, Caveat]] = []
     notes = dict.fromkeys(("", note) for note in report.notes)
     for path, group in groupby(report.models, key=lambda model: model.path):
         shown = relative(path, root)
@@ -108,6 +112,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
             spots += (replace(spot, conditional=True) for spot in conditional)
         suppressed += _spots(shown, linted, [_accepted(model) for model in linted])
         accepted.add(linted)
+        warned += [(shown, caveat) for caveat in caveats(linted)]
         notes.update(((shown, note), None) for note in gone_notes(linted))
         if all(model.skipped for model in linted):
             skipped.add(shown)
@@ -123,6 +128,7 @@ def overview(report: Report, root: Path | None, *, show_conditional: bool = Fals
         skipped=frozenset(skipped),
         accepted=accepted.line,
         notes=tuple(notes),
+        caveats=tuple(warned),
     )
 
 

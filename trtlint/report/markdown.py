@@ -77,6 +77,12 @@ def _lines(overview: Overview) -> Iterator[str]:
     yield sentence
     if overview.accepted:
         yield f"{text(overview.accepted)}."
+    if overview.caveats:
+        yield ""
+        shown = overview.caveats[:_ROWS]
+        yield from (f"- {caveat.severity}: {text(f'{model}: {caveat.message}')}" for model, caveat in shown)
+        if len(shown) < len(overview.caveats):
+            yield f"- and {len(overview.caveats) - len(shown):,} more"
     if overview.notes:
         yield ""
         yield from (

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from trtlint.model.protos import text
+from trtlint.report.escape import clean
 from trtlint.report.formats import Run
 from trtlint.report.overlay import overlay
 from trtlint.report.page.picture import COLOURS
@@ -36,5 +37,7 @@ def document(run: Run) -> Iterable[str]:
         if spotted.node is not None and spotted.node.scope:
             name = text(spotted.node.proto.name)
             graphs.setdefault(spotted.node.scope, {})[name] = data
-    document = {graph: {"name": "trtlint", "results": results} for graph, results in graphs.items()}
+    # Data without a node have no place in this form; the name is what the viewer shows above them.
+    title = "; ".join(["trtlint", *(clean(caveat.message) for caveat in found.caveats)])
+    document = {graph: {"name": title, "results": results} for graph, results in graphs.items()}
     return [json.dumps(document, indent=1)]

@@ -15,6 +15,7 @@ from typing import Any
 
 from trtlint.model.protos import text
 from trtlint.report.counts import by_severity
+from trtlint.report.escape import clean
 from trtlint.report.formats import Run
 from trtlint.report.overlay import Overlay, Spotted, overlay
 
@@ -41,6 +42,8 @@ def _graph(found: Overlay) -> Iterator[dict[str, Any]]:
     name = "" if found.behind is None else found.behind.facts.model.graph.name
     counts = by_severity(Counter(finding.severity for finding in found.findings))
     yield _entry("graph", name, "trtlint", f"{counts} for {found.target}")
+    for caveat in found.caveats:
+        yield _entry("graph", name, f"trtlint {caveat.severity}", fill(clean(caveat.message), _WIDTH))
 
 
 def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, Severity
 from trtlint.engine.targets import merge
 from trtlint.lean import dataclass
@@ -73,12 +74,14 @@ class Overlay:
         behind: the model; None where it is not to be had.
         findings: all findings, the gravest first.
         target: what it was linted for, in words.
+        caveats: what every format shows of the model.
     """
 
     spotted: tuple[Spotted, ...]
     behind: Behind | None
     findings: tuple[Finding, ...]
     target: str
+    caveats: tuple[Caveat, ...] = ()
 
 
 def overlay(run: Run) -> Overlay:
@@ -101,7 +104,7 @@ def overlay(run: Run) -> Overlay:
                     spotted[row.node] = Spotted(row.node, None if behind is None else behind.node(row))
                 spotted[row.node].remarks.append(Remark(finding, label))
     targets = dict.fromkeys(report.target for report in reports)
-    return Overlay(tuple(spotted.values()), behind, tuple(found), ", ".join(targets))
+    return Overlay(tuple(spotted.values()), behind, tuple(found), ", ".join(targets), caveats(reports))
 
 
 def _marked(site: Site) -> Iterator[tuple[Row, str]]:

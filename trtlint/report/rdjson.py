@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from trtlint.engine.caveats import Caveat
 from trtlint.files.problem import Problem
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
@@ -30,8 +31,9 @@ def dumps(overview: Overview) -> str:
 
 
 def to_rdjson(overview: Overview) -> dict[str, Any]:
-    """A ``DiagnosticResult`` with one diagnostic for each unreadable file and each finding and place."""
-    diagnostics = [*map(_problem, overview.problems), *map(_diagnostic, overview.spots)]
+    """A ``DiagnosticResult``: a diagnostic for each unreadable file, each caveat, each finding and place."""
+    caveats = (_caveat(model, caveat) for model, caveat in overview.caveats)
+    diagnostics = [*map(_problem, overview.problems), *caveats, *map(_diagnostic, overview.spots)]
     return {"source": {"name": "trtlint"}, "diagnostics": diagnostics}
 
 
@@ -45,6 +47,15 @@ def _diagnostic(spot: Spot) -> dict[str, Any]:
         "location": _location(spot.place),
         "severity": "INFO" if spot.conditional else _SEVERITIES[finding.severity],
         "code": code,
+    }
+
+
+def _caveat(model: str, caveat: Caveat) -> dict[str, Any]:
+    return {
+        "message": clean(caveat.message),
+        "location": _location(Place(model)),
+        "severity": _SEVERITIES[caveat.severity],
+        "code": {"value": caveat.kind},
     }
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Literal
 
+from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.lean import dataclass
 from trtlint.report.formats import Run
 from trtlint.report.locations import relative
 
-Status = Literal["found", "conditional", "suppressed", "clean", "skipped", "unreadable"]
+Status = Literal["found", "conditional", "suppressed", "caveat", "clean", "skipped", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,9 @@ class Row:
         model: the file, relative to the repository.
         revision: what its content was known by; empty where nothing is for sure.
         target: what it was linted for, in words.
-        status: ``found``; ``conditional`` on what was not said of the target; ``suppressed``; and of models
-            without a finding ``clean``, ``skipped`` or ``unreadable``.
+        status: ``found``; ``conditional`` on what was not said of the target; ``suppressed``; ``caveat``
+            for a sentence that every format shows of the model; and of models without a finding ``clean``,
+            ``skipped`` or ``unreadable``.
         rule: the rule's id, empty without a finding; so for the next three.
         name: the rule's name.
         severity: ``error``, ``warning`` or ``note``.
@@ -93,6 +95,8 @@ def _of(report: ModelReport, path: str) -> Iterator[Row]:
         yield row("skipped", "; ".join(report.notes))
     elif not report.findings:
         yield row("clean")
+    for caveat in caveats([report]):
+        yield row("caveat", caveat.message)
     yield from found("found", report.findings)
     yield from found("conditional", report.conditional)
     yield from found("suppressed", report.suppressed)

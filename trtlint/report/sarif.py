@@ -183,6 +183,9 @@ def _logical(sites: Iterable[Site]) -> list[dict[str, str]]:
 def _invocation(overview: Overview) -> dict[str, Any]:
     invocation: dict[str, Any] = {"executionSuccessful": not overview.problems}
     notices = [_problem(problem) for problem in overview.problems]
+    for model, caveat in overview.caveats:
+        text = {"text": _text(clean(caveat.message))}
+        notices.append({"level": caveat.severity, "message": text, "locations": [_location(Place(model))]})
     for model, note in overview.notes:
         notice: dict[str, Any] = {"level": "note", "message": {"text": _text(clean(note))}}
         notices.append({**notice, "locations": [_location(Place(model))]} if model else notice)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.text import Text
 
+from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
 from trtlint.engine.targets import merge, span
 from trtlint.files.problem import Problem
@@ -53,6 +54,7 @@ class Summary:
     _models: int = 0
     _affected: int = 0
     _accepted: Accepted = field(default_factory=Accepted)
+    _caveats: list[tuple[str, Caveat]] = field(default_factory=list)
 
     def add(self, models: Sequence[ModelReport]) -> None:
         """Count the findings of one file, given for each target that it was linted for."""
@@ -67,6 +69,7 @@ class Summary:
         self._findings.update(finding.severity for finding in seen)
         self._conditional += [item.finding for item in merge([model.conditional for model in models])]
         self._accepted.add(models)
+        self._caveats += [(models[0].path, caveat) for caveat in caveats(models)]
         for key in {(finding.severity, finding.rule) for finding in seen}:
             found = [finding for finding in seen if (finding.severity, finding.rule) == key]
             row = self._rows.setdefault(key, _Row(found[0].name))
@@ -95,6 +98,11 @@ class Summary:
         yield from self._table(height)
         if self._accepted.line:
             yield Text(self._accepted.line)
+        shown = self._caveats if height is None else self._caveats[:_FILES]
+        for path, caveat in shown:
+            yield Text(f"{caveat.severity}: {clean(path)}: {clean(caveat.message)}")
+        if len(shown) < len(self._caveats):
+            yield Text(f"and {len(self._caveats) - len(shown):,} more models with such notes")
         yield from self._unreadable(height)
         if line := hidden(self._conditional):
             yield Text(line)
@@ -109,7 +117,7 @@ class Summary:
             return
         room = len(keys)
         if height is not None:
-            files = min(len(self._problems), _FILES + 1)
+            files = sum(min(len(listed), _FILES + 1) for listed in (self._problems, self._caveats))
             room = max(height - _FIXED - files, 1)
             room = len(keys) if len(keys) <= room + 1 else room
         shown = keys[:room]

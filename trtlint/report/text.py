@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from rich.cells import cell_len
 from rich.text import Text
 
+from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport, Report, Site
 from trtlint.engine.targets import Seen, changes, labels, merge, seen_for, span
 from trtlint.files.problem import Problem
@@ -142,6 +143,9 @@ class TextReport:
             self._problem(problem)
         self._problems += bool(problems)
         self._accepted.add(models)
+        for caveat in caveats(models):
+            first = Text(f"{caveat.severity}: ", style=SEVERITY_STYLES[caveat.severity])
+            self._print(*hang(first, Text(clean(f"{models[0].path}: {caveat.message}")), self._width))
         notes = dict.fromkeys(note for model in models for note in model.notes)
         for note in (*notes, *gone_notes(models)):
             self._note(f"{models[0].path}: {note}")

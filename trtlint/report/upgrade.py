@@ -106,6 +106,10 @@ class UpgradeReport:
             name, version = clean(path).ljust(widest[0]), safest.ljust(widest[1])
             first = Text.assemble(f"  {name}  safest ", (version, "bold green"), f"  at {last}: ")
             self._print(*hang(first, Text(left), self._width))
+        for upgrade in self._upgrades:
+            for caveat in upgrade.caveats:
+                words = f"  {caveat.severity}: {upgrade.path}: {caveat.message}"
+                self._print(*hang(Text("  "), Text(clean(words.strip())), self._width))
 
     def _common(self, concern: Concern) -> None:
         found = shared(self._upgrades, concern)
@@ -141,6 +145,8 @@ class UpgradeReport:
             self._field("build", upgrade.setting)
         if upgrade.command:
             self._field("command", upgrade.command)
+        for caveat in upgrade.caveats:
+            self._field(caveat.severity, caveat.message, SEVERITY_STYLES[caveat.severity])
         for note in upgrade.notes:
             self._field("note", note)
 

@@ -60,6 +60,7 @@ def _model(upgrade: Upgrade) -> dict[str, Any]:
         },
         "conditional": [finding_data(finding) for finding in upgrade.conditional],
         "notes": list(upgrade.notes),
+        "caveats": [caveat.message for caveat in upgrade.caveats],
     }
 
 

@@ -1,0 +1,156 @@
+"""No format lets a model look clean that hides its own findings."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.report import handmade
+from tests.workspace import Workspace
+from trtlint.engine.caveats import caveats
+from trtlint.engine.finding import SUPPRESS_KEY, ModelReport, Suppression
+from trtlint.report.formats import BINARY, FORMATS, Style
+from trtlint.report.outputs import Output, Outputs
+
+BY_MODEL = Suppression("model", "vit.onnx", "measured")
+BY_TEAM = Suppression("configuration", "trtlint.toml: suppress[0]", "measured")
+
+
+def hidden(*suppressions: Suppression) -> ModelReport:
+    """The report of a model of which all findings are suppressed."""
+    found = (handmade.SCALE, handmade.CLIP)
+    suppressed = tuple(
+        replace(finding, suppression=why) for finding, why in zip(found, suppressions, strict=False)
+    )
+    return replace(handmade.clean_model("vit.onnx"), suppressed=suppressed)
+
+
+def written(format_: str, report: ModelReport, folder: Path, *, quiet: bool) -> str:
+    """What a format says of a report, as one line."""
+    stdout = io.StringIO()
+    file = folder / f"out.{format_}.json"
+    output = Output(format_, file if format_ in BINARY else None)
+    outputs = Outputs([output], Style(files=1, rules=(), root=None, quiet=quiet), stdout)
+    outputs.add([report], lambda finding: finding.severity == "error")
+    outputs.close()
+    if format_ == "parquet":
+        from pyarrow import parquet
+
+        return str(parquet.read_table(file).to_pylist())
+    # Some formats wrap their lines, one escapes punctuation.
+    return re.sub(r"(\\n|\s)+", " ", stdout.getvalue())
+
+
+@pytest.mark.parametrize("quiet", [False, True], ids=["loud", "quiet"])
+@pytest.mark.parametrize("format_", FORMATS)
+def test_every_format_says_what_a_model_itself_suppresses(format_: str, quiet: bool, tmp_path: Path) -> None:
+    one = written(format_, hidden(BY_MODEL), tmp_path, quiet=quiet)
+    assert "1 finding is suppressed by the model itself (ACC102)" in one
+    both = written(format_, hidden(BY_MODEL, BY_MODEL), tmp_path, quiet=quiet)
+    assert "2 findings are suppressed by the model itself (ACC102, ACC104)" in both
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_no_format_says_it_of_what_the_team_accepts(format_: str, tmp_path: Path) -> None:
+    assert "by the model itself" not in written(format_, hidden(BY_TEAM, BY_TEAM), tmp_path, quiet=False)
+
+
+def test_a_finding_is_counted_once_for_all_targets() -> None:
+    report = hidden(BY_MODEL, BY_TEAM)
+    (caveat,) = caveats([report, replace(report, target="TensorRT 10.8")])
+    assert caveat.message == ("1 finding is suppressed by the model itself (ACC102); --isolated reports it")
+
+
+def test_of_many_rules_a_few_are_named() -> None:
+    found = tuple(
+        replace(handmade.SCALE, rule=f"ACC{number}", suppression=BY_MODEL) for number in range(101, 110)
+    )
+    (caveat,) = caveats([replace(handmade.clean_model(), suppressed=found)])
+    assert caveat.message.startswith(
+        "9 findings are suppressed by the model itself (ACC101, ACC102, ACC103, ACC104, ACC105, ...)"
+    )
+
+
+@pytest.fixture
+def accepting(work: Workspace) -> Workspace:
+    """A model with one finding that it accepts itself, ``own.onnx``."""
+    work.save("relu.onnx", [("Relu", "blocks.0")])
+    assert work.run("suppress", "relu.onnx", "XYZ901", "--reason", "fine", "-o", "own.onnx") == 0
+    return work
+
+
+def test_isolated_takes_no_suppression_from_a_model(accepting: Workspace) -> None:
+    assert accepting.run("own.onnx", "-q") == 0
+    assert accepting.out == (
+        "note: own.onnx: 1 finding is suppressed by the model itself (XYZ901); --isolated reports it\n"
+    )
+    assert accepting.run("own.onnx", "-q", "--isolated", "--format", "concise") == 1
+    assert "error[XYZ901]" in accepting.out
+    notes = accepting.model("own.onnx", "--isolated")["notes"]
+    assert notes == [f"the metadata {SUPPRESS_KEY} is ignored: --isolated"]
+
+
+def test_the_json_report_counts_what_the_model_suppresses(accepting: Workspace) -> None:
+    model = accepting.model("own.onnx")
+    assert (model["suppressed_by_model"], len(model["caveats"])) == (1, 1)
+    model = accepting.model("own.onnx", "--isolated")
+    assert (model["suppressed_by_model"], model["caveats"]) == (0, [])
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_fix_says_it_and_isolated_counts_the_finding(accepting: Workspace, format_: str) -> None:
+    options = ("fix", "own.onnx", "--dry-run", "--format", format_)
+    assert accepting.run(*options) == 0
+    assert "1 finding is suppressed by the model itself (XYZ901)" in accepting.out
+    assert accepting.run(*options, "--isolated") == 1
+    assert "by the model itself" not in accepting.out
+
+
+def test_the_page_of_a_fix_says_it(accepting: Workspace) -> None:
+    assert accepting.run("fix", "own.onnx", "--dry-run", "--html", "fix.html") == 0
+    page = (accepting.path / "fix.html").read_text(encoding="utf-8")
+    assert "1 finding is suppressed by the model itself (XYZ901)" in page
+
+
+@pytest.mark.parametrize("options", [(), ("-q",), ("--format", "json")], ids=["text", "quiet", "json"])
+def test_upgrade_says_it_and_isolated_counts_the_finding(
+    accepting: Workspace, options: tuple[str, ...]
+) -> None:
+    words = ("upgrade", "own.onnx", "--from", "10.7", "--to", "10.9", "--fail-on", "error", *options)
+    assert accepting.run(*words) == 0
+    assert "1 finding is suppressed by the model itself (XYZ901)" in " ".join(accepting.out.split())
+    assert accepting.run(*words, "--isolated") == 1
+    assert "by the model itself" not in accepting.out
+
+
+def test_the_python_interface_can_be_isolated(accepting: Workspace) -> None:
+    import trtlint
+    from trtlint.engine.rulebook import load_rules
+
+    rules = list(load_rules([accepting.path / "house"]))
+    assert not trtlint.lint("own.onnx", rules=rules).models[0].findings
+    assert trtlint.lint("own.onnx", rules=rules, isolated=True).models[0].findings
+    said = io.StringIO()
+    trtlint.check("own.onnx", rules=rules, file=said)
+    assert "1 finding is suppressed by the model itself (XYZ901)" in said.getvalue()
+    with pytest.raises(trtlint.CheckError):
+        trtlint.check("own.onnx", rules=rules, file=said, isolated=True)
+
+
+def test_a_real_model_cannot_hide_its_findings_from_an_isolated_lint(
+    shared: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from trtlint.cli import run
+
+    model = shared / "data" / "attack" / "suppressed.onnx"
+    if not model.is_file():
+        pytest.skip("no hostile models")
+    options = (str(model), "--trt", "10.7", "-q", "--no-cache")
+    assert run((*options, "--isolated")) == 1
+    assert "error[ACC102]" in capsys.readouterr().out
+    assert run(options) == 0
+    assert "suppressed by the model itself (ACC102)" in capsys.readouterr().out

@@ -1,0 +1,62 @@
+"""Facts about a report that a reader must know before taking the model for clean.
+
+Every format shows them, with ``--quiet`` too: a model that accepts its own findings must not look like
+a model that has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from trtlint.engine.finding import ModelReport
+from trtlint.lean import dataclass
+
+_RULES = 5
+"""Rules named at most in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """One sentence about the report of one model.
+
+    Attributes:
+        kind: ``suppressed-by-model`` where the model's own metadata hides findings.
+        message: the sentence, without the model's name.
+        severity: how formats with severities show it.
+    """
+
+    kind: Literal["suppressed-by-model"]
+    message: str
+    severity: Literal["warning", "note"] = "note"
+
+
+def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str], ...]:
+    """Rule and fingerprint of each finding that the model's own metadata suppresses, sorted."""
+    return tuple(
+        sorted(
+            {
+                (finding.rule, finding.fingerprint)
+                for report in reports
+                for finding in report.suppressed
+                if finding.suppression is not None and finding.suppression.kind == "model"
+            }
+        )
+    )
+
+
+def caveats(reports: Iterable[ModelReport]) -> tuple[Caveat, ...]:
+    """The caveats of one model, given its report for each target."""
+    own = suppressed_by_model(reports)
+    if not own:
+        return ()
+    rules = sorted({rule for rule, _ in own})
+    named = ", ".join(rules[:_RULES]) + (", ..." if len(rules) > _RULES else "")
+    what = "1 finding" if len(own) == 1 else f"{len(own):,} findings"
+    verb, them = ("is", "it") if len(own) == 1 else ("are", "them")
+    return (
+        Caveat(
+            "suppressed-by-model",
+            f"{what} {verb} suppressed by the model itself ({named}); --isolated reports {them}",
+        ),
+    )
