@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -375,3 +376,47 @@ def test_facts_about_a_build_command(
     command = "trtexec --onnx=a.onnx --workspace=64"
     assert run(["facts", "a.onnx", "--kind", "flag", "--build", command, "--format", "json"]) == 0
     assert '"state": "removed"' in capsys.readouterr().out
+
+
+def unread(folder: Path, count: int) -> Path:
+    """A model with inputs that nothing reads, each of which is a finding of its own."""
+    inputs = [onnx.helper.make_tensor_value_info(f"x{n}", onnx.TensorProto.FLOAT, [4]) for n in range(count)]
+    output = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4])
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x0"], ["y"])], "g", inputs, [output])
+    opset = onnx.helper.make_opsetid("", 17)
+    file = folder / f"unread{count}.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8), file)
+    return file
+
+
+@pytest.mark.isolated
+def test_thousands_of_findings_stay_below_the_limit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Work that grew with the square of the findings took half a minute here; the limit is 4.5 s.
+    assert run(["upgrade", str(unread(tmp_path, 4000)), "--from", "8.6", "--format", "json"]) == 0
+    (model,) = json.loads(capsys.readouterr().out)["models"]
+    assert sum(found["finding"]["rule"] == "BLD241" for found in model["findings"]) >= 3999
+
+
+@pytest.mark.isolated
+def test_a_model_beyond_the_limit_is_one_line_and_costs_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = tmp_path / "small.onnx"
+    onnx.save(onnx.parser.parse_model(MODEL), small)
+    large = tmp_path / "large.onnx"
+    onnx.save(onnx.parser.parse_model(MODEL), large)
+
+    def endless(facts: Facts, *others: Any) -> Upgrade:
+        deadline = time.process_time() + 30
+        while facts.model.path == large and time.process_time() < deadline:
+            pass
+        return upgrade(facts, *others)
+
+    monkeypatch.setattr("trtlint.commands.upgrade.upgrade", endless)
+    monkeypatch.setattr("trtlint.files.limits.SECONDS", 0.5)
+    assert run(["upgrade", str(large), str(small), "--from", "10.7", "--to", "10.9", "-q"]) == 3
+    said = capsys.readouterr().out
+    assert f"error: {large}: it takes more than 0.5 s of processor time\n" in said
+    assert f"{small}  safest" in said

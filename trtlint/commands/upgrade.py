@@ -13,14 +13,15 @@ import click
 
 from trtlint.commands.setup import refuse_addresses
 from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.engine.rule import Rule
 from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
 from trtlint.facts.facts import Facts
 from trtlint.files.expand import expand
-from trtlint.files.problem import Problem
+from trtlint.files.limits import limited
+from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.releases import Product, minors
 from trtlint.lean import dataclass
-from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.policy.failing import grave
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
@@ -125,16 +126,27 @@ def _results(tasks: list[Task], product: Product, first: str, last: str) -> Iter
         if task.problem:
             yield Problem(path, task.problem)
             continue
-        try:
-            facts = Facts(load(task.file), command=task.command)
-        except (ModelError, OSError) as error:
-            yield Problem.of(path, error)
-            continue
         rules = tuple(entry.read() for entry in task.entries)
-        for base in _bases(task, product):
-            way = targets(base, first, last)
-            found = review.apply(task.file, reports(facts, way, rules), task.policy)
-            yield upgrade(facts, way, found, rules)
+        try:
+            with limited(task.file):
+                upgrades = list(_upgrades(task, review, rules, product, first, last))
+        except (UnreadableError, OSError) as error:
+            yield Problem.of(path, error)
+        except MemoryError:
+            yield Problem(path, "not enough memory to compare the versions for this file")
+        else:
+            yield from upgrades
+
+
+def _upgrades(
+    task: Task, review: Review, rules: Sequence[Rule], product: Product, first: str, last: str
+) -> Iterator[Upgrade]:
+    """The upgrades of one model, one for each thing that it is built for."""
+    facts = Facts(load(task.file), command=task.command)
+    for base in _bases(task, product):
+        way = targets(base, first, last)
+        found = review.apply(task.file, reports(facts, way, rules), task.policy)
+        yield upgrade(facts, way, found, rules)
 
 
 def _bases(task: Task, product: Product) -> list[Target]:

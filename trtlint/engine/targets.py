@@ -42,13 +42,14 @@ def merge(findings: Sequence[Sequence[Finding]]) -> list[Seen]:
     Args:
         findings: the findings for each target.
     """
-    first: dict[tuple[str, str], Finding] = {}
+    same: dict[tuple[str, str], list[Finding]] = {}
     targets: dict[tuple[str, str], dict[int, None]] = {}
     for index, found in enumerate(findings):
         for finding in found:
             key = _key(finding)
-            first[key] = _joined(first[key], finding) if key in first else finding
+            same.setdefault(key, []).append(finding)
             targets.setdefault(key, {})[index] = None
+    first = {key: _joined(those) for key, those in same.items()}
     order: dict[str, int] = {}
     for finding in first.values():
         order.setdefault(finding.rule, len(order))
@@ -60,9 +61,14 @@ def merge(findings: Sequence[Sequence[Finding]]) -> list[Seen]:
     return [Seen(first[key], tuple(targets[key])) for key in keys]
 
 
-def _joined(one: Finding, other: Finding) -> Finding:
-    advice = tuple(dict.fromkeys(one.advice + other.advice))
-    return replace(one, advice=advice, severity=min(one, other, key=_rank).severity)
+def _joined(same: Sequence[Finding]) -> Finding:
+    """One finding of those that are the same for several targets, made once for all of them."""
+    first = same[0]
+    advice = tuple(dict.fromkeys(text for finding in same for text in finding.advice))
+    severity = min(same, key=_rank).severity
+    if (advice, severity) == (first.advice, first.severity):
+        return first
+    return replace(first, advice=advice, severity=severity)
 
 
 def _rank(finding: Finding) -> int:

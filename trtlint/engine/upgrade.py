@@ -174,12 +174,13 @@ def upgrade(
         rules: the rules that were evaluated.
     """
     concerns = {rule.id: rule.concerns for rule in rules}
+    advised = _advice(found)
     findings = tuple(
         Listed(
             seen.finding,
             concerns[seen.finding.rule],
             seen.targets,
-            _advice(seen.finding, seen.targets, found),
+            advised[seen.finding.rule, seen.finding.fingerprint],
         )
         for seen in merge([report.findings for report in found])
     )
@@ -206,16 +207,18 @@ def upgrade(
 
 
 def _advice(
-    finding: Finding, lines: Iterable[int], found: Sequence[ModelReport]
-) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """What each line's version of a finding advises."""
-    advised: dict[str, list[int]] = {}
-    for index in lines:
-        for same in found[index].findings:
-            if (same.rule, same.fingerprint) == (finding.rule, finding.fingerprint):
-                for text in same.advice:
-                    advised.setdefault(text, []).append(index)
-    return tuple((text, tuple(indexes)) for text, indexes in advised.items())
+    found: Sequence[ModelReport],
+) -> Mapping[tuple[str, str], tuple[tuple[str, tuple[int, ...]], ...]]:
+    """By rule and fingerprint of a finding, the advice for it and the lines that the advice is for."""
+    advised: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for index, report in enumerate(found):
+        for finding in report.findings:
+            own = advised.setdefault((finding.rule, finding.fingerprint), {})
+            for text in finding.advice:
+                own.setdefault(text, []).append(index)
+    return {
+        key: tuple((text, tuple(indexes)) for text, indexes in own.items()) for key, own in advised.items()
+    }
 
 
 def product_name(product: Product) -> str:
@@ -243,12 +246,13 @@ def _is_risk(listed: Listed) -> bool:
 
 def _step(index: int, lines: Sequence[Assessed], findings: Sequence[Listed], unsettled: set[str]) -> Step:
     before, after = lines[index - 1], lines[index]
-    gone = (number for number in before.found if number not in after.found)
+    there, then = set(before.found), set(after.found)
+    gone = (number for number in before.found if number not in then)
     return Step(
         before.line,
         after.line,
         tuple(number for number in gone if findings[number].finding.fingerprint not in unsettled),
-        tuple(number for number in after.found if number not in before.found),
+        tuple(number for number in after.found if number not in there),
     )
 
 
@@ -268,12 +272,13 @@ def _safest(lines: Sequence[Assessed], findings: Sequence[Listed]) -> Safest | N
     least = min(map(risk, usable))
     equals = tuple(index for index in usable if risk(index) == least)
     best = equals[-1]
+    there = set(lines[best].found)
 
     def adds(index: int) -> tuple[int, ...]:
         return tuple(
             number
             for number in lines[index].found
-            if number not in lines[best].found
+            if number not in there
             and _is_risk(findings[number])
             and findings[number].finding.severity != "note"
         )
