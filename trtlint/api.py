@@ -26,7 +26,7 @@ from trtlint.model.far import FarModel
 from trtlint.model.load import Elsewhere
 from trtlint.model.memory import NAME, HeldModel
 from trtlint.model.sources import Sources
-from trtlint.policy.failing import fails
+from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.options import FailOn
 from trtlint.policy.review import Policy, Ran, Review, names
 from trtlint.policy.selection import choose
@@ -122,6 +122,10 @@ def lint(
     return Report(tuple(found))
 
 
+def _unsearched_rules(report: Report) -> list[str]:
+    return sorted({each.rule for model in report.models for each in model.unsearched})
+
+
 class CheckError(Exception):
     """A model that must not go on as it is.
 
@@ -133,7 +137,8 @@ class CheckError(Exception):
         findings = {finding.rule: finding for model in report.models for finding in model.findings}
         errors = dict.fromkeys(str(problem) for model in report.models for problem in model.errors)
         found = [f"{finding.severity} {finding.rule} {finding.name}" for finding in findings.values()]
-        super().__init__("; ".join([*errors, *found]))
+        partly = [f"{rule} was not searched to the end" for rule in _unsearched_rules(report)]
+        super().__init__("; ".join([*errors, *found, *partly]))
         self.report = report
 
 
@@ -161,7 +166,8 @@ def check(
         isolated: ignore suppressions that a model carries in its own metadata.
 
     Raises:
-        CheckError: there are findings of that severity, or the model cannot be read.
+        CheckError: there are findings of that severity, the model cannot be read, or a rule of that severity
+            was not searched to the end.
         RuleError: a rule file is wrong.
         CommandError: ``command`` holds no build command.
         TypeError: ``model`` is neither a path nor a model.
@@ -170,7 +176,8 @@ def check(
 
     report = lint(model, target, rules=rules, command=command, isolated=isolated)
     render(report, file or sys.stderr)
-    if fails(report.models, fail_on) or any(each.errors for each in report.models):
+    unread = unsearched(report.models, fail_on) or any(each.errors for each in report.models)
+    if unread or fails(report.models, fail_on):
         raise CheckError(report)
     return report
 

@@ -121,7 +121,7 @@ def lint(**options: Any) -> int:
     """Lint ONNX files, and folders searched for them.
 
     Exit code: 0 clean, 1 findings at or above --fail-on, 2 wrong usage or rule file, 3 a file that
-    cannot be read, 4 a bug in trtlint.
+    cannot be read or not searched to the end, 4 a bug in trtlint.
     """
     from trtlint.commands.lint import run_lint
 

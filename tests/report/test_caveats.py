@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
+import onnx
 import pytest
 
 from tests.report import handmade
 from tests.workspace import Workspace
 from trtlint.engine.caveats import caveats
-from trtlint.engine.finding import SUPPRESS_KEY, ModelReport, Suppression
+from trtlint.engine.finding import SUPPRESS_KEY, ModelReport, Suppression, Unsearched
 from trtlint.report.formats import BINARY, FORMATS, Style
 from trtlint.report.outputs import Output, Outputs
 
@@ -154,3 +156,122 @@ def test_a_real_model_cannot_hide_its_findings_from_an_isolated_lint(
     assert "error[ACC102]" in capsys.readouterr().out
     assert run(options) == 0
     assert "suppressed by the model itself (ACC102)" in capsys.readouterr().out
+
+
+UNSEARCHED = Unsearched("ACC130", "half-of-split", "error")
+
+
+@pytest.mark.parametrize("quiet", [False, True], ids=["loud", "quiet"])
+@pytest.mark.parametrize("format_", FORMATS)
+def test_every_format_says_which_rule_was_not_searched_to_the_end(
+    format_: str, quiet: bool, tmp_path: Path
+) -> None:
+    report = replace(handmade.clean_model("vit.onnx"), unsearched=(UNSEARCHED,))
+    said = written(format_, report, tmp_path, quiet=quiet)
+    assert "ACC130 (half" in said
+    assert "was not searched to the end" in said
+    assert "--ignore ACC130" in said.replace("--ignore\\nACC130", "--ignore ACC130")
+    for clean in ('"status": "clean"', "'status': 'clean'", ": no findings", "Nothing found"):
+        assert clean not in said or format_ == "markdown"
+
+
+PAIR_RULE = """---
+id: XYZ903
+name: house-pair
+severity: {severity}
+since: 0.1.0
+evidence: documented
+find: pattern
+match: |
+  s = Sin(x)
+  c = Cos(x)
+message: "a Sin and a Cos"
+advice:
+  - do: "Take them out."
+references:
+  - https://example.org/XYZ903
+---
+"""
+
+
+@pytest.fixture
+def crowded(work: Workspace) -> Workspace:
+    """A model, ``pairs.onnx``, with more pairs of Sin and Cos than are looked at, and a rule for them."""
+    (work.path / "house" / "XYZ902-house-sin.md").unlink()
+    rule = work.path / "house" / "XYZ903-house-pair.md"
+    rule.write_text(PAIR_RULE.format(severity="warning"), encoding="utf-8")
+    names = [f"{op}{number}" for number in range(110) for op in ("Sin", "Cos")]
+    nodes = [onnx.helper.make_node(name[:3], ["x"], [name]) for name in names]
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4]) for name in ["x", *names]]
+    graph = onnx.helper.make_graph(nodes, "g", values[:1], values[1:])
+    opset = onnx.helper.make_opsetid("", 17)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8), work.path / "pairs.onnx")
+    return work
+
+
+def test_a_rule_that_was_not_searched_to_the_end_is_not_clean(
+    crowded: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("pairs.onnx", "-q", "--format", "concise")
+    assert crowded.run(*options, "--fail-on", "warning") == 3
+    assert "pairs.onnx: warning: XYZ903 (house-pair) was not searched to the end" in capsys.readouterr().out
+    assert crowded.run(*options) == 0  # a warning does not fail this run, found or not
+    assert crowded.run(*options, "--fail-on", "warning", "--ignore", "XYZ903") == 0
+    assert "XYZ903" not in crowded.out
+
+
+def test_its_severity_is_the_one_that_the_team_gave_it(
+    crowded: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crowded.toml("trtlint.toml", '[severity]\nXYZ903 = "error"\n')
+    assert crowded.run("pairs.onnx", "--format", "json") == 3
+    (model,) = json.loads(capsys.readouterr().out)["models"]
+    assert model["unsearched"] == [{"rule": "XYZ903", "name": "house-pair", "severity": "error"}]
+
+
+def test_upgrade_and_fix_and_the_python_interface_do_not_take_it_for_clean(
+    crowded: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import trtlint
+    from trtlint.engine.rulebook import load_rules
+
+    upgrade = ("upgrade", "pairs.onnx", "--from", "10.7", "--to", "10.9")
+    assert crowded.run(*upgrade, "--fail-on", "error") == 0
+    for command in (
+        (*upgrade, "--fail-on", "warning"),
+        ("fix", "pairs.onnx", "--dry-run", "--fail-on", "warning"),
+    ):
+        assert crowded.run(*command) == 3
+        assert "XYZ903 (house-pair) was not searched to the end" in " ".join(capsys.readouterr().out.split())
+    rules = list(load_rules([crowded.path / "house"]))
+    with pytest.raises(trtlint.CheckError, match="XYZ903 was not searched to the end"):
+        trtlint.check("pairs.onnx", rules=rules, fail_on="warning", file=io.StringIO())
+
+
+def test_a_baseline_does_not_take_for_gone_what_was_not_searched_for(crowded: Workspace) -> None:
+    crowded.run("pairs.onnx", "--write-baseline", "known.json")
+    file = crowded.path / "known.json"
+    document = json.loads(file.read_text(encoding="utf-8"))
+    kept = {
+        "model": "pairs.onnx",
+        "rule": "XYZ903",
+        "fingerprint": "0" * 16,
+        "module": None,
+        "node": "Sin999",
+    }
+    document["entries"].append(kept)
+    file.write_text(json.dumps(document), encoding="utf-8")
+    assert crowded.model("pairs.onnx", "--baseline", "known.json")["gone"] == []
+
+
+def test_decoys_do_not_hide_a_finding(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from trtlint.cli import run
+
+    folder = shared / "data" / "attack"
+    if not (folder / "acc112_hidden.onnx").is_file():
+        pytest.skip("no hostile models")
+    warning = ("--trt", "11.4", "--fail-on", "warning", "-q", "--no-cache")
+    assert run((str(folder / "acc112_hidden.onnx"), *warning)) == 1
+    assert "ACC112" in capsys.readouterr().out
+    assert run((str(folder / "acc130_hidden.onnx"), "--preview", "--trt", "11.2", "-q", "--no-cache")) == 1
+    assert "ACC130" in capsys.readouterr().out

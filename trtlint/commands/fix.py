@@ -24,7 +24,7 @@ from trtlint.fixes.fixing import KEY, Fixed, fix_file, write_fixed
 from trtlint.fixes.source import beside, read_source
 from trtlint.model.errors import ModelError
 from trtlint.model.writer import Writing
-from trtlint.policy.failing import fails
+from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
@@ -128,7 +128,7 @@ def _fix(
             report.problem(Problem(str(options.script), f"cannot be written: {reason}"))
             failed = True
     report.add(fixed, written, verdicts)
-    if failed:
+    if failed or unsearched(fixed.outcome.after.reports, task.fail_on):
         return Exit.UNREADABLE
     unproven = any(verdict.good is None for verdict in verdicts)
     found = fails(fixed.outcome.after.reports, task.fail_on)

@@ -19,7 +19,7 @@ from trtlint.files.replace import require_replaceable
 from trtlint.model.sources import Sources
 from trtlint.policy.baseline import Baseline, BaselineError, require_like_baseline
 from trtlint.policy.config import shown
-from trtlint.policy.failing import counts, fails
+from trtlint.policy.failing import counts, fails, unsearched
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Review
 from trtlint.report.counts import plural
@@ -144,6 +144,8 @@ class _Run:
             self.failure = max(self.failure, outcome.exit)
             reports = self.review.apply(task.file, outcome.reports, task.policy)
             self.found = self.found or fails(reports, task.fail_on)
+            if unsearched(reports, task.fail_on):
+                self.failure = max(self.failure, Exit.UNREADABLE)
             yield reports
 
     def notes(self) -> tuple[str, ...]:

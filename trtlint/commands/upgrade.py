@@ -86,7 +86,7 @@ def run_upgrade(options: UpgradeOptions) -> int:
             sys.stdout.write(text)
         else:
             replace_text(Path(place), text, [task.file for task in tasks])
-    if any(isinstance(result, Problem) for result in found):
+    if any(isinstance(result, Problem) or _partly(result, options.fail_on) for result in found):
         return Exit.UNREADABLE
     failed = any(isinstance(result, Upgrade) and _fails(result, options.fail_on) for result in found)
     return Exit.FINDINGS if failed else Exit.CLEAN
@@ -108,6 +108,11 @@ def _fails(upgrade: Upgrade, fail_on: FailOn) -> bool:
         return False
     end = upgrade.lines[-1]
     return not end.supported or any(end.risks.get(severity, 0) for severity in grave(fail_on))
+
+
+def _partly(upgrade: Upgrade, fail_on: FailOn) -> bool:
+    """Whether such a finding may be missing, as a rule was not searched to the end."""
+    return not upgrade.unsearched.isdisjoint(grave(fail_on))
 
 
 def _check(base: Target, first: str, last: str) -> None:

@@ -6,7 +6,7 @@ a model that has none.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from trtlint.engine.finding import ModelReport
@@ -21,14 +21,17 @@ class Caveat:
     """One sentence about the report of one model.
 
     Attributes:
-        kind: ``suppressed-by-model`` where the model's own metadata hides findings.
+        kind: ``suppressed-by-model`` where the model's own metadata hides findings; ``unsearched`` where a
+            rule was not searched to the end.
         message: the sentence, without the model's name.
         severity: how formats with severities show it.
     """
 
-    kind: Literal["suppressed-by-model"]
+    kind: Literal["suppressed-by-model", "unsearched"]
     message: str
     severity: Literal["warning", "note"] = "note"
+    rule: str = ""
+    """The rule that it is about, empty for several."""
 
 
 def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str], ...]:
@@ -47,16 +50,28 @@ def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str]
 
 def caveats(reports: Iterable[ModelReport]) -> tuple[Caveat, ...]:
     """The caveats of one model, given its report for each target."""
-    own = suppressed_by_model(reports)
+    reports = tuple(reports)
+    return (*_unsearched(reports), *_suppressed(suppressed_by_model(reports)))
+
+
+def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
+    rules = {each.rule: each.name for report in reports for each in report.unsearched}
+    for rule, name in sorted(rules.items()):
+        words = (
+            f"{rule} ({name}) was not searched to the end, so findings of it may be missing: the model has "
+            f"too many places that look alike; --ignore {rule} does without the rule"
+        )
+        yield Caveat("unsearched", words, "warning", rule)
+
+
+def _suppressed(own: Sequence[tuple[str, str]]) -> Iterator[Caveat]:
     if not own:
-        return ()
+        return
     rules = sorted({rule for rule, _ in own})
     named = ", ".join(rules[:_RULES]) + (", ..." if len(rules) > _RULES else "")
     what = "1 finding" if len(own) == 1 else f"{len(own):,} findings"
     verb, them = ("is", "it") if len(own) == 1 else ("are", "them")
-    return (
-        Caveat(
-            "suppressed-by-model",
-            f"{what} {verb} suppressed by the model itself ({named}); --isolated reports {them}",
-        ),
+    yield Caveat(
+        "suppressed-by-model",
+        f"{what} {verb} suppressed by the model itself ({named}); --isolated reports {them}",
     )

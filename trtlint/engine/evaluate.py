@@ -19,6 +19,7 @@ from trtlint.engine.finding import (
     Severity,
     Site,
     Standing,
+    Unsearched,
 )
 from trtlint.engine.fingerprint import Fingerprints, digest, finding_fingerprint
 from trtlint.engine.rule import EVIDENCE, Advice, Rule
@@ -57,11 +58,14 @@ class Evaluation:
         facts = self.facts
         found: list[Finding] = []
         told = Told()
+        unsearched: list[Unsearched] = []
         for rule in sorted(looking_at(facts.grounds, rules), key=turn):
             applies = version_truth(rule, target)
             if applies is not False and not _of_another_build(rule, facts, target):
                 found += self._kept(_Case(self, rule, target, applies, told))
                 told.close(rule, facts)
+                if not self.subjects.searched(rule):
+                    unsearched.append(_unsearched(rule))
         found.sort(key=_rank)
         return ModelReport(
             path=str(facts.model.path),
@@ -72,6 +76,7 @@ class Evaluation:
             suppress=facts.model.metadata.get(SUPPRESS_KEY, ""),
             data_files=facts.model.tensors.locations,
             exporter=self._exporter,
+            unsearched=tuple(unsearched),
         )
 
     @property
@@ -99,6 +104,12 @@ class Evaluation:
 def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport:
     """Evaluate rules against the facts of one model, for one target."""
     return Evaluation(facts).report(rules, target)
+
+
+def _unsearched(rule: Rule) -> Unsearched:
+    """A rule that was not searched to the end, with the gravest severity that its findings can have."""
+    severities = (rule.severity, *(severity for _, severity in rule.severity_when))
+    return Unsearched(rule.id, rule.name, min(severities, key=SEVERITIES.index))
 
 
 def _of_another_build(rule: Rule, facts: Facts, target: Target) -> bool:

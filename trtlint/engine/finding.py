@@ -148,6 +148,16 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsearched:
+    """A rule for which a limit of work ended the search of a model: findings of it may be missing."""
+
+    rule: str
+    name: str
+    severity: Severity
+    """The gravest severity that a finding of the rule can have."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelReport:
     """The findings of one model for one target."""
 
@@ -181,6 +191,8 @@ class ModelReport:
     """Whether the file was not linted without that being an error (a Git LFS pointer); a note says why."""
     revision: str = ""
     """What the content of the model was known by, where rows are written; empty where nothing is for sure."""
+    unsearched: tuple[Unsearched, ...] = ()
+    """Rules that were not searched to the end."""
     dry_build: DryBuildResult | None = None
     """What came of the dry build for this target, None where there was none."""
 

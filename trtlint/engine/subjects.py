@@ -66,6 +66,11 @@ class Subjects:
         self._positions: dict[tuple[str, str], Mapping[str, list[int]]] = {}
         self._candidates: dict[int, tuple[Rule, tuple[Subject, ...]]] = {}
         """By the identity of a rule, which is kept beside them so that no other one gets it."""
+        self._unsearched: set[int] = set()
+
+    def searched(self, rule: Rule) -> bool:
+        """Whether :meth:`candidates` are all that there are of a rule: no bound has cut a search short."""
+        return id(rule) not in self._unsearched
 
     def of(self, rule: Rule) -> Iterator[Subject]:
         """Everything that a rule is about, in graph order."""
@@ -74,7 +79,10 @@ class Subjects:
                 yield self._fact(rule.find, position)
             return
         model = self._facts.model
-        for match in rule.pattern.find(model.graph, model.constants):
+        found = rule.pattern.search(model.graph, model.constants)
+        if not found.complete:
+            self._unsearched.add(id(rule))
+        for match in found.matches:
             yield self._match(rule, match)
 
     def candidates(self, rule: Rule) -> Sequence[Subject]:

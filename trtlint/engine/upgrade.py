@@ -113,6 +113,8 @@ class Upgrade:
         conditional: findings that depend on something that was not said, each once.
         notes: what limited the evaluation.
         caveats: what every format shows of the model.
+        unsearched: severities of the rules about the graph that were not searched to the end of the range's
+            last line.
     """
 
     path: str
@@ -129,6 +131,7 @@ class Upgrade:
     conditional: tuple[Finding, ...]
     notes: tuple[str, ...]
     caveats: tuple[Caveat, ...] = ()
+    unsearched: frozenset[Severity] = frozenset()
 
 
 def targets(base: Target, first: str, last: str) -> list[Target]:
@@ -203,6 +206,9 @@ def upgrade(
         conditional=tuple(seen.finding for seen in merge([report.conditional for report in found])),
         notes=found[0].notes,
         caveats=caveats(found),
+        unsearched=frozenset(
+            each.severity for each in found[-1].unsearched if concerns[each.rule] == "graph"
+        ),
     )
 
 

@@ -3,14 +3,14 @@
 The search begins at every node that may be the pattern's rarest line and follows names from there:
 from a value to the node that computes it (one candidate), or to the nodes that read it (looked up
 by operator).  So its cost grows with the matches.  Each beginning has an equal share of what is left
-of a budget of steps, and the budget and the number of readings are linear in the nodes, so no graph
-and no pattern can make the search grow faster.
+of a budget of steps and of one of readings.  Both budgets are linear in the nodes, so no graph and no
+pattern can make the search grow faster.  :attr:`Matcher.complete` says whether a budget cut a search short.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from trtlint.language.patternlines import Argument, Line
@@ -39,11 +39,22 @@ class Reading:
 
 
 class Matcher:
-    """Searches one graph for the lines of one pattern."""
+    """Searches one graph for the lines of one pattern.
 
-    def __init__(self, lines: Sequence[Line], graph: Graph) -> None:
+    Args:
+        lines: the pattern.
+        graph: where it is searched.
+        among: the nodes that may be lines, None for all.
+
+    Attributes:
+        complete: False once a budget has cut the search short, so that readings may be missing.
+    """
+
+    def __init__(self, lines: Sequence[Line], graph: Graph, among: Collection[Node] | None = None) -> None:
         self.lines = lines
         self.graph = graph
+        self.complete = True
+        self._among = among
         self._definer = {name: i for i, line in enumerate(lines) for name in line.outputs if name}
         plain = (a.name for line in lines for a in line.inputs if a.name and not a.through)
         self._anchored = {*self._definer, *plain}
@@ -59,17 +70,24 @@ class Matcher:
         order = order_of(self.lines, begin)
         line = self.lines[begin]
         ops = sorted({op for _, op in line.ops})
-        starts = [node for node in self.graph.by_op(*ops) if (node.domain, node.op) in line.ops]
+        starts = self._kept(node for node in self.graph.by_op(*ops) if (node.domain, node.op) in line.ops)
         budget = _MIN_STEPS + max(_STEPS, _STEPS_PER_LINE * len(self.lines)) * len(self.graph.nodes)
         left = _MIN_READINGS + _READINGS * len(self.graph.nodes)
         for position, node in enumerate(starts):
             self._steps = allowed = budget // (len(starts) - position)
-            for reading in self._extend(order, 0, {}, {}, node):
+            share = left // (len(starts) - position)
+            for count, reading in enumerate(self._extend(order, 0, {}, {}, node)):
+                if count == share:
+                    self.complete = False
+                    break
                 yield reading
                 left -= 1
-                if not left:
-                    return
             budget -= allowed - max(self._steps, 0)
+
+    def _kept(self, nodes: Iterable[Node]) -> list[Node]:
+        """Those of some nodes that may be lines."""
+        among = self._among
+        return list(nodes) if among is None else [node for node in nodes if node in among]
 
     def _extend(
         self, order: Sequence[int], at: int, bindings: Bindings, nodes: Mapping[int, Node], node: Node
@@ -83,6 +101,7 @@ class Matcher:
                 continue
             for candidate in self._candidates(self.lines[order[at + 1]], bound):
                 if self._steps <= 0:
+                    self.complete = False
                     return
                 self._steps -= 1
                 if candidate not in taken.values():
@@ -93,7 +112,7 @@ class Matcher:
         for name in line.outputs:
             value = bindings.get(name) if name else None
             if value is not None:
-                return () if value.producer is None else (value.producer,)
+                return () if value.producer is None else self._kept([value.producer])
         best: Sequence[Node] | None = None
         for argument in line.inputs:
             value = bindings.get(argument.name) if argument.name else None
@@ -112,7 +131,7 @@ class Matcher:
             if source not in self._readers:
                 self._readers[source] = _readers(source)
             by_op = self._readers[source]
-            self._found[key] = [node for op in line.ops for node in by_op.get(op, ())]
+            self._found[key] = self._kept(node for op in line.ops for node in by_op.get(op, ()))
         return self._found[key]
 
     def _beyond(self, value: Value, line: Line) -> list[Node]:
@@ -126,6 +145,8 @@ class Matcher:
             if depth < _LONGEST_CHAIN:
                 layout = (node for node, port in current.uses if port == 0 and _is_layout(node))
                 waiting.extend((node.output, depth + 1) for node in layout)
+        if waiting:
+            self.complete = False
         return list(found)
 
     def _assign(self, line: Line, node: Node, bindings: Bindings) -> Iterator[Bindings]:
@@ -174,8 +195,11 @@ class Matcher:
             return
         tried: set[Value | None] = set()
         for position, value in enumerate(values):
-            if value in tried or self._steps <= 0:
+            if value in tried:
                 continue
+            if self._steps <= 0:
+                self.complete = False
+                return
             self._steps -= 1
             tried.add(value)
             others = (*values[:position], *values[position + 1 :])
@@ -212,6 +236,17 @@ class Matcher:
             return True
         node = value.producer
         return node is not None and (node.domain, node.op) in self.lines[index].ops
+
+
+def live_nodes(graph: Graph) -> frozenset[Node]:
+    """The nodes from which an output of the graph, or of a body in it, is computed."""
+    live: set[Node] = set()
+    for node in reversed(graph.nodes):  # what reads a value comes later
+        for value in node.outputs:
+            if value.is_output or value.leaves_body or any(reader in live for reader, _ in value.uses):
+                live.add(node)
+                break
+    return frozenset(live)
 
 
 def order_of(lines: Sequence[Line], begin: int) -> tuple[int, ...]:

@@ -23,15 +23,15 @@ equal weights that way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from trtlint.language.matching import Bindings, Matcher, Reading
+from trtlint.language.matching import Bindings, Matcher, Reading, live_nodes
 from trtlint.language.patternlines import Line, PatternError, read_lines
 from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node
 from trtlint.model.values import Constants
 
-__all__ = ["Match", "Pattern", "PatternError"]
+__all__ = ["Match", "Matches", "Pattern", "PatternError"]
 
 _MAX_ALTERNATIVES = 16
 
@@ -50,6 +50,19 @@ class Match:
     bindings: Bindings
     nodes: tuple[Node, ...]
     alternatives: tuple[Match, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """What a search has found.
+
+    Attributes:
+        matches: the matches.
+        complete: False where a bound has cut the search short, so that matches may be missing.
+    """
+
+    matches: tuple[Match, ...]
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +105,38 @@ class Pattern:
         )
 
     def find(self, graph: Graph, constants: Constants) -> Iterator[Match]:
+        """The matches in a graph, as :meth:`search` gives them."""
+        return iter(self.search(graph, constants).matches)
+
+    def search(self, graph: Graph, constants: Constants) -> Matches:
         """The matches in a graph, each set of nodes once, in topological order of their first nodes.
 
-        The work and the number of readings are bounded by a multiple of the nodes; a pattern with
-        more than that (any two of thousands of nodes that read one value) is not found everywhere.
+        The work and the number of readings are bounded by a multiple of the nodes.  A search that
+        reaches a bound is made again among the nodes that the model's outputs are computed from: nodes
+        that nothing reads cannot use up what is there for the others.
         """
         groups: dict[frozenset[Node], list[Reading]] = {}
-        for reading in Matcher(self.lines, graph).readings():
+        complete = self._gather(Matcher(self.lines, graph), groups)
+        if not complete:
+            complete = self._gather(Matcher(self.lines, graph, live_nodes(graph)), groups)
+        return Matches(tuple(self._matches(groups, constants)), complete)
+
+    def _gather(self, matcher: Matcher, groups: dict[frozenset[Node], list[Reading]]) -> bool:
+        """Add the readings of a search, by their nodes; False where some may be missing."""
+        complete = True
+        for reading in matcher.readings():
             group = groups.setdefault(frozenset(reading.nodes), [])
-            if len(group) < _MAX_ALTERNATIVES and reading not in group:
+            if reading in group:
+                continue
+            if len(group) < _MAX_ALTERNATIVES:
                 group.append(reading)
+            else:
+                complete = False
+        return complete and matcher.complete
+
+    def _matches(
+        self, groups: Mapping[frozenset[Node], list[Reading]], constants: Constants
+    ) -> Iterator[Match]:
         for nodes in sorted(groups, key=lambda nodes: sorted(node.index for node in nodes)):
             group = groups[nodes]
             if len(group) > 1:

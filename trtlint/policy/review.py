@@ -22,6 +22,7 @@ from trtlint.engine.finding import (
     Finding,
     ModelReport,
     Severity,
+    Unsearched,
 )
 from trtlint.engine.rulebook import RuleEntry
 from trtlint.lean import dataclass
@@ -108,7 +109,9 @@ class Review:
             if self._recording:
                 reviewed = policy.baseline.record(model, reviewed)
             else:
-                ran = frozenset(rule.id for rule in policy.ran.names)
+                # What was not searched to the end is not gone from the model.
+                partly = {each.rule for report in reports for each in report.unsearched}
+                ran = frozenset(rule.id for rule in policy.ran.names) - partly
                 known = frozenset(rule.id for rule in policy.known)
                 reviewed = policy.baseline.apply(model, reviewed, ran, known)
         return tuple(_withheld(report, policy.min_confidence) for report in reviewed)
@@ -164,7 +167,16 @@ def _graded(report: ModelReport, policy: Policy) -> ModelReport:
             changed.append(finding if selector is None else replace(finding, severity=chosen[selector]))
         return tuple(sorted(changed, key=lambda f: (SEVERITIES.index(f.severity), f.rule)))
 
-    return replace(report, findings=graded(report.findings), conditional=graded(report.conditional))
+    def regraded(each: Unsearched) -> Unsearched:
+        selector = most_specific(chosen, rules.get(each.rule) or RuleName(each.rule, each.name))
+        return each if selector is None else replace(each, severity=chosen[selector])
+
+    return replace(
+        report,
+        findings=graded(report.findings),
+        conditional=graded(report.conditional),
+        unsearched=tuple(map(regraded, report.unsearched)),
+    )
 
 
 def _withheld(report: ModelReport, least: Confidence) -> ModelReport:

@@ -126,7 +126,9 @@ class _Page:
         ]
         if not section.entries and not section.problems:
             skipped = all(report.skipped for report in section.reports)
-            body.append(tag("p", "Skipped." if skipped else "Nothing found.", class_="clean"))
+            partly = any(report.unsearched for report in section.reports)
+            words = "Skipped." if skipped else "Not searched to the end." if partly else "Nothing found."
+            body.append(tag("p", words, class_="notes" if partly else "clean"))
         body += (
             self._card(section, entry, behind, f"p{number}-{place}") for place, entry in enumerate(cards)
         )

@@ -83,6 +83,9 @@ def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:
         "notes": list(model.notes),
         "caveats": [caveat.message for caveat in caveats([model])],
         "suppressed_by_model": len(suppressed_by_model([model])),
+        "unsearched": [
+            {"rule": each.rule, "name": each.name, "severity": each.severity} for each in model.unsearched
+        ],
         **({} if model.dry_build is None else {"dry_build": _dry_build(model.dry_build)}),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Literal
 
 from trtlint.engine.caveats import caveats
@@ -93,10 +93,10 @@ def _of(report: ModelReport, path: str) -> Iterator[Row]:
         yield row("unreadable", "; ".join(str(problem) for problem in report.errors))
     elif report.skipped:
         yield row("skipped", "; ".join(report.notes))
-    elif not report.findings:
+    elif not report.findings and not report.unsearched:
         yield row("clean")
     for caveat in caveats([report]):
-        yield row("caveat", caveat.message)
+        yield replace(row("caveat", caveat.message), rule=caveat.rule)
     yield from found("found", report.findings)
     yield from found("conditional", report.conditional)
     yield from found("suppressed", report.suppressed)

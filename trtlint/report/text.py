@@ -168,7 +168,8 @@ class TextReport:
         self._findings(shown, linted)
         if not seen:
             self._clean += 1
-            if not shown and self._files <= _CLEAN and not self._quiet:
+            unsure = any(model.unsearched for model in linted)
+            if not shown and not unsure and self._files <= _CLEAN and not self._quiet:
                 self._print(_clean_line(linted))
         if len(linted) > 1:
             self._changes(linted)
