@@ -8,12 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from trtlint.model import infer
+from trtlint.runs import examples
 from trtlint.trials import process
 from trtlint.trials.process import Ended, Limits
 
 ISOLATED: dict[str, Callable[..., Any]] = {
     "trtlint.model.infer._isolated": infer._isolated,
     "trtlint.trials.comparison.run": process.run,
+    "trtlint.runs.examples._forked": examples._forked,
 }
 """What users run, by the name under which it is found."""
 
@@ -35,5 +37,6 @@ def run(module: str, request: Any, _: Limits, **__: object) -> Ended:
 STAND_INS: dict[str, Callable[..., Any]] = {
     "trtlint.model.infer._isolated": call,
     "trtlint.trials.comparison.run": run,
+    "trtlint.runs.examples._forked": examples.in_place,
 }
 """What tests run in its place."""

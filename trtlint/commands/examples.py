@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
+from trtlint.commands.streams import complain
 from trtlint.engine.conditionexamples import run_condition_examples
+from trtlint.engine.examples import Begin, Result
 from trtlint.engine.examples import run_examples as run_all
 from trtlint.engine.knownbadexamples import run_known_bad_examples
 from trtlint.engine.rule import RuleError
-from trtlint.engine.rulebook import builtin_rules, load_rules
+from trtlint.engine.rulebook import Rulebook, builtin_rules, load_rules
 from trtlint.facts.blocks.conditions import entries
 from trtlint.facts.blocks.knownbad import entries as bad_releases
 from trtlint.fixes import names
 from trtlint.fixes.examples import run_fixed_examples
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
+from trtlint.runs.examples import BugError, RuleFileError, run_limited
 from trtlint.runs.exits import Exit
+
+
+def _results(rules: Rulebook, begin: Begin, *, tables: bool) -> Iterator[Result]:
+    """What comes of the examples of some rules, and of those in trtlint's own tables."""
+    yield from run_all(rules, names(), begin)
+    yield from run_fixed_examples(rules, begin)
+    if tables:
+        yield from run_condition_examples()
+        yield from run_known_bad_examples(tuple(rules))
 
 
 def run_examples(paths: Sequence[str]) -> int:
@@ -31,14 +43,18 @@ def run_examples(paths: Sequence[str]) -> int:
     try:
         rules = load_rules(map(Path, paths) if paths else [builtin_rules()])
         ran = failed = 0
-        tables = () if paths else chain(run_condition_examples(), run_known_bad_examples(tuple(rules)))
-        for result in chain(run_all(rules, names()), run_fixed_examples(rules), tables):
+        broken = False
+        for result in run_limited(partial(_results, rules, tables=not paths)):
             ran += result.got != "missing"
+            broken = broken or result.got == "broken"
             if not result.ok:
                 failed += 1
                 print(clean(str(result)), flush=True)
-    except RuleError as error:
+    except (RuleError, RuleFileError) as error:
         raise click.UsageError(str(error)) from None
+    except BugError as error:
+        complain(str(error))
+        return Exit.BUG
     ran_in_words = f"{plural(ran, 'example')} of {plural(len(rules), 'rule')}"
     if previews := sum(entry.status == "preview" for entry in rules.entries):
         ran_in_words += f" ({previews} in preview)"
@@ -47,6 +63,6 @@ def run_examples(paths: Sequence[str]) -> int:
         ran_in_words += f" and {plural(sum(1 for _ in bad_releases()), 'bad release')}"
     if failed:
         print(f"{plural(failed, 'failure')} in {ran_in_words}")
-        return Exit.FINDINGS
+        return Exit.USAGE if broken else Exit.FINDINGS
     print(f"{ran_in_words} {'holds' if ran == 1 else 'hold'}")
     return Exit.CLEAN

@@ -7,6 +7,7 @@ written as numbers.
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -15,12 +16,18 @@ import onnx
 import onnx.checker
 import onnx.numpy_helper
 import onnx.parser
+from google.protobuf.message import DecodeError, EncodeError
 
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
 
 _DATA = ("raw_data", "float_data", "int32_data", "int64_data", "uint64_data", "double_data", "string_data")
-_HALF = re.compile(r"\b(float16|bfloat16)(\s*\[[^\]]*\])?(\s*(?:\w+\s*)?(?:=\s*)?)\{([^{}]*)\}")
+_HALF = re.compile(
+    r"\b(float16|bfloat16)(\s{0,80}\[[^\[\]]{0,400}\])?(\s{0,80}(?:\w{1,400}\s{0,80})?(?:=\s{0,80})?)\{([^{}]*)\}"
+)
+"""A tensor of such elements; each part has a bound, so that the search is linear in the text."""
+_MOST_ZEROS = 64 << 20
+"""Bytes that the tensors of a model which are filled with zeros take at most."""
 _PLACE = re.compile(r"line: (\d+) column")
 
 
@@ -36,6 +43,10 @@ class ModelTextError(ValueError):
         self.line = line
 
 
+class BrokenTextError(ModelTextError):
+    """A text that no reader of models survives: it needs too much memory, or makes the library fail."""
+
+
 def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
     """The model that a text describes, written to a file and loaded like any other.
 
@@ -46,6 +57,7 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
 
     Raises:
         ModelTextError: it is no model.
+        BrokenTextError: no reader survives it.
     """
     # The parser knows no comments; an empty line keeps its line numbers right.
     lines = ("" if line.lstrip().startswith("#") else line for line in text.split("\n"))
@@ -60,6 +72,11 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
         raise _parse_error(error) from None
     except (onnx.checker.ValidationError, ModelError) as error:
         raise ModelTextError(" ".join(str(error).split())) from None
+    except MemoryError:
+        raise BrokenTextError("it needs too much memory") from None
+    except (DecodeError, EncodeError, RecursionError) as error:
+        # What the parser takes can be too deep for protobuf, which sees it as broken data.
+        raise BrokenTextError(f"the model cannot be stored: {' '.join(str(error).split())}") from None
 
 
 def _bit_patterns(tensor: re.Match[str]) -> str:
@@ -79,11 +96,17 @@ def _bit_patterns(tensor: re.Match[str]) -> str:
 
 def _fill(graph: onnx.GraphProto) -> None:
     """Give initializers that were written without elements zeros."""
+    room = _MOST_ZEROS
     for tensor in graph.initializer:
         external = tensor.data_location == onnx.TensorProto.EXTERNAL
         if not external and not any(getattr(tensor, field) for field in _DATA):
             shape = tuple(tensor.dims)
-            zeros = np.zeros(shape, onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type))
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
+            room -= math.prod(shape) * dtype.itemsize
+            if room < 0 or any(size < 0 for size in shape):
+                limit = f"{_MOST_ZEROS >> 20} MiB"
+                raise BrokenTextError(f"tensors to fill with zeros take more than {limit}")
+            zeros = np.zeros(shape, dtype)
             tensor.CopyFrom(onnx.numpy_helper.from_array(zeros, tensor.name))
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -31,7 +31,7 @@ from trtlint.buildcommand import BuildCommand, CommandError, read_commands
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.exampleblocks import Block, examples_in, record_of, trials_of
-from trtlint.engine.examplemodel import ModelTextError, model_of_text
+from trtlint.engine.examplemodel import BrokenTextError, ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
 from trtlint.knowledge.nearest import did_you_mean
@@ -52,6 +52,7 @@ Outcome = Literal[
     "conditional",
     "silent",
     "unreadable",
+    "broken",
     "missing",
     "refused",
     "accepted",
@@ -60,7 +61,8 @@ Outcome = Literal[
     "different",
 ]
 """What an example of a rule gives: a finding, one at other places than it says, one that depends on the
-target, none; or it is no model, or what a rule must have is missing.  One of a condition of the parser is
+target, none; or it is no model, it ends the process that reads it (or reaches a limit), or what a rule must
+have is missing.  One of a condition of the parser is
 refused or accepted; one of a rewrite fixed, left as it is, or made something different."""
 
 _SHOWN = 5
@@ -125,7 +127,18 @@ class Result:
         return f"{self.path}:{self.line}: {self.rule}: expected {self.expected}, got {self.got}{detail}"
 
 
-def run_examples(rules: Iterable[Rule], fixes: Collection[str] | None = None) -> Iterator[Result]:
+Begin = Callable[[Result], bool]
+"""Is told which example begins, as its result before there is one, and says whether it is to run."""
+
+
+def always(_: Result) -> bool:
+    """Run every example."""
+    return True
+
+
+def run_examples(
+    rules: Iterable[Rule], fixes: Collection[str] | None = None, begin: Begin = always
+) -> Iterator[Result]:
     """Run every example of some rules, each rule against its own examples only.
 
     A rule without an example that fires, one that stays silent, or a public reference gives a
@@ -134,6 +147,7 @@ def run_examples(rules: Iterable[Rule], fixes: Collection[str] | None = None) ->
     Args:
         rules: the rules.
         fixes: the names of the fixes that there are, None where they are not known.
+        begin: is asked before each example.
 
     Raises:
         RuleError: an example stands in no section, is not closed, or names a target that does not
@@ -153,7 +167,8 @@ def run_examples(rules: Iterable[Rule], fixes: Collection[str] | None = None) ->
                     hint = did_you_mean(name, fixes)
                     yield _missing(rule, "fires", f"there is no fix {name!r}{hint}")
             for example in found:
-                yield _run(rule, example, Path(folder))
+                if begin(Result(rule.id, rule.path, example.line, example.expected, "broken")):
+                    yield _run(rule, example, Path(folder))
 
 
 def _missing(rule: Rule, expected: Outcome, detail: str) -> Result:
@@ -173,6 +188,8 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
         trials = trials_of(example.blocks)
         record = None if trials is not None else record_of(example.blocks)
         trials = _with_ranges(example, model, trials)
+    except BrokenTextError as error:
+        return "broken", str(error)
     except ModelTextError as error:
         place = "" if error.line is None else f"line {example.line + error.line}: "
         return "unreadable", f"{place}{error}"

@@ -23,7 +23,7 @@ from onnx import helper, numpy_helper
 from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.exampleblocks import Block, examples_in
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
-from trtlint.engine.examples import Outcome, Result, newest, target_of
+from trtlint.engine.examples import Begin, Outcome, Result, always, newest, target_of
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
@@ -90,8 +90,12 @@ def fixed_examples(rule: Rule) -> list[FixedExample]:
     return found
 
 
-def run_fixed_examples(rules: Iterable[Rule]) -> Iterator[Result]:
+def run_fixed_examples(rules: Iterable[Rule], begin: Begin = always) -> Iterator[Result]:
     """Fix every example of some rules and look at what came of it.
+
+    Args:
+        rules: the rules.
+        begin: is asked before each example.
 
     Raises:
         RuleError: see :func:`fixed_examples`.
@@ -99,8 +103,10 @@ def run_fixed_examples(rules: Iterable[Rule]) -> Iterator[Result]:
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         for rule in rules:
             for example in fixed_examples(rule):
-                got, detail = _outcome(rule, example, Path(folder))
-                yield Result(rule.id, rule.path, example.before.line, "fixed", got, detail)
+                line = example.before.line
+                if begin(Result(rule.id, rule.path, line, "fixed", "broken")):
+                    got, detail = _outcome(rule, example, Path(folder))
+                    yield Result(rule.id, rule.path, line, "fixed", got, detail)
 
 
 def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, str]:

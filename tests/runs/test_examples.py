@@ -1,0 +1,195 @@
+"""Examples of rule files that crash, never end or take all memory cost one line each."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.files.special import needs_posix
+from trtlint.cli import run
+from trtlint.engine.examples import Begin, Result
+from trtlint.engine.rule import RuleError
+from trtlint.runs import examples
+from trtlint.runs.examples import BugError, RuleFileError, run_limited
+
+pytestmark = [needs_posix, pytest.mark.isolated]
+HEAD = '< ir_version: 8, opset_import: ["" : 17] >\n'
+RULE = """---
+id: {id}
+name: house-relu
+severity: warning
+since: 0.1.0
+evidence: documented
+find: node
+where: op == "Relu"
+mark: [node]
+message: "a Relu"
+advice:
+  - do: "Take it out."
+references:
+  - https://example.org/relu
+---
+## Fires
+
+```onnx --trt 10.8 unchecked
+{text}
+```
+
+## Stays silent
+
+```onnx --trt 10.8
+{head}g (float[1] x) => (float[1] y) {{ y = Neg(x) }}
+```
+"""
+GOOD = f"{HEAD}g (float[1] x) => (float[1] y) {{ y = Relu(x) }}"
+
+
+def begun(file: str, line: int) -> Result:
+    return Result("XYZ901", Path(file), line, "fires", "broken")
+
+
+def planned(*plan: tuple[str, Callable[[], object]]) -> Callable[[Begin], Iterator[Result]]:
+    """Examples that each do something: the name of the rule file, and what is done."""
+
+    def run_all(begin: Begin) -> Iterator[Result]:
+        yield Result("XYZ900", Path("m.md"), 1, "fires", "missing", "no example")
+        for number, (file, work) in enumerate(plan):
+            if begin(begun(file, number)):
+                work()
+                yield Result("XYZ901", Path(file), number, "fires", "fires", os.fspath(file))
+
+    return run_all
+
+
+def crash() -> None:
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def spin() -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        pass
+
+
+def fill() -> list[bytearray]:
+    return [bytearray(os.urandom(1) * (16 << 20)) for _ in range(64) if time.sleep(0.01) is None]
+
+
+def fail() -> None:
+    raise ValueError("oops")
+
+
+def wrong() -> None:
+    raise RuleError(Path("c.md"), 7, "nonsense")
+
+
+def said(*plan: tuple[str, Callable[[], object]]) -> list[tuple[str, int, str, str]]:
+    return [
+        (result.path.name, result.line, result.got, result.detail) for result in run_limited(planned(*plan))
+    ]
+
+
+MISSING = ("m.md", 1, "missing", "no example")
+
+
+def test_a_crash_is_one_line_and_the_run_goes_on_behind_its_file() -> None:
+    assert said(("a.md", int), ("b.md", crash), ("b.md", int), ("c.md", int)) == [
+        MISSING,
+        ("a.md", 0, "fires", "a.md"),
+        ("b.md", 1, "broken", "its process crashed (SIGSEGV)"),
+        ("c.md", 3, "fires", "c.md"),
+    ]
+
+
+def test_processor_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "SECONDS", 1)
+    found = said(("b.md", spin), ("c.md", int))
+    words = "its process was stopped at the rule file's limit of 1 s of processor time"
+    assert found == [MISSING, ("b.md", 0, "broken", words), ("c.md", 1, "fires", "c.md")]
+
+
+def test_waiting_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "WALL", 1.0)
+    found = said(("b.md", lambda: time.sleep(60)), ("c.md", int))
+    assert found[1:] == [
+        ("b.md", 0, "broken", "its process was stopped after 1 s"),
+        ("c.md", 1, "fires", "c.md"),
+    ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell")
+def test_memory_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "MEMORY", 128 << 20)
+    found = said(("b.md", fill), ("c.md", int))
+    words = "its process was stopped at its limit of 128 MiB of memory"
+    assert found[1:] == [("b.md", 0, "broken", words), ("c.md", 1, "fires", "c.md")]
+
+
+def test_a_run_stops_after_a_few_broken_files() -> None:
+    with pytest.raises(RuleFileError, match=r"^stopped: the examples of 5 rule files are broken$"):
+        said(*((f"{number}.md", crash) for number in range(9)))
+
+
+def test_what_is_wrong_with_a_rule_file_is_said_as_ever() -> None:
+    with pytest.raises(RuleFileError, match=r"^c\.md:7: nonsense$"):
+        said(("c.md", wrong))
+
+
+def test_a_bug_is_a_bug() -> None:
+    with pytest.raises(BugError, match="a bug in trtlint: ValueError: oops"):
+        said(("c.md", fail))
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    said(("a.md", lambda: [tempfile.mkdtemp(), crash()]), ("b.md", lambda: tempfile.mkdtemp()))
+    assert not list(tmp_path.iterdir())
+
+
+def deep(count: int) -> str:
+    return f"{HEAD}g (float[1] x) => (float[1] y) {{ " + "y=I(x)<a=g()=>(y){" * count
+
+
+def nested(count: int) -> str:
+    kind = "seq(" * count + "float[1]" + ")" * count
+    return f"{HEAD}g ({kind} x) => (float[1] y) {{ y = Relu(x) }}"
+
+
+def zeros(shape: str) -> str:
+    return f"{HEAD}g (float[1] x) => (float[1] y) < float[{shape}] w = {{}} > {{ y = Relu(x) }}"
+
+
+BROKEN = {
+    "deep": (deep(9000), "its process crashed (SIG"),
+    "nested": (nested(5000), "the model cannot be stored: "),
+    "large": (zeros("30000,40000"), "tensors to fill with zeros take more than 64 MiB"),
+    "beyond": (zeros("3000000,4000000"), "tensors to fill with zeros take more than 64 MiB"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_hostile_examples(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, reason = BROKEN[name]
+    file, good = tmp_path / "XYZ901-house-relu.md", tmp_path / "XYZ902-house-other.md"
+    file.write_text(RULE.format(id="XYZ901", text=text, head=HEAD), encoding="utf-8")
+    other = RULE.format(id="XYZ902", text=GOOD, head=HEAD).replace("name: house-relu", "name: house-other")
+    good.write_text(other, encoding="utf-8")
+    assert run(["test", str(tmp_path)]) == 2
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{file}:18: XYZ901: expected fires, got broken: {reason}")
+    assert last.startswith("1 failure in ")
+
+
+def test_elements_of_half_precision_are_found_in_linear_time(tmp_path: Path) -> None:
+    # The search took the square of this text, 16 s for 240 kB; the limit is 10 s of processor time.
+    file = tmp_path / "XYZ901-house-relu.md"
+    for hard in ("float16[", "float16" + " " * 300, "float16 ", "float16 {"):
+        hard *= 240_000 // len(hard)
+        file.write_text(RULE.format(id="XYZ901", text=f"{GOOD}\n{hard}", head=HEAD), encoding="utf-8")
+        assert run(["test", str(file)]) == 1

@@ -1,0 +1,315 @@
+"""The examples of rule files, run in a process of their own with limits.
+
+A rule file can be a stranger's, and its examples are models for ONNX's parser, checker and shape
+inference: native code that crashes on some texts and needs gigabytes for others.  One forked process
+runs all examples, one after the other, and says before each which it is.  Where the process dies, that
+example is broken, the others of its rule file are skipped, and a new process goes on behind them.  Where
+there is no fork the examples run in this process.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import select
+import signal
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from trtlint.engine.examples import Begin, Result
+from trtlint.engine.rule import RuleError
+from trtlint.lean import dataclass
+from trtlint.runs.bugs import describe
+
+SECONDS = 10
+"""Processor time that the examples of one rule file may take; the slowest of trtlint's own take one."""
+WALL = 60.0
+"""Seconds in which an example must end, whatever it waits for."""
+MEMORY = 1 << 30
+"""Bytes of memory that an example may take."""
+MOST_BROKEN = 5
+"""Rule files with broken examples after which the run stops."""
+_ROOM = 8 << 30
+"""Bytes of address space beside what is mapped: threads of libraries reserve more than they use."""
+_LOOK = 0.05
+"""Seconds between two looks at the memory of the process."""
+_CHUNK = 1 << 16
+_LONGEST_MESSAGE = 1 << 20
+
+Examples = Callable[[Begin], Iterator[Result]]
+"""Runs examples: asks before each whether it is to run."""
+
+
+class RuleFileError(ValueError):
+    """A rule file is wrong; the text names the file and the line."""
+
+
+class BugError(Exception):
+    """trtlint itself fails at an example; the text is for the user."""
+
+
+def run_limited(examples: Examples) -> Iterator[Result]:
+    """What comes of examples, those that end their process included.
+
+    Args:
+        examples: runs them, the same each time.
+
+    Raises:
+        RuleFileError: a rule file is wrong.
+        BugError: trtlint fails.
+    """
+    if not hasattr(os, "fork"):
+        yield from in_place(examples)
+        return
+    yield from _forked(examples)
+
+
+def in_place(examples: Examples) -> Iterator[Result]:
+    """What comes of examples in this process, without limits.
+
+    Raises:
+        RuleFileError: a rule file is wrong.
+    """
+    try:
+        yield from examples(lambda _: True)
+    except RuleError as error:
+        raise RuleFileError(str(error)) from None
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far the examples have got.
+
+    Attributes:
+        done: how many examples need not be run again.
+        broken: rule files of which no further example is run.
+        said: results that are no examples, which a new process finds again.
+    """
+
+    done: int
+    broken: set[Path]
+    said: set[Result]
+
+
+def _forked(examples: Examples) -> Iterator[Result]:
+    progress = _Progress(0, set(), set())
+    while True:
+        # A process that dies does not remove what it wrote.
+        with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+            child = _Child(examples, progress, folder)
+            try:
+                yield from child.results()
+            finally:
+                child.end()
+        if child.finished:
+            return
+        if child.pending is None:
+            raise BugError(f"a bug in trtlint: the process of the examples {child.reason}")
+        progress.broken.add(child.pending.path)
+        progress.done = child.begun
+        yield child.broken
+        if len(progress.broken) == MOST_BROKEN:
+            raise RuleFileError(f"stopped: the examples of {MOST_BROKEN} rule files are broken")
+
+
+class _Child:
+    """The process, as its parent sees it.
+
+    Attributes:
+        finished: whether it has run the last example.
+        pending: the example that it is at, None for none.
+        begun: how many examples have begun, those of earlier processes included.
+        reason: how it ended, if it did not finish.
+    """
+
+    def __init__(self, examples: Examples, progress: _Progress, folder: str) -> None:
+        self.finished = False
+        self.pending: Result | None = None
+        self.begun = progress.done
+        self.reason = "ended without a word"
+        self._progress = progress
+        self._highest = _memory(os.getpid()) + MEMORY
+        self._reader, writer = os.pipe()
+        with warnings.catch_warnings():
+            # Nothing of this process works in other threads while rules are read.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._pid = os.fork()
+        if self._pid == 0:
+            os.close(self._reader)
+            tempfile.tempdir = folder
+            _work(examples, progress, writer)
+        os.close(writer)
+        self._running = True
+
+    @property
+    def broken(self) -> Result:
+        """What came of the example at which it ended."""
+        pending = self.pending
+        assert pending is not None
+        return Result(
+            pending.rule, pending.path, pending.line, pending.expected, "broken", f"its process {self.reason}"
+        )
+
+    def results(self) -> Iterator[Result]:
+        """What it says, until it ends.
+
+        Raises:
+            RuleFileError, BugError: it says so.
+        """
+        for kind, data in self._messages():
+            if kind == "begin":
+                self.pending = _result(data)
+                self.begun += 1
+            elif kind == "skipped":
+                self.begun += 1
+            elif kind == "result":
+                result = _result(data)
+                self.pending = None
+                if result.got == "missing":
+                    if result in self._progress.said:
+                        continue
+                    self._progress.said.add(result)
+                yield result
+            elif kind == "wrong":
+                raise RuleFileError(str(data))
+            elif kind == "bug":
+                raise BugError(str(data))
+            else:
+                self.finished = True
+
+    def end(self) -> None:
+        """End it, if it has not ended."""
+        os.close(self._reader)
+        if self._running:
+            reason = self.reason
+            with suppress(OSError):
+                os.kill(self._pid, signal.SIGKILL)
+            self._wait()
+            self.reason = reason
+
+    def _messages(self) -> Iterator[tuple[str, Any]]:
+        held = b""
+        poll = select.poll()
+        poll.register(self._reader, select.POLLIN)
+        deadline = time.monotonic() + WALL
+        while True:
+            if poll.poll(_LOOK * 1000):
+                piece = os.read(self._reader, _CHUNK)
+                if not piece:
+                    self._wait()
+                    return
+                held += piece
+                *lines, held = held.split(b"\n")
+                deadline = time.monotonic() + WALL
+                yield from (tuple(json.loads(line)) for line in lines)
+            elif time.monotonic() > deadline:
+                self.reason = f"was stopped after {WALL:.0f} s"
+                return
+            if _memory(self._pid) > self._highest or len(held) > _LONGEST_MESSAGE:
+                self.reason = f"was stopped at its limit of {MEMORY >> 20} MiB of memory"
+                return
+
+    def _wait(self) -> None:
+        _, status = os.waitpid(self._pid, 0)
+        self._running = False
+        if os.WIFSIGNALED(status):
+            name = signal.Signals(os.WTERMSIG(status)).name
+            slow = os.WTERMSIG(status) == signal.SIGXCPU
+            limit = f"was stopped at the rule file's limit of {SECONDS} s of processor time"
+            self.reason = limit if slow else f"crashed ({name})"
+        elif code := os.waitstatus_to_exitcode(status):
+            self.reason = f"ended with code {code}"
+
+
+def _work(examples: Examples, progress: _Progress, writer: int) -> None:
+    """What the process does; it never returns."""
+    try:
+        faulthandler.disable()  # the parent says which signal it was
+        _limit()
+        silent = os.open(os.devnull, os.O_WRONLY)  # libraries print warnings
+        os.dup2(silent, 1)
+        os.dup2(silent, 2)
+        speaker = _Speaker(writer, progress)
+        try:
+            for result in examples(speaker.begin):
+                speaker.say("result", _data(result))
+        except RuleError as error:
+            speaker.say("wrong", str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the parent says it
+            speaker.say("bug", describe(error))
+        speaker.say("done", None)
+    finally:
+        os._exit(0)
+
+
+class _Speaker:
+    """Writes messages to the parent, and knows which examples are to be skipped."""
+
+    def __init__(self, writer: int, progress: _Progress) -> None:
+        self._writer = writer
+        self._progress = progress
+        self._seen = 0
+        self._file: Path | None = None
+
+    def begin(self, example: Result) -> bool:
+        """Announce an example; False where it is not to be run."""
+        self._seen += 1
+        if self._seen <= self._progress.done:
+            return False
+        if example.path in self._progress.broken:
+            self.say("skipped", None)
+            return False
+        if example.path != self._file:
+            self._file = example.path
+            _allow(SECONDS)
+        self.say("begin", _data(example))
+        return True
+
+    def say(self, kind: str, data: Any) -> None:
+        """Write a message."""
+        view = memoryview(json.dumps([kind, data]).encode("ascii") + b"\n")
+        while view:
+            view = view[os.write(self._writer, view) :]
+
+
+def _data(result: Result) -> list[Any]:
+    path = os.fsencode(result.path).decode("latin-1")
+    return [result.rule, path, result.line, result.expected, result.got, result.detail]
+
+
+def _result(data: Any) -> Result:
+    rule, path, line, expected, got, detail = data
+    return Result(rule, Path(os.fsdecode(path.encode("latin-1"))), line, expected, got, detail)
+
+
+def _limit() -> None:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError, ValueError, IndexError):
+        mapped = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (mapped + _ROOM, hard))
+
+
+def _allow(seconds: int) -> None:
+    """Let this process take so many seconds of processor time from now on."""
+    import resource
+
+    with suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + seconds, hard))
+
+
+def _memory(pid: int) -> int:
+    """Bytes of memory of a process, mapped files apart; 0 where the system does not tell."""
+    with suppress(OSError, ValueError, IndexError):
+        pages = Path(f"/proc/{pid}/statm").read_bytes().split()
+        return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
+    return 0
