@@ -278,3 +278,43 @@ def test_what_is_no_baseline_is_a_usage_error(
 )
 def test_options_that_need_or_exclude_another(work: Workspace, args: list[str]) -> None:
     assert work.run("models", *args) == 2
+
+
+def test_a_baseline_beyond_the_limit_is_one_line(
+    work: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trtlint.policy.baseline._MOST_BYTES", 1 << 20)
+    file = work.path / "known.json"
+    file.write_text(
+        '{"schema": "trtlint.baseline/1", "entries": [' + "[]," * 400_000 + "[]]}", encoding="utf-8"
+    )
+    assert work.run("models", "--baseline", "known.json") == 2
+    assert "known.json: longer than 1 MiB, the most that is read of such a file" in capsys.readouterr().err
+
+
+def test_no_baseline_is_written_that_cannot_be_read(
+    work: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trtlint.policy.baseline._MOST_BYTES", 100)
+    assert work.run("models", "--write-baseline", "known.json") == 2
+    assert "3 places take more than 0 MiB, the most that a baseline holds" in capsys.readouterr().err
+    assert not (work.path / "known.json").exists()
+
+
+@pytest.mark.isolated
+def test_the_work_on_a_baseline_is_limited(
+    work: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.run("models", "--write-baseline", "known.json")
+
+    def endless(*_: object) -> str:
+        deadline = time.process_time() + 30
+        while time.process_time() < deadline:
+            pass
+        return ""
+
+    monkeypatch.setattr("trtlint.policy.baseline.read_text", endless)
+    monkeypatch.setattr("trtlint.files.limits.SECONDS", 0.3)
+    assert work.run("models", "--baseline", "known.json") == 2
+    said = capsys.readouterr().err
+    assert "known.json: not a baseline: it takes more than 0.3 s of processor time" in said

@@ -108,7 +108,10 @@ def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, spared:
     for baseline in baselines:
         name = shown(baseline.file)
         if options.write_baseline is not None:
-            baseline.write(spared)
+            try:
+                baseline.write(spared)
+            except BaselineError as error:
+                raise click.UsageError(str(error)) from None
             click.echo(f"trtlint: {name}: {plural(len(baseline), 'place')} recorded", err=True)
         elif options.update_baseline:
             dropped = baseline.shrink(spared)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
+from trtlint.files.limits import LimitError, limited
 from trtlint.files.regular import open_regular, read_text
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.redirects import current
@@ -27,8 +28,11 @@ from trtlint.lean import dataclass
 from trtlint.policy.config import relative, shown
 
 SCHEMA = "trtlint.baseline/1"
-_MOST_BYTES = 256 << 20
-"""Bytes that any baseline is below: an entry for each of a million places."""
+_MOST_BYTES = 64 << 20
+"""Bytes of a baseline, about 400,000 places.
+
+JSON that is no baseline can take 25 times its size in memory, one of a kind takes four times.
+"""
 _HEAD = 512
 _KEYS = ("model", "rule", "fingerprint", "module", "node")
 
@@ -83,6 +87,14 @@ class Baseline:
         Raises:
             BaselineError: it is not there, or is none.
         """
+        try:
+            with limited(file):
+                return cls._parsed(file)
+        except LimitError as error:
+            raise BaselineError(f"{shown(file)}: not a baseline: {error.message}") from None
+
+    @classmethod
+    def _parsed(cls, file: Path) -> Baseline:
         try:
             document = json.loads(read_text(file, _MOST_BYTES))
         except FileNotFoundError:
@@ -167,6 +179,7 @@ class Baseline:
 
         Raises:
             OSError: it cannot be written.
+            BaselineError: it would be too long to be read again.
         """
         entries = sorted(
             (entry for entries in self._entries.values() for entry in entries),
@@ -175,6 +188,11 @@ class Baseline:
         lines = ",\n".join(f"    {entry.line}" for entry in entries)
         body = f"[\n{lines}\n  ]" if lines else "[]"
         text = f'{{\n  "schema": {json.dumps(SCHEMA)},\n  "entries": {body}\n}}\n'
+        if len(text) > _MOST_BYTES:  # all of it is ASCII
+            raise BaselineError(
+                f"{shown(self.file)}: {len(entries):,} places take more than {_MOST_BYTES >> 20} MiB, "
+                "the most that a baseline holds: write one for each folder of models"
+            )
         replace_text(self.file, text, spared)
 
     def shrink(self, spared: Iterable[Path] = ()) -> int:

@@ -9,13 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import shortened
 from trtlint.files.regular import read_bytes
 from trtlint.lean import dataclass
 
 SCHEMA = "trtlint.measure/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
-_MOST_BYTES = 256 << 20
+_MOST_BYTES = 64 << 20
+"""Bytes of such a file, a kilobyte for each of 60,000 tensors; JSON can take 25 times its size in memory."""
 
 Range = Literal["overflow", "underflow", "ok"]
 
@@ -248,6 +250,14 @@ def read_measurement(path: Path) -> Measurement:
     Raises:
         MeasurementError: the file cannot be read, or holds none.
     """
+    try:
+        with limited(path):
+            return _parsed(path)
+    except LimitError as error:
+        raise MeasurementError(f"{path}: not a measurement: {error.message}") from None
+
+
+def _parsed(path: Path) -> Measurement:
     try:
         data = json.loads(read_bytes(path, _MOST_BYTES))
     except OSError as error:
