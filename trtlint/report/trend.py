@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from trtlint.engine.finding import SEVERITIES
 from trtlint.files.problem import UnreadableError
-from trtlint.files.regular import read_bytes
+from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.rows import NAMES, Row, as_dict
+from trtlint.trials.process import Limits, run
 
 SCHEMA = "trtlint.trend/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
-MOST_BYTES = 1 << 30
-_MOST_ROWS = 20_000_000
+MOST_BYTES = 512 << 20
+"""Bytes of a scan as JSON Lines; Parquet is turned into these."""
+MOST_ROWS = 1_000_000
+"""Rows of a scan: a hundred for each of 10,000 models.  Each takes half a kilobyte of memory."""
+LONGEST_LINE = 1 << 20
+"""Bytes of one row as JSON."""
+_MOST_TEXT = 256 << 20
+"""Characters of the different texts in a scan: names of models, targets, messages."""
+_LIMITS = Limits(seconds=120.0, memory=1 << 30)
+"""What the process that reads Parquet may take."""
+_LONGEST_REASON = 300
 _MAGIC = b"PAR1"
 _SHOWN = 40
 """New findings that are listed."""
@@ -61,17 +73,49 @@ def read_rows(path: Path) -> tuple[Row, ...]:
     """The rows of a scan, as JSON Lines or Parquet.
 
     Raises:
-        RowsError: the file cannot be read, or holds something else; with the line where that shows.
+        RowsError: the file cannot be read, is beyond a limit, or holds something else; with the line where
+            that shows.
     """
     try:
-        data = read_bytes(path, MOST_BYTES)
+        with open_regular(path) as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                file.seek(0)
+                return _rows(file)
+        with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+            lines = Path(folder, "rows.jsonl")
+            _write_lines(path, lines)
+            with lines.open("rb") as file:
+                return _rows(file)
     except OSError as error:
         raise RowsError(f"cannot be read: {error.strerror or error}") from error
+
+
+def _rows(file: BinaryIO) -> tuple[Row, ...]:
+    """The rows of JSON Lines; equal texts are one object."""
     found: list[Row] = []
-    for number, entry in enumerate(_parquet(data) if data[:4] == _MAGIC else _lines(data), 1):
-        if number > _MOST_ROWS:
-            raise RowsError(f"more than {_MOST_ROWS:,} rows")
-        found.append(_row(entry, number))
+    texts: dict[str, str] = {}
+    length = read = number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        read += len(line)
+        if len(line) > LONGEST_LINE:
+            raise RowsError(f"the line is longer than {LONGEST_LINE >> 20} MiB", line=number)
+        if read > MOST_BYTES:
+            raise RowsError(f"longer than {MOST_BYTES >> 20} MiB, the most that is read of a scan")
+        if not line.strip():
+            continue
+        if len(found) == MOST_ROWS:
+            raise RowsError(f"more than {MOST_ROWS:,} rows: scan fewer models at a time")
+        fields = _fields(line, number)
+        for name, value in fields.items():
+            if isinstance(value, str):
+                if value not in texts:
+                    texts[value] = value
+                    length += len(value)
+                fields[name] = texts[value]
+        if length > _MOST_TEXT:
+            raise RowsError(f"its texts take more than {_MOST_TEXT >> 20} MiB: scan fewer models at a time")
+        found.append(Row(**fields))
     return tuple(found)
 
 
@@ -90,10 +134,16 @@ def compare(earlier: Iterable[Row], later: Iterable[Row]) -> Trend:
     both = old & new
     changed = sum(1 for model in both if first[model] and second[model] and first[model] != second[model])
     known, seen = old - blind_before, new - blind
+    # A rule that was not searched to the end says nothing of what was found earlier.
+    partly = {(row.model, row.rule) for row in after if row.status == "caveat" and row.rule}
     fresh = [row for key, row in has.items() if key not in had]
     return Trend(
         new=tuple(row for row in fresh if row.model in known),
-        gone=tuple(row for key, row in had.items() if key not in has and row.model in seen),
+        gone=tuple(
+            row
+            for key, row in had.items()
+            if key not in has and row.model in seen and (row.model, row.rule) not in partly
+        ),
         still=tuple(row for key, row in has.items() if key in had),
         added=tuple(row for row in fresh if row.model not in known),
         models={
@@ -157,32 +207,32 @@ def _key(row: Row) -> _Key:
     return row.model, row.target, row.rule, row.fingerprint
 
 
-def _lines(data: bytes) -> Iterator[Any]:
-    for number, line in enumerate(data.splitlines(), 1):
-        if line.strip():
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError):
-                raise RowsError("no JSON Lines of a scan (--output jsonl:FILE)", line=number) from None
-
-
-def _parquet(data: bytes) -> Iterator[Any]:
+def _fields(line: bytes, number: int) -> dict[str, Any]:
+    """The fields of a row, each of the type that it has."""
     try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise RowsError("Parquet needs the package pyarrow: pip install 'trtlint[parquet]'") from None
-    try:
-        file = parquet.ParquetFile(pyarrow.BufferReader(data))
-        for batch in file.iter_batches():
-            yield from batch.to_pylist()
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise RowsError(f"not Parquet that can be read: {' '.join(str(error).split())[:200]}") from error
-
-
-def _row(entry: Any, number: int) -> Row:
-    """A row, each of its fields of the type that it has."""
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        raise RowsError("no JSON Lines of a scan (--output jsonl:FILE)", line=number) from None
     names = {name: int if name == "places" else str for name in NAMES}
     if not isinstance(entry, dict) or any(type(entry.get(name)) is not kind for name, kind in names.items()):
         raise RowsError("no row of a scan (--output jsonl:FILE or parquet:FILE)", line=number)
-    return Row(**{name: entry[name] for name in names})
+    return {name: entry[name] for name in names}
+
+
+def _write_lines(path: Path, lines: Path) -> None:
+    """Turn Parquet into JSON Lines, in a process of its own: a page of a few bytes can become gigabytes."""
+    if find_spec("pyarrow") is None:
+        raise RowsError("Parquet needs the package pyarrow: pip install 'trtlint[parquet]'")
+    request = {
+        "path": str(path.absolute()),
+        "lines": str(lines),
+        "names": list(NAMES),
+        "bytes": MOST_BYTES,
+        "rows": MOST_ROWS,
+        "longest": LONGEST_LINE,
+    }
+    ended = run("trtlint.report._parquetrows", request, _LIMITS)
+    if ended.answers:
+        raise RowsError(str(ended.answers[0])[:_LONGEST_REASON])
+    if ended.cause != "done":
+        raise RowsError(f"not Parquet that can be read: the process that read it {ended.words}")

@@ -1,0 +1,118 @@
+"""Scans of strangers: what is beyond a limit is one line, whatever it would have become."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trtlint.cli import run
+from trtlint.report import trend
+from trtlint.report.rows import NAMES, Row, as_dict
+from trtlint.report.trend import RowsError, compare, read_rows
+
+ROW = Row("m.onnx", "r", "TensorRT 10.8", "found", "ACC102", "n", "error", "high", "f", 1, "message")
+
+
+def written(folder: Path, *rows: Row) -> Path:
+    file = folder / "rows.jsonl"
+    file.write_text("".join(f"{json.dumps(as_dict(row))}\n" for row in rows), encoding="utf-8")
+    return file
+
+
+def table(folder: Path, rows: int, **columns: str) -> Path:
+    """A scan in Parquet, all rows alike but for some columns."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    values: dict[str, Any] = {**as_dict(ROW), **columns}
+    # Dictionaries: as plain columns a long text would take gigabytes here already.
+    data = {
+        name: [values[name]] * rows
+        if name == "places"
+        else pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * rows, pyarrow.int32()), [values[name]])
+        for name in NAMES
+    }
+    file = folder / "rows.parquet"
+    parquet.write_table(pyarrow.table(data), file, compression="zstd")
+    return file
+
+
+def test_lines_and_tables_give_the_same_rows(tmp_path: Path) -> None:
+    assert read_rows(written(tmp_path, ROW, ROW)) == read_rows(table(tmp_path, 2)) == (ROW, ROW)
+
+
+def test_equal_texts_are_kept_once(tmp_path: Path) -> None:
+    first, second = read_rows(written(tmp_path, ROW, ROW))
+    assert all(getattr(first, name) is getattr(second, name) for name in NAMES)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_rows_beyond_the_limit(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trend, "MOST_ROWS", 3)
+    file = table(tmp_path, 4) if kind == "parquet" else written(tmp_path, ROW, ROW, ROW, ROW)
+    with pytest.raises(RowsError, match=r"^more than 3 rows: scan fewer models at a time$"):
+        read_rows(file)
+
+
+def test_a_line_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trend, "LONGEST_LINE", 1 << 10)
+    file = tmp_path / "rows.jsonl"
+    file.write_bytes(b"[" * 10_000)
+    with pytest.raises(RowsError, match=r"^the line is longer than") as caught:
+        read_rows(file)
+    assert caught.value.line == 1
+
+
+def test_texts_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trend, "_MOST_TEXT", 20)
+    with pytest.raises(RowsError, match=r"^its texts take more than"):
+        read_rows(written(tmp_path, ROW))
+
+
+def test_bytes_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trend, "MOST_BYTES", 300)
+    with pytest.raises(RowsError, match=r"^longer than .* the most that is read of a scan$"):
+        read_rows(written(tmp_path, ROW, ROW))
+
+
+def test_a_long_text_in_every_row_of_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(trend, "MOST_BYTES", 16 << 20)
+    monkeypatch.setattr(trend, "_LIMITS", trend.Limits(seconds=60.0, memory=500 << 20))
+    file = table(tmp_path, 100_000, message="x" * 200_000)
+    assert file.stat().st_size < 20_000
+    assert run(["trend", str(file), str(file)]) == 3
+    assert f"error: {file}: its rows take more than 16 MiB as text" in capsys.readouterr().err
+
+
+def test_what_is_no_parquet_behind_its_first_bytes(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "rows.parquet"
+    file.write_bytes(b"PAR1" + bytes(100) + b"PAR1")
+    with pytest.raises(RowsError, match=r"^not Parquet that can be read"):
+        read_rows(file)
+
+
+def test_a_process_that_dies_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trend, "_LIMITS", trend.Limits(seconds=0.001))
+    with pytest.raises(RowsError, match=r"the process that read it was stopped after"):
+        read_rows(table(tmp_path, 2))
+
+
+def test_a_rule_that_was_not_searched_to_the_end_has_no_finding_gone() -> None:
+    caveat = Row("m.onnx", "r", "TensorRT 10.8", "caveat", "ACC102", message="not searched to the end")
+    assert not compare([ROW], [caveat]).gone
+    assert compare([ROW], [Row("m.onnx", "r", "TensorRT 10.8", "clean")]).gone == (ROW,)
+
+
+def test_real_bombs(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyarrow")
+    folder = shared / "data" / "attack"
+    if not (folder / "c.parquet").is_file():
+        pytest.skip("no hostile scans")
+    assert run(["trend", str(folder / "c.parquet"), str(folder / "b.parquet")]) == 3
+    assert "as text: scan fewer models at a time" in capsys.readouterr().err

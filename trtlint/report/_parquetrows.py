@@ -1,0 +1,71 @@
+"""Turns a scan in Parquet into JSON Lines, in a process of :mod:`trtlint.trials.process`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+_AT_ONCE = 5_000
+"""Rows that are decoded at a time."""
+
+
+class _TooMuchError(Exception):
+    """The file is beyond a limit."""
+
+
+def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
+    """Write the rows of a file to another; say why where that is not possible.
+
+    Args:
+        request: ``path`` and ``lines``, the files; ``names``, the columns; ``rows``, ``bytes`` and
+            ``longest``, the most rows, bytes in all and bytes of a line.
+        say: takes the reason.
+    """
+    import pyarrow
+
+    try:
+        with Path(request["lines"]).open("wb") as lines:
+            _write(request, lines)
+    except _TooMuchError as error:
+        say(str(error))
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        say(f"not Parquet that can be read: {' '.join(str(error).split())[:200]}")
+
+
+def _write(request: dict[str, Any], lines: BinaryIO) -> None:
+    from pyarrow import parquet
+
+    # Texts stay in their dictionaries: a row that repeats a long one takes a number, not a copy.
+    file = parquet.ParquetFile(request["path"], read_dictionary=request["names"])
+    if file.metadata.num_rows > request["rows"]:
+        raise _TooMuchError(f"more than {request['rows']:,} rows: scan fewer models at a time")
+    columns = [name for name in request["names"] if name in file.schema_arrow.names]
+    count = size = 0
+    for batch in file.iter_batches(_AT_ONCE, columns=columns, use_threads=False):
+        for row in zip(*(_values(column, request["longest"]) for column in batch.columns), strict=True):
+            line = json.dumps(dict(zip(batch.schema.names, row, strict=True))).encode("ascii") + b"\n"
+            count, size = count + 1, size + len(line)
+            if count > request["rows"]:
+                raise _TooMuchError(f"more than {request['rows']:,} rows: scan fewer models at a time")
+            if size > request["bytes"]:
+                limit = f"{request['bytes'] >> 20} MiB"
+                raise _TooMuchError(f"its rows take more than {limit} as text: scan fewer models at a time")
+            lines.write(line)
+
+
+def _values(column: Any, longest: int) -> Iterator[Any]:
+    """The values of a column; those of a dictionary are made once."""
+    import pyarrow
+
+    if not pyarrow.types.is_dictionary(column.type):
+        if column.nbytes > _AT_ONCE * longest:
+            raise _TooMuchError(f"a text is longer than {longest >> 20} MiB")
+        yield from column.to_pylist()
+        return
+    if column.dictionary.nbytes > longest * 64:
+        raise _TooMuchError(f"its texts take more than {longest * 64 >> 20} MiB")
+    texts = column.dictionary.to_pylist()
+    for index in column.indices.to_pylist():
+        yield None if index is None else texts[index]
