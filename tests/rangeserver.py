@@ -24,7 +24,8 @@ class Served:
         delay: seconds before each answer.
         redirects: by path, where it sends the client.
         lies: what it does wrong: ``whole`` (all of the file for a part), ``long`` (more than asked for),
-            ``short``, ``changing`` (another version each time).
+            ``short``, ``changing`` (another version each time), ``drifting`` (the same, whatever the client
+            demands), ``moving`` (another time of change each time), ``growing`` (another size each time).
         status: what it answers, 0 for what is right.
         given: bytes of bodies so far.
         requests: how many.
@@ -91,16 +92,21 @@ class _Handler(BaseHTTPRequestHandler):
             return self._say(served.status or 404, {})
         if served.lies == "changing":
             served.etag = f'"{served.requests}"'
-        if self.headers.get("If-Match", served.etag) != served.etag:
+        if served.lies == "drifting":
+            served.etag = f'"{served.requests}"'
+        elif self.headers.get("If-Match", served.etag) != served.etag:
             return self._say(412, {})
         size = file.stat().st_size
         known = {"ETag": served.etag} if served.etag else {}
+        if served.lies == "moving":
+            known["Last-Modified"] = f"Mon, 02 Nov 2026 10:00:{served.requests % 60:02} GMT"
+        total = size + served.requests if served.lies == "growing" else size
         asked = self.headers.get("Range", "")
         if not served.ranges or not asked or (served.lies == "whole" and asked != "bytes=0-0"):
             return self._send(200, known, file, 0, size)
         first, _, last = asked.removeprefix("bytes=").partition("-")
         start, stop = int(first), min(int(last) + 1, size)
-        known["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
+        known["Content-Range"] = f"bytes {start}-{stop - 1}/{total}"
         if served.lies == "long" and asked != "bytes=0-0":
             stop = min(stop + 1000, size)
         if served.lies == "short" and asked != "bytes=0-0":

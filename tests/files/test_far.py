@@ -122,6 +122,34 @@ def test_a_file_that_changes_meanwhile(folder: Path) -> None:
             file.require_unchanged()
 
 
+@pytest.mark.parametrize(
+    ("lie", "etag"),
+    [
+        ("drifting", '"1"'),
+        ("drifting", 'W/"1"'),
+        ("moving", '"1"'),
+        ("moving", ""),
+        ("growing", '"1"'),
+        ("growing", ""),
+    ],
+)
+def test_an_answer_about_another_version_is_refused_whatever_the_server_honours(
+    folder: Path, lie: str, etag: str
+) -> None:
+    with serving(folder, lies=lie, etag=etag) as served:
+        assert refused(served) == "cannot be read: the file changed while it was read"
+
+
+def test_another_version_of_the_whole_file_is_refused(folder: Path) -> None:
+    with serving(folder, ranges=False, lies="drifting") as served, pytest.raises(FarError, match="changed"):
+        opened(served).whole()
+
+
+def test_a_server_without_versions_is_believed(folder: Path) -> None:
+    with serving(folder, etag="") as served:
+        assert opened(served).parts([(5, 10)]) == [CONTENT[5:10]]
+
+
 @pytest.mark.parametrize("status", [401, 403, 404, 500, 503])
 def test_what_the_server_says(folder: Path, status: int) -> None:
     with serving(folder, status=status) as served:

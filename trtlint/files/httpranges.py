@@ -18,6 +18,7 @@ from trtlint.files.addresses import is_public, literal
 _TIMEOUT = aiohttp.ClientTimeout(total=60, sock_connect=10, sock_read=20)
 _PLAIN = {"Accept-Encoding": "identity"}
 _ANY, _PARTIAL = 200, 206
+_CHANGED = "the file changed while it was read"
 
 
 class RedirectError(Exception):
@@ -35,12 +36,28 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
 
     def __init__(self, named: str) -> None:
         super().__init__(get_client=_client_for(URL(named)))
+        self._first: dict[str, str] = {}
+
+    def _require_same(self, response: aiohttp.ClientResponse) -> None:
+        """Refuse an answer about another version of the file than the first answer.
+
+        A server need not honour ``If-Match``.  ETag, time of change and size are compared as far as the
+        answers have them; one that has none of them is taken for the same version.
+
+        Raises:
+            OSError: it is another version.
+        """
+        for name, value in _version(response).items():
+            if self._first.setdefault(name, value) != value:
+                response.close()
+                raise OSError(_CHANGED)
 
     async def _info(self, url: str, **_: Any) -> dict[str, Any]:
         """Size and version of the file, and whether the server gives parts of it."""
         session = await self.set_session()
         async with session.get(self.encode_url(url), headers={**_PLAIN, "Range": "bytes=0-0"}) as response:
             _require_found(response)
+            self._require_same(response)
             partial = response.status == _PARTIAL
             size = _total(response) if partial else response.content_length
             if response.headers.get("Content-Encoding", "identity") != "identity":
@@ -77,6 +94,7 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
         session = await self.set_session()
         async with session.get(self.encode_url(url), headers=headers) as response:
             _require_found(response)
+            self._require_same(response)
             if start is not None and (response.status != _PARTIAL or _first(response) != start):
                 response.close()
                 raise OSError("the server does not give the part that was asked for")
@@ -93,8 +111,22 @@ def _require_found(response: aiohttp.ClientResponse) -> None:
         status, reason = response.status, response.reason
         response.close()
         if status == 412:
-            raise OSError("the file changed while it was read")
+            raise OSError(_CHANGED)
         raise OSError(f"the server says {status} {reason or ''}".strip())
+
+
+def _version(response: aiohttp.ClientResponse) -> dict[str, str]:
+    """What an answer says of the version of the file, by the names of the headers.
+
+    The comparison of ETags is the weak one, https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3.2
+    """
+    size = _total(response) if response.status == _PARTIAL else response.content_length
+    found = {
+        "ETag": response.headers.get("ETag", "").removeprefix("W/"),
+        "Last-Modified": response.headers.get("Last-Modified", ""),
+        "size": "" if size is None else str(size),
+    }
+    return {name: value for name, value in found.items() if value}
 
 
 def _content_range(response: aiohttp.ClientResponse) -> tuple[str, str]:
