@@ -44,6 +44,14 @@ def rounded(facts: Facts) -> list[RoundedInteger]:
         ("q = Pow (x, two) y = ReduceSum <keepdims = 0> (q)", ("ReduceSum", "pow", 4096, False, 4)),
         ("y = ReduceSumSquare <axes = [0]> (x)", ("ReduceSumSquare", "operator", 4, False, 128)),
         ("q = Mul (x, x) y = ReduceMean <axes = [1]> (q)", ("ReduceMean", "mul", 1024, False, 256)),
+        (
+            "q = Mul (x, x) y = ReduceSum <noop_with_empty_axes = 1> (q)",
+            ("ReduceSum", "mul", 1, False, 256),
+        ),
+        (
+            "q = Mul (x, x) y = ReduceSum <noop_with_empty_axes = 1> (q, last)",
+            ("ReduceSum", "mul", 1024, False, 8),
+        ),
     ],
 )
 def test_sums_of_squares(body: str, expected: tuple[object, ...]) -> None:

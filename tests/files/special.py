@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,11 @@ needs_posix = pytest.mark.skipif(os.name == "nt", reason="such files are POSIX's
 
 
 def make(kind: str, path: Path) -> Path:
-    """Put a special file of one of the kinds at a path."""
+    """Put a special file of one of the kinds at a path; return the path that a test may try to replace.
+
+    A test must not offer a device of the system to root: where the code under test is broken, the device
+    is gone afterwards.
+    """
     if kind == "pipe":
         os.mkfifo(path)
     elif kind == "socket":
@@ -27,9 +32,16 @@ def make(kind: str, path: Path) -> Path:
             Path(short, "s").rename(path)
     elif kind == "directory":
         path.mkdir()
+    elif kind == "device" and os.geteuid() == 0:
+        try:
+            os.mknod(path, stat.S_IFCHR | 0o666, Path("/dev/zero").stat().st_rdev)
+        except PermissionError:  # root of a container without CAP_MKNOD
+            pytest.skip("this user can replace devices of the system, and make none")
+    elif kind == "device":
+        return Path("/dev/zero")
     else:
         path.symlink_to("/dev/zero")
-    return Path("/dev/zero") if kind == "device" else path
+    return path
 
 
 @contextmanager

@@ -82,6 +82,16 @@ def test_permissions_stay_and_new_files_have_the_usual_ones(tmp_path: Path) -> N
 
 
 @needs_posix
+@pytest.mark.parametrize("special", [stat.S_ISUID, stat.S_ISGID, stat.S_ISVTX])
+def test_a_replaced_file_loses_the_bits_that_lend_rights(special: int, tmp_path: Path) -> None:
+    file = tmp_path / "report"
+    file.write_text("first")
+    file.chmod(special | 0o755)
+    replace_text(file, "second")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o755
+
+
+@needs_posix
 def test_a_planted_temporary_file_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("kept")
     for name in (f".report.{os.getpid()}.tmp", ".report.tmp"):

@@ -102,6 +102,20 @@ def test_sites_that_different_entries_cover_are_told_apart() -> None:
     assert reasons == ["two", "one"] * 2
 
 
+def test_an_expired_entry_does_not_hide_a_valid_one() -> None:
+    report = ModelReport("m.onnx", "t", findings=(FOUND,))
+    entries = [
+        entry(node="/b", reason="old", expires="2026-06-14"),
+        entry(node="/b", reason="valid", expires="2026-06-15"),
+        entry(node="/b", reason="later"),
+    ]
+    changed = suppression.apply(report, entries, TODAY).report
+    assert nodes(changed.findings) == ["/a/0", "/a[1]"]
+    (taken,) = changed.suppressed
+    assert taken.suppression is not None
+    assert taken.suppression.reason == "valid"
+
+
 def notes(*entries: suppression.Acceptance, ran: tuple[RuleName, ...] = RAN) -> tuple[str, ...]:
     review = Review(TODAY)
     report = ModelReport("m.onnx", "t", findings=(FOUND,))

@@ -105,6 +105,14 @@ def test_what_could_not_be_read_says_nothing_of_its_findings() -> None:
     assert (back.new, back.added) == ((), (ROW,))
 
 
+def test_only_models_that_became_unreadable_count_as_unreadable() -> None:
+    blind = Row("m.onnx", "", "TensorRT 10.8", "unreadable")
+    skipped = replace(blind, model="s.onnx", status="skipped")
+    broken = replace(blind, model="new.onnx")
+    trend = compare([blind, replace(ROW, model="s.onnx")], [blind, skipped, broken])
+    assert trend.models == {"both": 2, "added": 1, "removed": 0, "changed": 0, "unreadable": 1}
+
+
 def test_what_is_accepted_is_gone() -> None:
     trend = compare([ROW], [replace(ROW, status="suppressed")])
     assert trend.gone == (ROW,)

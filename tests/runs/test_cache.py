@@ -16,7 +16,10 @@ import pytest
 
 from tests.files.special import needs_posix
 from tests.workspace import Workspace
+from trtlint.engine.finding import ModelReport
+from trtlint.files.problem import Problem
 from trtlint.runs import cache, linting
+from trtlint.runs.job import Store
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -219,6 +222,18 @@ def test_files_that_cannot_be_linted_are_tried_again(
         assert work.run("broken.onnx") == 3
     assert linted == ["broken.onnx"] * 2
     assert entries(cache_folder) == []
+
+
+def test_an_error_for_one_target_keeps_nothing(work: Workspace, cache_folder: Path) -> None:
+    model = work.path / "models" / "a.onnx"
+    whole = ModelReport("", "TensorRT 10.7")
+    failed = ModelReport("", "TensorRT 10.8", errors=(Problem("a.onnx", "broken"),))
+    store = Store(cache_folder / "00" / "entry.json", cache.stamp(model))
+    for reports in ([whole, failed], [failed, whole]):
+        cache.keep(store, model, reports)
+        assert cache.read(store.entry) is None
+    cache.keep(store, model, [whole, whole])
+    assert cache.read(store.entry) is not None
 
 
 def truncated(data: bytes) -> bytes:

@@ -1,0 +1,26 @@
+"""How the sets of inputs of a proof count together."""
+
+from __future__ import annotations
+
+from tests.graphs import model_of
+from trtlint.fixes.patch import Draft
+from trtlint.fixes.proof import prove
+
+TINY = """< ir_version: 8, opset_import: ["" : 17] > g (float16[16] x) => (float16[16] y)
+< float16 tiny = {3072} > { y = Add (x, tiny) }"""
+"""Adds 2 ** -12."""
+
+
+def test_half_precision_that_is_worse_on_one_set_of_inputs_counts() -> None:
+    """Beside one the small number is lost: all of the result on zeros, nothing of it on large numbers."""
+    model = model_of(TINY)
+    (node,) = model.graph.by_op("Add")
+    draft = Draft(model, node)
+    one, x, tiny = draft.like(1.0, "f16"), node.inputs[0], node.inputs[1]
+    draft.op("Sub", draft.op("Add", draft.op("Add", x, one), tiny), one, out="y")
+    proof = prove(model, draft.patch("adds one in between", (node,)))
+    assert proof.equal is False
+    assert "in half precision" in proof.words
+    same = Draft(model, node)
+    same.op("Add", tiny, x, out="y")
+    assert prove(model, same.patch("swaps both", (node,))).equal is True
