@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import inplace
+from tests.signals import catch_ignored
 from tests.workspace import Workspace
 from trtlint.engine import rulebook
 from trtlint.knowledge import redirects as known
@@ -19,6 +20,12 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True, scope="session")
+def usual_signals() -> None:
+    """Keeps children from ignoring what the shell made the tests ignore."""
+    catch_ignored()
 
 
 @pytest.fixture(autouse=True, scope="session")

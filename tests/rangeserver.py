@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ class Served:
         folder: the files.
         ranges: whether it gives parts.
         etag: the version of all files, empty for none.
-        delay: seconds before each answer.
+        together: how many requests for parts must be under way before any is answered.
         redirects: by path, where it sends the client.
         lies: what it does wrong: ``whole`` (all of the file for a part), ``long`` (more than asked for),
             ``short``, ``changing`` (another version each time), ``drifting`` (the same, whatever the client
@@ -35,7 +34,7 @@ class Served:
     folder: Path
     ranges: bool = True
     etag: str = '"1"'
-    delay: float = 0.0
+    together: int = 0
     redirects: dict[str, str] = field(default_factory=dict)
     lies: str = ""
     status: int = 0
@@ -44,18 +43,24 @@ class Served:
     most_at_once: int = 0
     url: str = ""
     _under_way: int = 0
-    _lock: Any = field(default_factory=threading.Lock)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def enter(self) -> None:
         """A request begins."""
-        with self._lock:
+        with self._changed:
             self.requests += 1
             self._under_way += 1
             self.most_at_once = max(self.most_at_once, self._under_way)
+            self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Wait for the other requests that are to be under way; a client that sends none waits in vain."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.most_at_once >= self.together, timeout=60)
 
     def leave(self, count: int) -> None:
         """A request has been answered."""
-        with self._lock:
+        with self._changed:
             self._under_way -= 1
             self.given += count
 
@@ -76,7 +81,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer a request."""
         served, count = self._served, 0
         served.enter()
-        time.sleep(served.delay)
+        if self.headers.get("Range") != "bytes=0-0":
+            served.wait()
         try:
             with suppress(ConnectionError):
                 count = self._answer(served)

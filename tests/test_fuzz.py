@@ -32,7 +32,7 @@ MODELS = sorted((Path(__file__).parent / "data" / "models").glob("*.onnx"))
 EXAMPLES = int(os.environ.get("TRTLINT_FUZZ_EXAMPLES", "150"))
 BUDGET = settings(
     max_examples=EXAMPLES,
-    deadline=30_000,  # milliseconds; shape inference alone is given 20 s before it is stopped
+    deadline=None,  # how long an example takes depends on how busy the machine is
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -45,8 +45,11 @@ def make(kind: str, path: Path) -> Path:
 
 
 @contextmanager
-def at_most(seconds: int) -> Iterator[None]:
-    """Fail a block that waits, such as for the writer of a pipe, instead of waiting with it."""
+def at_most(seconds: int = 120) -> Iterator[None]:
+    """Fail a block that waits, such as for the writer of a pipe, instead of waiting with it.
+
+    What waits, waits for ever: a short limit only fails on a busy machine.
+    """
 
     def expired(*_: object) -> None:
         raise AssertionError(f"still waiting after {seconds} s")

@@ -17,7 +17,7 @@ from trtlint.files.replace import replace_text, replacing, require_replaceable
 def test_special_files_stay(kind: str, tmp_path: Path) -> None:
     file = make(kind, tmp_path / "special")
     before = file.lstat()
-    with at_most(5), pytest.raises(OSError, match=r"this is a") as caught:
+    with at_most(), pytest.raises(OSError, match=r"this is a") as caught:
         replace_text(file, "text")
     assert caught.value.filename == str(file)
     assert os.path.samestat(file.lstat(), before)

@@ -268,18 +268,18 @@ def test_attacks_are_refused(text: str) -> None:
     ],
 )
 def test_numbers_do_not_explode(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert value(text) is None
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_nested_comparisons_are_checked_once_each() -> None:
     text = "causal"
     for _ in range(18):
         text = f"causal in (True, {text})"
-    started = time.perf_counter()
+    started = time.process_time()
     assert truth(text, causal=True) is True
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 PARTS = [

@@ -227,9 +227,9 @@ def test_ten_thousand_nodes(tmp_path: Path) -> None:
 
 
 def _seconds(path: Path) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(load(path).graph.nodes) == 10_000
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 # ---- inference in a process of its own

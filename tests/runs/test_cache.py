@@ -186,6 +186,7 @@ def test_large_files_are_not_read_but_known_by_their_status(
     work: Workspace, linted: list[str], monkeypatch: pytest.MonkeyPatch, cache_folder: Path
 ) -> None:
     monkeypatch.setattr(cache, "LARGE", 16)
+    monkeypatch.setattr(cache, "_UNSETTLED", 3600 * 1_000_000_000)
     work.run("models/a.onnx")
     assert entries(cache_folder) == []  # too fresh: it could change again within the same tick of the clock
     monkeypatch.setattr(cache, "_UNSETTLED", -1)

@@ -17,18 +17,23 @@ from trtlint.runs import pools, run
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 POOL = """
-import os, time
+import os, sys, time
+from pathlib import Path
 from trtlint.runs.pools import processes
 
-def busy():
-    time.sleep(0.5)  # so that each worker gets one
+def meet(folder):
+    # Each of two workers gets a job only where neither is done before the other begins.
+    Path(folder, str(os.getpid())).touch()
+    until = time.monotonic() + 60
+    while len(list(Path(folder).iterdir())) < 2 and time.monotonic() < until:
+        time.sleep(0.01)
     return os.getpid()
 
 if __name__ == "__main__":
     with processes(2) as pool:
-        pids = {job.result() for job in [pool.executor.submit(busy) for _ in range(2)]}
-        print(*pids, flush=True)
-        time.sleep(60)
+        jobs = [pool.executor.submit(meet, sys.argv[1]) for _ in range(2)]
+        print(*{job.result() for job in jobs}, flush=True)
+        time.sleep(600)
 """
 
 
@@ -46,8 +51,9 @@ def alive(pid: int) -> bool:
 def test_workers_end_with_their_parent(name: str, tmp_path: Path) -> None:
     script = tmp_path / "pool.py"
     script.write_text(POOL)
+    (tmp_path / "met").mkdir()
     process = subprocess.Popen(
-        [sys.executable, str(script)],
+        [sys.executable, str(script), str(tmp_path / "met")],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         stdout=subprocess.PIPE,
         text=True,
@@ -55,32 +61,34 @@ def test_workers_end_with_their_parent(name: str, tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     workers = [int(word) for word in process.stdout.readline().split()]
-    assert workers
+    assert len(workers) == 2
     process.send_signal(getattr(signal, name))
-    process.wait(10)
-    deadline = time.monotonic() + 5
     try:
+        process.wait(60)
+        deadline = time.monotonic() + 60
         while any(map(alive, workers)) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not any(map(alive, workers))
     finally:
+        process.kill()
         for pid in filter(alive, workers):
             os.kill(pid, signal.SIGKILL)
         process.stdout.close()
 
 
 def test_workers_import_nothing_of_the_current_folder(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
+    for folder in ("elsewhere", "met"):
+        (tmp_path / folder).mkdir()
     script = tmp_path / "elsewhere" / "pool.py"
-    script.write_text(POOL.replace("time.sleep(60)", ""))
+    script.write_text(POOL.replace("time.sleep(600)", ""))
     for planted in ("multiprocessing", "struct", "pickle", "sitecustomize", "trtlint"):
         (tmp_path / f"{planted}.py").write_text("open('owned', 'w').close()\n")
     done = subprocess.run(
-        [sys.executable, str(script)],
+        [sys.executable, str(script), str(tmp_path / "met")],
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         cwd=tmp_path,
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert not (tmp_path / "owned").exists()
@@ -98,7 +106,7 @@ def test_a_cluster_without_workers_is_not_waited_for(
         distributed.LocalCluster(
             n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
-        at_most(60),
+        at_most(),
     ):
 
         def dismiss(*_: object) -> None:

@@ -18,7 +18,7 @@ def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
     if what == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
     elif what == "sleep":
-        time.sleep(60)
+        time.sleep(600)
     elif what == "eat":
         pieces = []
         while True:

@@ -13,7 +13,7 @@ import pytest
 from trtlint.trials.process import Limits, run
 
 HERE = (str(Path(__file__).parent),)
-QUICK = Limits(seconds=20, memory=1 << 30)
+QUICK = Limits(seconds=300, memory=1 << 30)
 ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 
 
@@ -48,13 +48,13 @@ def test_a_crash_keeps_what_was_said_and_printed(tmp_path: Path) -> None:
 def test_it_is_stopped_when_its_time_is_over() -> None:
     ended = run("childwork", {"do": "sleep"}, Limits(seconds=0.5), paths=HERE)
     assert ended.cause == "time"
-    assert 0.5 <= ended.seconds < 20
+    assert 0.5 <= ended.seconds < 300
     assert ended.words.startswith("was stopped after ")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is watched through /proc")
 def test_it_is_stopped_when_it_takes_too_much_memory() -> None:
-    ended = run("childwork", {"do": "eat"}, Limits(seconds=20, memory=200 << 20), paths=HERE)
+    ended = run("childwork", {"do": "eat"}, Limits(seconds=300, memory=200 << 20), paths=HERE)
     assert ended.cause == "memory"
     assert ended.peak is not None
     assert ended.peak > 100 << 20
@@ -95,7 +95,7 @@ def test_it_ends_with_its_parent() -> None:
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while is_running(child):
         assert time.monotonic() < until
         time.sleep(0.01)
