@@ -22,17 +22,20 @@ demo: $(VENV)/.demo
 	$(BIN)/trtlint fix examples/nafnet.onnx -o $(VENV)/nafnet.fixed.onnx --trt 11.0 --ranges $(VENV)/ranges.json
 	$(BIN)/trtlint measure $(VENV)/nafnet.fixed.onnx --inputs examples/nafnet.npz
 
+# The project's own folders: a checkout may also hold models, other projects or environments.
+CODE := benchmarks examples fuzzing scripts tests trtlint
+
 # The examples of rules and tables, which `trtlint test` runs, are among the tests.
 test: $(VENV)/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto
 
 # The quick part, for while one works.
 check: $(VENV)/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/trtlint test
 	$(BIN)/pytest -n auto --no-header -m "not slow" $(UNITS)
