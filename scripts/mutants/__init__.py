@@ -1,0 +1,1 @@
+"""Mutation testing on a sample of the package."""

@@ -1,0 +1,83 @@
+"""Which tests run a line: the tests run once, with coverage's contexts."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from coverage.numbits import numbits_to_nums
+
+from scripts.mutants.sites import code_lines
+
+MOST_TESTS = 400
+"""Tests that are run for one mutant."""
+MOST_SECONDS = 60.0
+"""Seconds that the tests of one mutant took when they ran one after another."""
+
+
+class Map:
+    """The tests by line, with their durations."""
+
+    def __init__(self, data: Path, durations: Mapping[str, float], root: Path) -> None:
+        self._root = root
+        self.durations = durations
+        self._lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+        with sqlite3.connect(f"file:{data}?mode=ro", uri=True) as connection:
+            query = (
+                "select file.path, context.context, numbits from line_bits"
+                " join file on file.id = file_id join context on context.id = context_id"
+            )
+            for path, context, numbits in connection.execute(query):
+                test = context.rpartition("|")[0]
+                if test in durations:
+                    lines = self._lines["trtlint/" + path.rpartition("/trtlint/")[2]]
+                    for number in numbits_to_nums(numbits):
+                        lines[number].add(test)
+
+    def tests(self, file: str, line: int) -> list[str]:
+        """The tests of a line: those of its own test module first, then the quickest.
+
+        A line that runs at import belongs to no test, and one that only child processes run is not seen:
+        the tests of the module, or else of its room, stand in for both.
+        """
+        by_line = self._lines.get(file, {})
+        bodies = list(code_lines((self._root / file).read_text("utf-8")))
+        inside = any(first <= line <= last for first, last in bodies)
+        found = set(by_line.get(line, ())) if inside else set()
+        if not found:
+            found = {
+                test
+                for number, tests in by_line.items()
+                if any(first <= number <= last for first, last in bodies)
+                for test in tests
+            }
+        if not found:
+            room = f"tests/{file.split('/')[1]}/"
+            found = {test for test in self.durations if test.startswith((room, "tests/test_"))}
+        return self._bounded(found, PurePosixPath(file).stem.strip("_"))
+
+    def _bounded(self, tests: Iterable[str], stem: str) -> list[str]:
+        def rank(test: str) -> tuple[bool, float, str]:
+            module = test.partition("::")[0]
+            return stem not in module, self.durations[test], test
+
+        chosen: list[str] = []
+        seconds = 0.0
+        for test in sorted(tests, key=rank)[:MOST_TESTS]:
+            seconds += self.durations[test]
+            if chosen and seconds > MOST_SECONDS:
+                break
+            chosen.append(test)
+        return chosen
+
+
+def digest(root: Path, files: Sequence[str]) -> str:
+    """Identify the sources that a map is of."""
+    found = hashlib.sha256()
+    for file in files:
+        found.update(file.encode())
+        found.update((root / file).read_bytes())
+    return found.hexdigest()[:16]

@@ -1,0 +1,212 @@
+"""Places in the package that can be mutated, with the operators of Cosmic Ray.
+
+https://cosmic-ray.readthedocs.io/en/latest/reference/operators/
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator
+
+_COMPARISONS = {
+    "Eq": ("NotEq", "LtE", "GtE"),
+    "NotEq": ("Eq", "Lt", "Gt"),
+    "Lt": ("LtE", "GtE"),
+    "LtE": ("Lt", "Gt"),
+    "Gt": ("GtE", "LtE"),
+    "GtE": ("Gt", "Lt"),
+    "Is": ("IsNot",),
+    "IsNot": ("Is",),
+}
+"""By comparison, its replacements. ``==`` for ``is`` and the like give the same results for most objects."""
+_ARITHMETIC = {
+    "Add": ("Sub",),
+    "Sub": ("Add",),
+    "Mul": ("Div", "FloorDiv"),
+    "Div": ("Mul", "FloorDiv"),
+    "FloorDiv": ("Mul", "Div"),
+    "Mod": ("FloorDiv",),
+    "Pow": ("Mul",),
+    "RShift": ("LShift",),
+    "LShift": ("RShift",),
+    "BitOr": ("BitAnd",),
+    "BitAnd": ("BitOr",),
+    "BitXor": ("BitAnd",),
+}
+"""By operator, its nearest ones. Tests notice the others too easily: strings know no shift."""
+OPERATORS = (
+    "NumberReplacer",
+    "AddNot",
+    "ExceptionReplacer",
+    "ReplaceAndWithOr",
+    "ReplaceOrWithAnd",
+    "ReplaceBreakWithContinue",
+    "ReplaceContinueWithBreak",
+    "ReplaceFalseWithTrue",
+    "ReplaceTrueWithFalse",
+    "ReplaceUnaryOperator_Delete_Not",
+    "ReplaceUnaryOperator_USub_UAdd",
+    "ReplaceUnaryOperator_Delete_Invert",
+    "ZeroIterationForLoop",
+    *(f"ReplaceComparisonOperator_{old}_{new}" for old, all_ in _COMPARISONS.items() for new in all_),
+    *(f"ReplaceBinaryOperator_{old}_{new}" for old, all_ in _ARITHMETIC.items() for new in all_),
+)
+"""Cosmic Ray's operators without decorators, which mostly cache, and without meaningless replacements."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to mutate one place: the operator, and which of its places in the file it is."""
+
+    operator: str
+    occurrence: int
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed line of the package.
+
+    Attributes:
+        file: relative to the checkout, with slashes.
+        line: the number of the first changed line.
+        operator: the operator of Cosmic Ray.
+        before: the changed line as it is, without its indentation.
+        after: the same line, changed.
+        code: the changed file.
+    """
+
+    file: str
+    line: int
+    operator: str
+    before: str
+    after: str
+    code: str
+
+    @property
+    def room(self) -> str:
+        """The top folder of the package, or the module where there is none."""
+        return room_of(self.file)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Identify it while lines move."""
+        return self.file, self.before, self.after
+
+
+def room_of(file: str) -> str:
+    """Return the top folder of the package that a file is in, or the file's own name."""
+    return file.split("/")[1].removesuffix(".py")
+
+
+def sample(root: Path, count: int, seed: int, rooms: Sequence[str] = ()) -> Iterator[Mutant]:
+    """Draw mutants, from each room as many as its share of all places.
+
+    Each place has the same chance; one of its variants is then drawn.  The same seed gives the same
+    mutants for the same sources, whichever other rooms are asked for.
+
+    Args:
+        root: the checkout.
+        count: how many to draw from the whole package.
+        seed: of the random numbers.
+        rooms: only mutants of these rooms; all without any.
+    """
+    places: dict[str, list[tuple[str, list[Variant]]]] = defaultdict(list)
+    for path in sorted((root / "trtlint").rglob("*.py")):
+        file = path.relative_to(root).as_posix()
+        places[room_of(file)] += [(file, variants) for variants in _places(path.read_text("utf-8")).values()]
+    total = sum(map(len, places.values()))
+    for room, found in sorted(places.items()):
+        if rooms and room not in rooms:
+            continue
+        rng = random.Random(f"{seed} {room}")
+        share = round(count * len(found) / total)
+        drawn = 0
+        for file, variants in rng.sample(found, len(found)):
+            if drawn == share:
+                break
+            mutant = _made(root, file, rng.choice(variants))
+            if mutant is not None:
+                drawn += 1
+                yield mutant
+
+
+def _places(code: str) -> Mapping[tuple[Any, ...], list[Variant]]:
+    """The places of a file by position, each with its variants."""
+    nodes = list(ast_nodes(get_ast(code)))
+    found: dict[tuple[Any, ...], list[Variant]] = defaultdict(list)
+    for name in OPERATORS:
+        operator = _operator(name)
+        occurrence = 0
+        for node in nodes:
+            for position in operator.mutation_positions(node):
+                kind = name.partition("_")[0]
+                found[(position[0], position[1], kind)].append(Variant(name, occurrence))
+                occurrence += 1
+    return found
+
+
+@cache
+def _operator(name: str) -> Any:
+    return get_operator(f"core/{name}")()
+
+
+def _made(root: Path, file: str, variant: Variant) -> Mutant | None:
+    """The mutant, or None where nothing but annotations changes."""
+    source = (root / file).read_text("utf-8")
+    code = mutate_code(source, _operator(variant.operator), variant.occurrence)
+    if code is None or _meaning(code) == _meaning(source):
+        return None
+    pairs = zip(source.splitlines(), code.splitlines(), strict=False)
+    line, before, after = next(
+        ((number, old, new) for number, (old, new) in enumerate(pairs, 1) if old != new), (0, "", "")
+    )
+    if not line or "TYPE_CHECKING" in before:
+        return None
+    return Mutant(file, line, variant.operator, before.strip(), after.strip(), code)
+
+
+def _meaning(code: str) -> str:
+    """Describe a file without its annotations, which nothing evaluates, and without type-checking blocks."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return code
+    return ast.dump(_WithoutTypes().visit(tree))
+
+
+class _WithoutTypes(ast.NodeTransformer):
+    """Removes what only type checkers read."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.annotation = ast.Constant(None)
+        return self.generic_visit(node)
+
+
+def code_lines(source: str) -> Iterable[tuple[int, int]]:
+    """The first and last line of each function's body: what runs when it is called, not at import."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.body[0].lineno, node.end_lineno or node.lineno
