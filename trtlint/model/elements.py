@@ -90,7 +90,8 @@ class Value:
             return
         if len(tensor.shape.dim) > MOST_DIMENSIONS:
             return
-        dims = tuple(dimension(dim) for dim in tensor.shape.dim)
+        # TensorRT reads no declared shape of what operators compute: a 0 may be an exporter's "unknown".
+        dims = tuple(dimension(dim) or None for dim in tensor.shape.dim)
         if self._shape is None:
             self._shape = dims
         elif len(dims) == len(self._shape):

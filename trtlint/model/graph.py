@@ -26,6 +26,8 @@ from trtlint.model.schemas import required_inputs
 if TYPE_CHECKING:
     import networkx
 
+_MOST_SCOPES = 100
+"""Bodies within each other; protobuf reads no more messages within each other."""
 _LONGEST_SCOPE = 500
 """Characters of a body's path that become part of its nodes' paths; of a longer one the end is."""
 WITH_BODIES = frozenset({"If", "Loop", "Scan"})
@@ -62,6 +64,7 @@ class Graph:
         self.values: dict[str, list[Value]] = defaultdict(list)
         self._owners: dict[str, Node] = {}
         self._bodies: dict[str, Body] = {}
+        self._names: dict[str, Mapping[str, Value]] = {}
         self._taken: set[str] = set()
         self.sparse: dict[Value, onnx.SparseTensorProto] = {}
         self._repeats: dict[str, int] = defaultdict(int)
@@ -158,6 +161,24 @@ class Graph:
         """Record the inputs and outputs of a body."""
         self._bodies[scope] = body
 
+    def add_names(self, scope: str, names: Mapping[str, Value]) -> None:
+        """Record the values that a graph defines."""
+        self._names[scope] = names
+
+    def resolve(self, name: str, scope: str = "") -> Value | None:
+        """The value that a name means in a scope; None where no graph from there outwards defines it."""
+        scopes = (scope, *(owner.scope for owner in self.owners(scope)))
+        return next((found for each in scopes if (found := self._names[each].get(name)) is not None), None)
+
+    def owners(self, scope: str) -> Iterator[Node]:
+        """The operators whose bodies are around the nodes of a scope, the innermost first."""
+        for _ in range(_MOST_SCOPES):
+            if not scope:
+                return
+            owner = self._owners[scope]
+            yield owner
+            scope = owner.scope
+
     def bodies(self, node: Node) -> Mapping[str, Body]:
         """The bodies that an operator holds, by attribute."""
         if node.op not in WITH_BODIES:
@@ -197,6 +218,7 @@ class _Scope:
         self.graph = graph
         self.parent = parent
         self.names: dict[str, Value] = {}
+        graph.add_names(path, self.names)
         types = {text(info.name): info.type for info in proto.value_info}
         declared = graph.declared if parent is None else {}
         for initializer in proto.initializer:

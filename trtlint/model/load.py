@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
@@ -12,6 +13,7 @@ import onnx
 
 from trtlint.files.limits import LimitError, limited
 from trtlint.lean import dataclass
+from trtlint.model.dimensions import clean_bodies, clean_dimensions
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
@@ -21,6 +23,7 @@ from trtlint.model.reader import RawModel, decode, decode_graph, read
 from trtlint.model.retype import retype
 from trtlint.model.scopes import forget, tell_bodies
 from trtlint.model.tensors import TensorStore
+from trtlint.model.unique_names import make_names_unique, restore_names
 from trtlint.model.values import Constants
 
 
@@ -99,8 +102,9 @@ def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
         ModelError: the file is not a model that can be linted.
     """
     data, tensors, _ = _inlined(read(path))
-    inferred, _ = _infer(data, tensors)
-    return decode(inferred), tensors
+    inferred = _infer(data, tensors)
+    restore_names(inferred.proto.graph, inferred.names)
+    return inferred.proto, tensors
 
 
 def interpret(
@@ -120,12 +124,13 @@ def interpret(
     Raises:
         ModelError: it is not a model that can be linted.
     """
-    inferred, declared_outputs = _infer(data, tensors)
-    proto = decode(inferred)
-    if tell_bodies(proto):
+    inferred = _infer(data, tensors)
+    proto = inferred.proto
+    if inferred.has_bodies and tell_bodies(proto):
         with suppress(InferenceError):
             proto = decode(infer(proto.SerializeToString()))
         forget(proto.graph)
+    restore_names(proto.graph, inferred.names)
     graph = Graph(proto.graph, declared)
     _check_external(graph, tensors)
     versions = opsets(proto)
@@ -142,7 +147,7 @@ def interpret(
         producer=f"{text(proto.producer_name)} {text(proto.producer_version)}".strip(),
         metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
         tensors=tensors,
-        declared=declared_outputs or _output_types(proto),
+        declared=inferred.declared or _output_types(proto),
     )
 
 
@@ -172,27 +177,53 @@ def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypePro
     return copy.SerializeToString(), declared
 
 
-def _infer(data: bytes, tensors: TensorStore) -> tuple[bytes, Mapping[str, str]]:
-    """The model with inferred types; where they contradict what the file declares, without the latter.
+@dataclass(frozen=True, slots=True)
+class _Inferred:
+    """A model with inferred types.
 
-    In that case also what the file declares for the outputs.
+    Attributes:
+        proto: the model; names of values are unique in it.
+        has_bodies: whether an operator holds a graph.
+        names: the original names of values by their unique ones, as far as they differ.
+        declared: the declared types of the outputs, where they contradict the operators; else empty.
     """
+
+    proto: onnx.ModelProto
+    has_bodies: bool
+    names: Mapping[str, str]
+    declared: Mapping[str, str] = field(default_factory=dict)
+
+
+def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
+    """Infer types; leave out the types that the file declares where they contradict the operators."""
+    proto = decode(data)
+    settings = (attribute for node in proto.graph.node for attribute in node.attribute)
+    has_bodies = any(setting.HasField("g") or setting.graphs for setting in settings)
+    changed, notes = clean_dimensions(proto.graph)
+    for note in notes:
+        tensors.note(note)
+    names: Mapping[str, str] = {}
+    if has_bodies:
+        changed |= clean_bodies(proto.graph)
+        names = make_names_unique(proto.graph)
+    if changed or names:
+        data = proto.SerializeToString()
     try:
-        return infer(data), {}
+        return _Inferred(decode(infer(data)), has_bodies, names)
     except InferenceError as error:
         failure = error
     if failure.refused:
-        proto = decode(data)
         declared = _output_types(proto)
         del proto.graph.value_info[:]
         for output in proto.graph.output:
             output.ClearField("type")
         with suppress(InferenceError):
-            inferred = infer(proto.SerializeToString())
+            inferred = decode(infer(proto.SerializeToString()))
             tensors.note(f"declared types contradict the operators and were left out: {failure}")
-            return inferred, declared
+            return _Inferred(inferred, has_bodies, names, declared)
+        proto = decode(data)
     tensors.note(f"shape inference failed, only declared types are known: {failure}")
-    return data, {}
+    return _Inferred(proto, has_bodies, names)
 
 
 def _output_types(proto: onnx.ModelProto) -> dict[str, str]:

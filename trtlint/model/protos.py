@@ -89,7 +89,7 @@ def defined(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
-    """A dimension as Python data."""
+    """A dimension as Python data; a negative number is an unknown size (:mod:`trtlint.model.dimensions`)."""
     which = dim.WhichOneof("value")
     if which == "dim_value":
         return int(dim.dim_value) if dim.dim_value >= 0 else None

@@ -109,10 +109,9 @@ def contradictions(graph: Graph) -> list[tuple[Value, str]]:
         declared = DTYPES.get(type_.tensor_type.elem_type)
         if declared is None:
             continue
-        for value in graph.values.get(name, ()):
-            scope = "" if value.producer is None else value.producer.scope
-            if not scope and value.dtype not in (None, declared):
-                found.append((value, declared))
+        value = graph.resolve(name)
+        if value is not None and value.dtype not in (None, declared):
+            found.append((value, declared))
     return found
 
 

@@ -35,10 +35,9 @@ class _Outer:
 def tell_bodies(model: onnx.ModelProto) -> bool:
     """Tell the bodies of a model what they take from around; whether there was anything to tell.
 
-    The model is for inference then: :func:`forget` takes out what is none of its own.
+    Names of values must be unique in the whole model (:mod:`trtlint.model.unique_names`).  The model is for
+    inference then: :func:`forget` takes out what is none of its own.
     """
-    if not any(attribute.HasField("g") for node in model.graph.node for attribute in node.attribute):
-        return False
     return _Teller().graph(model.graph, _Outer())
 
 

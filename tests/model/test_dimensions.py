@@ -1,0 +1,112 @@
+"""Stored dimensions below 1: negative sizes, zeros, and dimensions with an empty name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from trtlint.model.load import Model, load
+from trtlint.trials.skeleton import skeleton
+
+Dim = int | str | None
+
+
+def typed(name: str, dims: list[Dim]) -> onnx.ValueInfoProto:
+    """A tensor whose dimensions are stored as they are given; None stores nothing."""
+    info = helper.make_tensor_value_info(name, TensorProto.FLOAT, [1] * len(dims))
+    for dim, stored in zip(info.type.tensor_type.shape.dim, dims, strict=True):
+        dim.Clear()
+        if isinstance(stored, str):
+            dim.dim_param = stored
+        elif stored is not None:
+            dim.dim_value = stored
+    return info
+
+
+def saved(
+    folder: Path, x: list[Dim], node: onnx.NodeProto, *, y: list[Dim] | None = None, **between: list[Dim]
+) -> Path:
+    """A file with one operator behind the input ``x``."""
+    output = typed("y", y) if y else helper.make_value_info("y", onnx.TypeProto())
+    nodes = [node, helper.make_node("Relu", ["h"], ["y"])]
+    infos = [typed(name, dims) for name, dims in between.items()]
+    graph = helper.make_graph(nodes, "g", [typed("x", x)], [output], value_info=infos)
+    imports = [helper.make_opsetid("", 13), helper.make_opsetid("own", 1)]
+    path = folder / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), path)
+    return path
+
+
+def pool(size: int = 2) -> onnx.NodeProto:
+    return helper.make_node("MaxPool", ["x"], ["h"], kernel_shape=[size, size])
+
+
+def shape(model: Model, name: str) -> tuple[Dim, ...] | None:
+    value = model.graph.resolve(name)
+    return None if value is None else value.shape
+
+
+@pytest.mark.parametrize("stored", [-1, -7])
+def test_a_negative_size_is_unknown(stored: int, tmp_path: Path) -> None:
+    path = saved(tmp_path, [stored, 3, stored, 9], pool())
+    model = load(path)
+    assert shape(model, "x") == (None, 3, None, 9)
+    assert shape(model, "h") == (None, 3, None, 8)
+    assert any("unknown size" in note and "x[0], x[2]" in note for note in model.notes)
+    assert skeleton(path).graph.inputs[0].shape == (None, 3, None, 9)
+
+
+def test_a_zero_of_an_input_is_an_empty_tensor(tmp_path: Path) -> None:
+    model = load(saved(tmp_path, [0, 3, 8, 8], pool()))
+    assert shape(model, "x") == (0, 3, 8, 8)
+    assert shape(model, "h") == (0, 3, 7, 7)
+    assert any("empty tensor" in note and "x[0]" in note for note in model.notes)
+
+
+def test_an_empty_name_is_told(tmp_path: Path) -> None:
+    model = load(saved(tmp_path, ["", 3, 8, 8], pool()))
+    assert shape(model, "h") == (None, 3, 7, 7)
+    assert any("empty name" in note and "x[0]" in note for note in model.notes)
+
+
+@pytest.mark.parametrize("first", [None, "batch", 4])
+def test_other_dimensions_have_no_note(first: Dim, tmp_path: Path) -> None:
+    assert not load(saved(tmp_path, [first, 3, 8, 8], pool())).notes
+
+
+@pytest.mark.parametrize("stored", [-1, 0])
+def test_a_size_below_1_between_operators_is_unknown(stored: int, tmp_path: Path) -> None:
+    """TensorRT reads no declared shape but those of inputs."""
+    unknown = helper.make_node("Unknown", ["x"], ["h"], domain="own")
+    model = load(saved(tmp_path, ["n", 3], unknown, y=[stored, 3], h=[stored, 3]))
+    assert shape(model, "h") == (None, 3)
+    assert shape(model, "y") == (None, 3)
+
+
+def test_a_zero_that_operators_compute_stays(tmp_path: Path) -> None:
+    none = helper.make_node("Slice", ["x", "zero", "zero"], ["h"])
+    path = saved(tmp_path, [4, 3], none, y=[0, 3], h=[0, 3])
+    proto = onnx.load(path)
+    proto.graph.initializer.append(helper.make_tensor("zero", TensorProto.INT64, [1], [0]))
+    onnx.save(proto, path)
+    assert shape(load(path), "h") == (0, 3)
+
+
+def test_the_declared_size_of_a_body_is_no_premise(tmp_path: Path) -> None:
+    proto = onnx.parser.parse_model("""
+        < ir_version: 8, opset_import: ["" : 17] >
+        g (int64 n, bool c, float[4,3] x) => (y) {
+          y = Loop (n, c, x) <body = b (int64 i, bool go, float[4,3] u) => (bool go2, float[4,3] v) {
+            go2 = Identity (go)  v = Relu (u) }>
+        }""")
+    body = proto.graph.node[0].attribute[0].g
+    for info in (body.input[2], body.output[1]):
+        info.type.tensor_type.shape.dim[0].dim_value = -1
+        info.type.tensor_type.shape.dim[1].dim_value = 0
+    path = tmp_path / "model.onnx"
+    onnx.save(proto, path)
+    (relu,) = load(path).graph.by_op("Relu")
+    assert relu.output.shape == (None, None)

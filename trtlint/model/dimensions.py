@@ -1,0 +1,86 @@
+"""Sizes below 1 that files store as dimensions: what they mean, and what to tell the user about them.
+
+TensorRT's parser reads the shapes of the network's inputs and no other declared shape.  There a negative
+number is a dimension of unknown size, and 0 is an empty tensor
+(``convertOnnxDims`` in https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.hpp).  ONNX's shape
+inference would calculate with both: old releases of Paddle2ONNX write -1 for a dynamic size
+(https://github.com/PaddlePaddle/Paddle2ONNX), others write 0.
+"""
+
+from __future__ import annotations
+
+import onnx
+
+from trtlint.model.protos import bodies, text
+
+_MOST_NAMED = 4
+"""Dimensions that one note names; of the others it gives the number."""
+_NEGATIVE = "input dimensions stored as negative numbers have an unknown size, as for TensorRT: {}"
+_ZERO = "input dimensions of 0 mean an empty tensor, as for TensorRT; name a dimension whose size varies: {}"
+_NO_NAME = "TensorRT takes input dimensions with an empty name for 0, trtlint takes them for unknown: {}"
+
+
+def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
+    """Clear the stored dimensions that are no sizes, in place.
+
+    Negative numbers are cleared everywhere.  Zeros are cleared except in the inputs of the main graph:
+    TensorRT reads the shapes of no other values, and if a zero is true, shape inference finds it again.
+
+    Args:
+        graph: the main graph, as the file has it; its bodies are cleaned, too.
+
+    Returns:
+        Whether anything was cleared, and notes for the user about inputs.
+    """
+    notes = _notes(graph)
+    changed = False
+    for info in graph.input:
+        changed |= _clean(info, least=0)
+    for info in (*graph.output, *graph.value_info):
+        changed |= _clean(info, least=1)
+    return changed, notes
+
+
+def clean_bodies(graph: onnx.GraphProto) -> bool:
+    """Clear the stored dimensions of bodies that are no sizes; whether there was one."""
+    changed = False
+    for body in (body for node in graph.node for attribute in node.attribute for body in bodies(attribute)):
+        for info in (*body.input, *body.output, *body.value_info):
+            changed |= _clean(info, least=1)
+        changed |= clean_bodies(body)
+    return changed
+
+
+def _notes(graph: onnx.GraphProto) -> list[str]:
+    stored = {text(tensor.name) for tensor in graph.initializer}
+    places: dict[str, list[str]] = {}
+    for info in graph.input:
+        for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+            kind = _kind(dim)
+            if kind and text(info.name) not in stored:
+                places.setdefault(kind, []).append(f"{text(info.name)}[{axis}]")
+    return [kind.format(_listed(found)) for kind, found in places.items()]
+
+
+def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
+    """The note that a stored dimension gives reason for; empty for none."""
+    if dim.HasField("dim_param"):
+        return "" if dim.dim_param else _NO_NAME
+    if not dim.HasField("dim_value") or dim.dim_value > 0:
+        return ""
+    return _NEGATIVE if dim.dim_value < 0 else _ZERO
+
+
+def _listed(places: list[str]) -> str:
+    more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
+    return ", ".join(places[:_MOST_NAMED]) + more
+
+
+def _clean(info: onnx.ValueInfoProto, least: int) -> bool:
+    """Clear the sizes of a declared shape that are smaller than ``least``; whether there was one."""
+    changed = False
+    for dim in info.type.tensor_type.shape.dim:
+        if dim.HasField("dim_value") and dim.dim_value < least:
+            dim.ClearField("dim_value")
+            changed = True
+    return changed
