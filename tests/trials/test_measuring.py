@@ -13,9 +13,13 @@ import pytest
 from onnx import helper, numpy_helper
 
 from tests.trials import halfprecision
+from trtlint.trials.formats import FP16
 from trtlint.trials.measure import Request
 from trtlint.trials.measurement import Measurement, Site
 from trtlint.trials.measuring import measured
+from trtlint.trials.narrowing import Narrowing
+from trtlint.trials.rewriting import rewrite
+from trtlint.trials.skeleton import skeleton
 
 pytest.importorskip("onnxruntime")
 
@@ -351,3 +355,23 @@ def test_suspects_are_looked_at_a_second_time(tmp_path: Path) -> None:
     assert square.closer.smallest == pytest.approx(1e-10, rel=1e-3)
     assert (square.closer.beyond, square.closer.vanishing) == (0.25, 0.25)
     assert root.closer is None
+
+
+def test_a_constant_of_a_body_is_not_clamped_for_one_of_the_main_graph(tmp_path: Path) -> None:
+    """Both have one name; only the constant of the main graph was measured to be beyond the range."""
+    text = """< ir_version: 8, opset_import: ["" : 17] >
+    g (bool c, float[2] x) => (float[2] y) < float[2] w = {1e6, 1e6} >
+    {
+      h = Mul (x, w)
+      y = If (c) <
+        then_branch = t () => (float[2] r) < float[2] w = {1, 2} > { r = Mul (h, w) },
+        else_branch = e () => (float[2] r) { r = Neg (h) }
+      >
+    }"""
+    path = tmp_path / "m.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
+    narrowing = Narrowing(FP16, clamped=frozenset({"w"}))
+    written = onnx.ModelProto.FromString(rewrite(skeleton(path), narrowing, probed=False).data)
+    (branches,) = (node for node in written.graph.node if node.op_type == "If")
+    assert "Min" in {node.op_type for node in written.graph.node}
+    assert "Min" not in {node.op_type for attribute in branches.attribute for node in attribute.g.node}

@@ -13,7 +13,7 @@ from trtlint.fixes.opsets import same_meaning
 from trtlint.fixes.patch import Patch
 from trtlint.model.contents import nodes
 from trtlint.model.graph import Graph, Node
-from trtlint.model.protos import bodies, domain_of, text
+from trtlint.model.protos import bodies, defined, domain_of, text
 
 _HAS_FREE_INITIALIZERS = 4
 """The IR version from which an initializer need not be listed among the inputs."""
@@ -52,16 +52,17 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
         if len(scopes) != 1:
             raise EditError("it spans the body of an If or a loop and what is around it")
         by_scope[scopes.pop()].append(patch)
-    used = Counter(_reads(edited.graph))
-    containers = [edited.graph]
+    containers = {"": edited.graph}
     for scope, chosen in by_scope.items():
-        container = edited.graph if not scope else _container(edited.graph, graph, chosen[0].touched[0])
         if scope:
-            containers.append(container)
-        _apply(container, chosen, edited.ir_version)
-    _drop_unused(containers, used)
-    for container in containers:
-        _sort(container)
+            containers[scope] = _container(edited.graph, graph, chosen[0].touched[0])
+    used = {scope: set(_reads(container)) for scope, container in containers.items()}
+    for scope, chosen in by_scope.items():
+        _apply(containers[scope], chosen, edited.ir_version)
+    # Bodies before the graphs around them: what a dropped node of a body read may be unused then.
+    for scope in sorted(containers, key=lambda scope: _depth(graph, scope), reverse=True):
+        _drop_unused(containers[scope], used[scope])
+        _sort(containers[scope])
     _raise_opset(edited, max((patch.opset for patch in patches), default=0))
     return edited
 
@@ -146,20 +147,22 @@ def _forget(container: onnx.GraphProto, retyped: set[str]) -> None:
 
 
 def _reads(graph: onnx.GraphProto) -> Iterator[str]:
-    """The names that a graph, and the bodies in it, read."""
+    """The names that a graph reads; of the bodies in it, the names that they do not define themselves."""
     for info in graph.output:
         yield text(info.name)
     for node in graph.node:
-        yield from (text(name) for name in node.input if name)
-        for attribute in node.attribute:
-            for body in bodies(attribute):
-                yield from _reads(body)
+        yield from needs(node)
 
 
-def _drop_unused(graphs: Sequence[onnx.GraphProto], before: Counter[str]) -> None:
-    """Drop nodes and tensors of the edited graphs, the main one first, that were used and no longer are."""
-    uses = Counter(_reads(graphs[0]))
-    producers = {text(name): node for graph in graphs for node in graph.node for name in node.output}
+def _depth(graph: Graph, scope: str) -> int:
+    """The number of bodies around the nodes of a scope."""
+    return sum(1 for _ in graph.owners(scope))
+
+
+def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
+    """Drop nodes and tensors of one edited graph that were used before and no longer are."""
+    uses = Counter(_reads(graph))
+    producers = {text(name): node for node in graph.node for name in node.output}
     pending = [name for name in before if not uses[name]]
     dead: set[str] = set()
     while pending:
@@ -171,14 +174,13 @@ def _drop_unused(graphs: Sequence[onnx.GraphProto], before: Counter[str]) -> Non
             uses[name] -= 1
             if not uses[name] and name in before:
                 pending.append(name)
+    if dead:
+        _delete(graph.node, lambda node: _key(node) in dead)
     unused = {name for name in before if not uses[name]}
-    for graph in graphs:
-        if dead:
-            _delete(graph.node, lambda node: _key(node) in dead)
-        gone = {text(tensor.name) for tensor in graph.initializer} & unused
-        for items in (graph.initializer, graph.input):  # IR 3 lists stored tensors among the inputs, too
-            _delete(items, lambda item: text(item.name) in gone)  # noqa: B023 - called at once
-        _forget(graph, set())
+    gone = {text(tensor.name) for tensor in graph.initializer} & unused
+    for items in (graph.initializer, graph.input):  # IR 3 lists stored tensors among the inputs, too
+        _delete(items, lambda item: text(item.name) in gone)
+    _forget(graph, set())
 
 
 def _sort(container: onnx.GraphProto) -> None:
@@ -209,11 +211,12 @@ def _sort(container: onnx.GraphProto) -> None:
 
 
 def needs(node: onnx.NodeProto) -> Iterator[str]:
-    """The names that a node and its bodies read."""
+    """The names that a node reads; of its bodies, the names that they do not define themselves."""
     yield from (text(name) for name in node.input if name)
     for attribute in node.attribute:
         for body in bodies(attribute):
-            yield from _reads(body)
+            own = set(defined(body))
+            yield from (name for name in _reads(body) if name not in own)
 
 
 def _raise_opset(proto: onnx.ModelProto, least: int) -> None:

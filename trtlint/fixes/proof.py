@@ -66,9 +66,9 @@ def _same_operators(model: Model, patch: Patch) -> Proof:
 
 def _same_tensors(model: Model, patch: Patch) -> Proof:
     """Whether tensors that are stored in another way have the elements that they had."""
-    sparse = {value.name: proto for value, proto in model.graph.sparse.items()}
     for tensor in patch.initializers:
-        stored = sparse.get(tensor.name)
+        value = model.graph.resolve(tensor.name)
+        stored = None if value is None else model.graph.sparse.get(value)
         pair = (None, None) if stored is None else (stored.values, stored.indices)
         values, indices = (None if each is None else model.tensors.array(each) for each in pair)
         if stored is None or values is None or indices is None:

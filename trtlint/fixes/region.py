@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 import onnx
 from onnx import helper
 
-from trtlint.fixes.edit import EditError
+from trtlint.fixes.edit import EditError, needs
 from trtlint.fixes.patch import Patch
 from trtlint.lean import dataclass
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
-from trtlint.model.protos import bodies, defined
 
 _MOST_NODES = 2000
 """Nodes of a region; a rewrite of a block has tens."""
@@ -77,8 +76,8 @@ def region_of(model: Model, patch: Patch) -> Region:
     own = {name for node in patch.insert for name in node.output} | {t.name for t in patch.initializers}
     reads = [value for node in nodes for value in node.inputs if value is not None]
     protos = (*patch.insert, *(node.proto for node in nodes if node.op in WITH_BODIES))
-    names = dict.fromkeys(name for proto in protos for name in _outer(proto) if name not in own)
-    reads += [value for name in names for value in _known(name, nodes, model)]
+    names = dict.fromkeys(name for proto in protos for name in needs(proto) if name not in own)
+    reads += _resolved(names, core[0].scope, model)
     inputs = tuple(dict.fromkeys(value for value in reads if value not in computed))
     return Region(
         tuple(nodes),
@@ -89,26 +88,10 @@ def region_of(model: Model, patch: Patch) -> Region:
     )
 
 
-def _outer(proto: onnx.NodeProto) -> Iterator[str]:
-    """The names that a node reads, and that the bodies in it read and do not define."""
-    yield from (name for name in proto.input if name)
-    for attribute in proto.attribute:
-        for body in bodies(attribute):
-            own = set(defined(body))
-            read = (name for node in body.node for name in _outer(node))
-            given = (info.name for info in body.output)
-            yield from (name for name in (*read, *given) if name not in own)
-
-
-def _known(name: str, nodes: list[Node], model: Model) -> list[Value]:
-    """The value of a name that nodes, or bodies that they hold, read from outside of these."""
-    inside = tuple(f"{node.path}/" for node in nodes if node.op in WITH_BODIES)
-    found = [
-        value
-        for value in model.graph.values.get(name, ())
-        if value.producer is None or not f"{value.producer.scope}/".startswith(inside or "\0")
-    ]
-    return found[-1:]
+def _resolved(names: Iterable[str], scope: str, model: Model) -> list[Value]:
+    """The values that names mean in a scope, without the names that mean none."""
+    found = (model.graph.resolve(name, scope) for name in names)
+    return [value for value in found if value is not None]
 
 
 def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
@@ -139,7 +122,7 @@ def _with_shapes(core: list[Node], patch: Patch, model: Model) -> list[Node]:
     found = set(core)
     reads = {name for node in patch.insert for name in node.input}
     pending = [v for node in core for v in node.inputs if v is not None]
-    pending += [v for name in reads for v in model.graph.values.get(name, ())]
+    pending += _resolved(reads, core[0].scope, model)
     while pending:
         value = pending.pop()
         node = value.producer
@@ -164,7 +147,7 @@ def _sorted(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
     left, order = list(nodes), []
     waiting = {name for node in nodes for name in node.output if name}
     while left:
-        ready = [node for node in left if not waiting.intersection(_outer(node))]
+        ready = [node for node in left if not waiting.intersection(needs(node))]
         if not ready:
             raise EditError("what was written has a cycle")
         for node in ready:

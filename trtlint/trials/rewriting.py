@@ -179,7 +179,8 @@ class _Rewriting:
             here, self.scope = self.scope, versions.scope
             exact = versions.exact
             assert self.narrowing is not None
-            if versions.constant and value.name in self.narrowing.clamped:
+            # What was measured is of the main graph; a constant of a body may have the same name.
+            if versions.constant and versions.scope.main and value.name in self.narrowing.clamped:
                 exact = self._clamped(exact, self.narrowing.format.largest)
             versions.rounded = self._round(exact)
             self.scope = here

@@ -248,7 +248,9 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
     if not missing:
         return
     for location, name in missing.items():
-        readers = (value.uses[0][0] for value in facts.model.graph.values.get(name, ()) if value.uses)
+        named = facts.model.graph.values.get(name, ())
+        stored = (value for value in named if value.initializer is not None)
+        readers = (value.uses[0][0] for value in stored if value.uses)
         says = f"the weights in {location} are missing, those of {name} first"
         way = "Put the file of external data beside the model, under the name that the model gives."
         yield None, _of_stored(next(readers, None), "", "INVALID_GRAPH", says, way)

@@ -32,6 +32,8 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
 
 
 def _store(draft: Draft, model: Model, value: Value) -> Refusal | None:
+    if model.graph.resolve(value.name) is not value:
+        return Refusal("it is stored in the body of an If or a loop")
     proto = model.graph.sparse[value]
     shape = tuple(proto.dims)
     dtype = DTYPES.get(proto.values.data_type)

@@ -40,7 +40,7 @@ class _Region:
         self.types: dict[Value, str] = {}
         self.draft = Draft(model, start)
         self.rewire: list[tuple[Node, int, str]] = []
-        self.casts: dict[tuple[str, str], str] = {}
+        self.casts: dict[tuple[Value, str], str] = {}
         self.retyped: list[str] = []
         self.ends: dict[Node, dict[str, str]] = {}
 
@@ -115,7 +115,7 @@ class _Region:
             return None
         if cast_by_parser(node.op, port) and self.model.constants.foldable(value):
             return None
-        key = value.name, wanted
+        key = value, wanted
         if key not in self.casts:
             self.casts[key] = self.draft.op("Cast", value, to=onnx_type(wanted))
         self.rewire.append((node, port, self.casts[key]))

@@ -1,0 +1,137 @@
+"""Patches in bodies that use the names of other bodies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from tests.fixes.fixing import computed
+from trtlint.fixes.edit import apply
+from trtlint.fixes.patch import Draft, Refusal
+from trtlint.fixes.region import region_of
+from trtlint.fixes.rewrites.store_dense import _store
+from trtlint.model.graph import Node
+from trtlint.model.load import Model, load
+from trtlint.model.retype import contradictions
+
+HEAD = '< ir_version: 8, opset_import: ["" : 17] >'
+BRANCHES = f"""{HEAD} g (bool c, float[2,3] a, float[4,5,6] b) => (y)
+{{
+  y = If (c) <
+    then_branch = t () => (r) {{ s = Shape (a)  u = Neg (a)  v = Exp (u)  r = Reshape (v, s) }},
+    else_branch = e () => (r) {{ s = Shape (b)  u = Neg (b)  v = Exp (u)  r = Reshape (v, s) }}
+  >
+}}"""
+
+
+def loaded(folder: Path, text: str) -> tuple[onnx.ModelProto, Model]:
+    proto = onnx.parser.parse_model(text)
+    path = folder / "model.onnx"
+    onnx.save(proto, path)
+    return proto, load(path)
+
+
+def node_of(model: Model, op: str, scope: str) -> Node:
+    return next(node for node in model.graph.nodes if node.op == op and node.scope == scope)
+
+
+def body_ops(model: onnx.ModelProto) -> list[list[str]]:
+    """The operators of the bodies of the first operator."""
+    return [[node.op_type for node in attribute.g.node] for attribute in model.graph.node[0].attribute]
+
+
+def _sparse(name: str, number: float) -> onnx.SparseTensorProto:
+    values = helper.make_tensor(name, onnx.TensorProto.FLOAT, [1], [number])
+    places = helper.make_tensor(f"{name}_places", onnx.TensorProto.INT64, [1], [1])
+    return helper.make_sparse_tensor(values, places, [3])
+
+
+@pytest.mark.parametrize("branch", ["then_branch", "else_branch"])
+def test_what_a_removed_node_read_goes_from_its_body_alone(branch: str, tmp_path: Path) -> None:
+    proto, model = loaded(tmp_path, BRANCHES)
+    exp = node_of(model, "Exp", f"If_0/{branch}")
+    draft = Draft(model, exp)
+    draft.op("Relu", "a" if branch == "then_branch" else "b", out="v")
+    edited = apply(proto, model.graph, [draft.patch("writes Relu", [exp])])
+    changed, same = ["Shape", "Relu", "Reshape"], ["Shape", "Neg", "Exp", "Reshape"]
+    ops = dict(zip([a.name for a in edited.graph.node[0].attribute], body_ops(edited), strict=True))
+    assert ops == {"then_branch": same, "else_branch": same} | {branch: changed}
+
+
+def test_a_patch_in_each_body(tmp_path: Path) -> None:
+    proto, model = loaded(tmp_path, BRANCHES)
+    patches = []
+    for scope in ("If_0/then_branch", "If_0/else_branch"):
+        exp = node_of(model, "Exp", scope)
+        draft = Draft(model, exp)
+        draft.op("Exp", draft.op("Neg", exp.inputs[0].producer.inputs[0]), out="v")  # type: ignore[union-attr]
+        patches.append(draft.patch("writes Exp again", [exp]))
+    edited = apply(proto, model.graph, patches)
+    assert body_ops(edited) == [["Shape", "Neg", "Exp", "Reshape"]] * 2
+    for taken in (True, False):
+        feeds = {"a": np.ones((2, 3), np.float32), "b": np.full((4, 5, 6), 2, np.float32)}
+        feeds["c"] = np.array(taken)
+        np.testing.assert_array_equal(computed(edited, feeds)[0], computed(proto, feeds)[0])
+
+
+def test_a_name_of_a_body_is_no_dependency_of_the_operator_around_it(tmp_path: Path) -> None:
+    """The body calls its state as the main graph calls what it computes of the loop."""
+    text = f"""{HEAD} g (int64 n, bool c, float[2] x) => (float[2] z)
+    {{
+      h = Neg (x)
+      y = Loop (n, c, h) <body = b (int64 i, bool go, float[2] z) => (bool go2, float[2] w) {{
+        go2 = Identity (go)  w = Relu (z) }}>
+      z = Exp (y)
+    }}"""
+    proto, model = loaded(tmp_path, text)
+    neg = node_of(model, "Neg", "")
+    draft = Draft(model, neg)
+    draft.op("Abs", "x", out="h")
+    edited = apply(proto, model.graph, [draft.patch("writes Abs", [neg])])
+    assert [node.op_type for node in edited.graph.node] == ["Abs", "Loop", "Exp"]
+
+
+@pytest.mark.parametrize("branch", ["then_branch", "else_branch"])
+def test_a_region_has_nothing_of_another_body(branch: str, tmp_path: Path) -> None:
+    _, model = loaded(tmp_path, BRANCHES)
+    reshape = node_of(model, "Reshape", f"If_0/{branch}")
+    draft = Draft(model, reshape)
+    draft.op("Reshape", draft.op("Relu", "v"), "s", out="r")
+    region = region_of(model, draft.patch("writes Reshape again", [reshape]))
+    assert {node.scope for node in region.nodes} == {f"If_0/{branch}"}
+    assert {value.name for value in region.inputs} == {"v", "a" if branch == "then_branch" else "b"}
+
+
+def test_a_sparse_tensor_of_a_body_is_left(tmp_path: Path) -> None:
+    """Stored in the main graph it would take the place of the tensor of the same name there."""
+    proto, _ = loaded(tmp_path, BRANCHES)
+    for graph, number in ((proto.graph, 1.0), (proto.graph.node[0].attribute[0].g, 2.0)):
+        graph.sparse_initializer.append(_sparse("w", number))
+        graph.node.append(helper.make_node("Neg", ["w"], [f"unused{number:.0f}"]))
+    onnx.save(proto, tmp_path / "model.onnx")
+    model = load(tmp_path / "model.onnx")
+    inner = node_of(model, "Neg", "")
+    refused = {}
+    for value in model.graph.sparse:
+        refused[value.uses[0][0].scope] = _store(Draft(model, inner), model, value)
+    assert refused.keys() == {"", "If_0/then_branch"}
+    assert refused[""] is None
+    assert isinstance(refused["If_0/then_branch"], Refusal)
+
+
+def test_a_declared_type_is_of_the_main_graph(tmp_path: Path) -> None:
+    text = f"""{HEAD} g (int64 n, bool c, float[2] x) => (float[2] z) < float[2] h >
+    {{
+      h = Neg (x)
+      k = Cast <to = 10> (h)
+      y = Loop (n, c, k) <body = b (int64 i, bool go, float16[2] h) => (bool go2, float16[2] w) {{
+        go2 = Identity (go)  w = Relu (h) }}>
+      z = Cast <to = 1> (y)
+    }}"""
+    _, model = loaded(tmp_path, text)
+    assert model.graph.declared
+    assert not contradictions(model.graph)
