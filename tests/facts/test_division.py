@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import onnx
 import pytest
 
 from tests.graphs import facts_of
@@ -97,6 +98,68 @@ def test_an_epsilon_that_fp16_does_not_hold() -> None:
     """
     (found,) = divisions(facts_of(text))
     assert (found.epsilon, found.dtype) == ("zero", "f16")
+
+
+ROOT = """pow_1 = Pow (x, two) sum_1 = ReduceSum (pow_1, last) sqrt = Sqrt (sum_1)
+    div = Div (x, sqrt) y = Abs (div)"""
+RECIPROCAL = """pow_1 = Pow (x, two) sum_1 = ReduceSum (pow_1, last) val_3 = Sqrt (sum_1)
+    rsqrt = Reciprocal (val_3) y = Mul (x, rsqrt)"""
+CAST = """pow_1 = Pow (x, two) sum_1 = ReduceSum (pow_1, last) sqrt = Sqrt (sum_1)
+    _to_copy = Cast <to = 1> (sqrt) div = Div (x, _to_copy) y = Abs (div)"""
+
+
+@pytest.mark.parametrize(
+    ("body", "operands", "dropped"),
+    [
+        (ROOT, {"Sqrt": "%sum_1,", "Div": "%x, %add_20"}, "yes"),
+        (ROOT, {"Sqrt": "%add,", "Div": "%x, %sqrt"}, "yes"),
+        (ROOT, {"Sqrt": "%add_,", "Div": "%x, %sqrt"}, "yes"),
+        (ROOT, {"Sqrt": "%sum_1,", "Div": "%x, %sqrt"}, "no"),
+        (ROOT, {"Sqrt": "%addmm,", "Div": "%x, %sqrt"}, "unknown"),
+        (ROOT, {"Sqrt": "%sum_1,", "Div": "%x, %expand"}, "unknown"),
+        (ROOT, {"Div": "%x, %sqrt"}, "unknown"),
+        (ROOT, {}, "unknown"),
+        (RECIPROCAL, {"Sqrt": "%add,", "Reciprocal": "%add,"}, "yes"),
+        (RECIPROCAL, {"Sqrt": "%sum_1,", "Reciprocal": "%sum_1,"}, "no"),
+        (CAST, {"Sqrt": "%sum_1,", "Cast": "%add_1,", "Div": "%x, %_to_copy"}, "yes"),
+        (CAST, {"Sqrt": "%sum_1,", "Cast": "%sqrt,", "Div": "%x, %_to_copy"}, "no"),
+    ],
+)
+def test_an_addition_that_the_exporter_removed(
+    body: str, operands: dict[str, str], dropped: str, tmp_path: Path
+) -> None:
+    """``operands`` are what the FX nodes read that the exporter made the operators from."""
+    proto = onnx.parser.parse_model(f"""< ir_version: 8, opset_import: ["" : 20] >
+        g (float[4,8] x) => (float[4,8] y) < float two = {{2}}, int64[1] last = {{-1}} > {{ {body} }}""")
+    for node in proto.graph.node:
+        if node.op_type in operands:
+            kind = "rsqrt" if node.output[0] in ("val_3", "rsqrt") else node.output[0]
+            text = f"%{kind} : [num_users=1] = call_function[target=aten](args = ({operands[node.op_type]}))"
+            node.metadata_props.add(key="pkg.torch.onnx.fx_node", value=text)
+    path = tmp_path / "model.onnx"
+    onnx.save(proto, path)
+    (found,) = divisions(Facts(load(path)))
+    assert (found.epsilon, found.exporter_dropped) == ("absent", dropped)
+
+
+def test_torchscript_removes_no_addition() -> None:
+    text = """< ir_version: 8, producer_name: "pytorch", opset_import: ["" : 17] >
+    g (float[4,8] x) => (float[4,8] y) { n = ReduceL2 <axes = [1]> (x) y = Div (x, n) }"""
+    (found,) = divisions(facts_of(text))
+    assert (found.epsilon, found.exporter_dropped) == ("absent", "no")
+
+
+@pytest.mark.slow
+def test_removed_epsilons_of_exported_models(exported: Path) -> None:
+    """``x / (norm + 1e-8)`` has lost it under dynamo; CLIP has none."""
+    dropped = {
+        path.stem.split("__")[0]: fact.exporter_dropped
+        for name in ("conv_modulated", "norm_overflow_pow", "clip_sdpa")
+        for path in sorted(exported.glob(f"{name}__*.onnx"))
+        for fact in divisions(Facts(load(path)))
+        if fact.epsilon == "absent"
+    }
+    assert dropped == {"conv_modulated": "yes", "norm_overflow_pow": "yes", "clip_sdpa": "no"}
 
 
 @pytest.mark.slow

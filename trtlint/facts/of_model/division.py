@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from trtlint.facts.base import Fact, Step
 from trtlint.lean import dataclass
+from trtlint.model.dropped import dropped_before
 from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.protos import ElementType
@@ -15,6 +16,7 @@ from trtlint.model.walks import behind
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
+    from trtlint.facts.of_model.model import ModelFact
 
 _NORMS = frozenset({"ReduceL1", "ReduceL2", "ReduceSumSquare"})
 """Reductions that are zero for a zero tensor, and never negative."""
@@ -40,6 +42,9 @@ class Division(Fact):
             type (1e-8 is, in FP16), ``absent`` where there is none, ``runtime`` where what is added
             is known at run time only.
         value: the constant, None for ``absent`` and ``runtime``.
+        exporter_dropped: whether the exporter removed an addition on the way from the reduction to the
+            division: ``yes`` where the metadata of PyTorch's exporter name one that the file lacks, ``no``
+            where they name none and for TorchScript, which removes none, else ``unknown``.
         dtype: element type of the divisor, None where unknown.
     """
 
@@ -58,13 +63,18 @@ class Division(Fact):
     epsilon: Literal["added", "clipped", "zero", "absent", "runtime"]
     value: float | None
     dtype: ElementType | None
+    exporter_dropped: Literal["yes", "no", "unknown"]
 
 
 @dataclass(slots=True)
 class _Walk:
-    """What was met on the way from the divisor to its reduction, nearest to the divisor first."""
+    """What was met on the way from the divisor to its reduction, nearest to the divisor first.
+
+    ``path`` has every operator on the way with the value that it reads there.
+    """
 
     steps: list[Step]
+    path: list[tuple[Node, Value]]
     roots: int = 0
     epsilon: Literal["added", "clipped", "zero", "absent", "runtime"] = "absent"
     value: float | None = None
@@ -95,7 +105,7 @@ def find(facts: Facts) -> Iterator[Division]:
         divisor = _divisor(node, constants)
         if divisor is None or constants.foldable(divisor):
             continue
-        walk = _Walk([])
+        walk = _Walk([], [(node, divisor)])
         reduction = _reduction(divisor, walk, constants)
         if reduction is None:
             continue
@@ -110,6 +120,7 @@ def find(facts: Facts) -> Iterator[Division]:
             epsilon=walk.epsilon,
             value=walk.value,
             dtype=divisor.dtype,
+            exporter_dropped=_dropped(walk, facts) if walk.epsilon == "absent" else "unknown",
         )
 
 
@@ -146,8 +157,17 @@ def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
             return None
         if before is None:
             return None
+        walk.path.append((node, before))
         value = before
     return None
+
+
+def _dropped(walk: _Walk, facts: Facts) -> Literal["yes", "no", "unknown"]:
+    found = [dropped_before(node, value, facts.model.graph) for node, value in walk.path]
+    if any(found):
+        return "yes"
+    exporter = cast("ModelFact", facts.of("model")[0]).exporter
+    return "no" if None not in found or exporter == "torchscript" else "unknown"
 
 
 def _is_positive(number: float | None) -> bool:

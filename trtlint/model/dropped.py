@@ -1,0 +1,49 @@
+"""Additions that PyTorch's exporter removed, as its metadata of the operators around them show.
+
+``torch.onnx.export(dynamo=True)`` writes into every operator the FX node that it was made from, with the
+names of what that node reads.  Values keep these names
+(https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py).  Where an FX node
+reads ``%add_3`` and the file has no such value, an addition is gone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.protos import text
+
+_FX_NODE = "pkg.torch.onnx.fx_node"
+_LONGEST = 65536
+"""Characters of an FX node that are read; one of many operands has thousands."""
+_READ = re.compile(r"%(\w{1,200})")
+_ADDITION = re.compile(r"add_?(?:_\d{1,9}|_tensor\w{0,20}|_scalar\w{0,20})?")
+"""What FX calls the result of ``aten.add``; not that of ``addmm`` or ``addcmul``."""
+
+
+def dropped_before(node: Node, value: Value, graph: Graph) -> bool | None:
+    """Whether the exporter removed an addition between a value and an operator that reads it.
+
+    Args:
+        node: the operator.
+        value: one of its inputs.
+        graph: the graph.
+
+    Returns:
+        None where the metadata do not decide it.
+    """
+    written = _fx_node(node)
+    if not written:
+        return None
+    if value.producer is not None and _fx_node(value.producer) == written:
+        return False  # two operators of one FX node
+    read = _READ.findall(written.partition("(args = ")[2])
+    if value.name in read:
+        return False
+    missing = [name for name in read if graph.resolve(name, node.scope) is None]
+    return True if any(_ADDITION.fullmatch(name) for name in missing) else None
+
+
+def _fx_node(node: Node) -> str:
+    found = (text(entry.value) for entry in node.proto.metadata_props if text(entry.key) == _FX_NODE)
+    return next(found, "")[:_LONGEST]
