@@ -117,6 +117,36 @@ def test_a_norm_in_fp32_becomes_one_operator(opset: int, tmp_path: Path) -> None
     assert_same(before, after, {"x": tensor(2, 5, 16)})
 
 
+@pytest.mark.parametrize("dims", ["b,s,d", "2,5,16", "b,s,16"])
+@pytest.mark.parametrize("gain", ["Mul (z, gain)", "Identity (z)"])
+def test_a_gain_has_the_size_of_the_last_axis(
+    dims: str, gain: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"{head(17)} {NORM.format(kind='float')}".replace("[2,5,16]", f"[{dims}]")
+    tail = f"z = Div (c, r)  n = {gain}  y = Add (n, bias)"
+    model = onnx.parser.parse_model(text.replace("y = Div (c, r)", tail))
+    for name in ("gain", "bias"):
+        model.graph.initializer.append(onnx.numpy_helper.from_array(tensor(16), name))
+    before, after = fixed(tmp_path, model, *TRT)
+    if "gain" not in gain and dims == "b,s,d":
+        assert after is None
+        assert "the size of its last axis is not known" in capsys.readouterr().out
+    else:
+        assert ops(after)[0] == "LayerNormalization"
+        assert len(ops(after)) == (1 if "gain" in gain else 3)
+        assert_same(before, after, {"x": tensor(2, 5, 16)})
+
+
+def test_an_epsilon_that_is_not_known_is_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"{head(17)} {NORM.format(kind='float')}"
+    text = text.replace("float eps = {0.001}", "float[1,2,1] eps = {0.001, 0.002}")
+    _, after = fixed(tmp_path, text.replace("[2,5,16]", "[2,2,16]"), *TRT)
+    assert after is None
+    assert "its epsilon is not known" in capsys.readouterr().out
+
+
 RMS = """g ({kind}[2,5,16] x) => ({kind}[2,5,16] y)
 < {kind} two = {{2}}, {kind} eps = {{0.001}}, {kind} one = {{1}} >
 {{

@@ -15,7 +15,7 @@ from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type
 from trtlint.fixes.rewrites._norms import Norm, norm_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
-from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.protos import FLOAT_DTYPES, Dimension
 from trtlint.model.values import Constants
 
 _OPERATORS = {"layer": ("LayerNormalization", 17), "rms": ("RMSNormalization", 23)}
@@ -27,20 +27,27 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     norm = norm_of(fact)
     if isinstance(norm, Refusal):
         return norm
-    if not isinstance(fact, Normalization) or not fact.last_axis:
+    if not isinstance(fact, Normalization) or fact.last_axis is None:
+        return Refusal("the axes of its mean are not known")
+    if not fact.last_axis:
         return Refusal("it is no norm over the last axis")
     op, since = _OPERATORS[fact.family]
     epsilon = fact.epsilon
     tensor = norm.tensor
-    width = tensor.shape[-1] if tensor.shape else None
-    if epsilon is None or not isinstance(width, int) or width > MOST_ELEMENTS:
-        return Refusal("its epsilon or the size of its last axis is not known")
+    if epsilon is None:
+        return Refusal("its epsilon is not known")
     if tensor.dtype not in FLOAT_DTYPES or norm.divide.output.dtype != tensor.dtype:
         return Refusal("its result is of another type than its tensor")
     if not (_plain(norm) if fact.family == "layer" else _plain_rms(norm, model.constants)):
         return Refusal(f"it is not quite what {op} computes")
+    dims = model.constants.dimensions(tensor)
+    gain, bias, last = _parameters(norm.divide, dims[-1] if dims else None, model.constants)
+    width = gain.shape[0] if gain is not None and gain.shape else dims[-1] if dims else None
+    if not isinstance(width, int):
+        return Refusal("the size of its last axis is not known, and no stored gain has that size")
+    if width > MOST_ELEMENTS:
+        return Refusal(f"its last axis has more than {MOST_ELEMENTS:,} elements")
     draft = Draft(model, norm.divide)
-    gain, bias, last = _parameters(norm.divide, width, model.constants)
     scale: str | Value = (
         draft.constant(np.ones(width, numpy_type(tensor.dtype)), "gain") if gain is None else gain
     )
@@ -48,7 +55,8 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         bias, last = None, last[:-1]
     inputs = [tensor, scale, *([bias] if bias is not None else [])]
     draft.op(op, *inputs, axis=-1, epsilon=float(epsilon), out=last[-1].output.name)
-    return draft.patch(f"makes the norm one {op}", last, opset=since, around=norm.nodes)
+    shapes = [(tensor, (*dims[:-1], width))] if dims else []
+    return draft.patch(f"makes the norm one {op}", last, opset=since, around=norm.nodes, shapes=shapes)
 
 
 def _plain(norm: Norm) -> bool:
@@ -116,25 +124,42 @@ def _is_centre(value: Value | None, centre: Node) -> bool:
 
 
 def _parameters(
-    divide: Node, width: int, constants: Constants
+    divide: Node, width: Dimension, constants: Constants
 ) -> tuple[Value | None, Value | None, list[Node]]:
-    """Gain and bias behind the division where they are stored vectors, and the nodes that go."""
+    """Return gain and bias behind the division where they are stored vectors, and the nodes that go.
+
+    Args:
+        divide: the division.
+        width: the size of the last axis; a gain has it, and tells it where it is not a number.
+        constants: what is known of values.
+    """
     gain, scaled = _next(divide, "Mul", width, constants)
     if gain is None or scaled is None:
         return None, None, [divide]
-    bias, shifted = _next(scaled, "Add", width, constants)
+    bias, shifted = _next(scaled, "Add", gain.shape[0] if gain.shape else width, constants)
     if bias is None or shifted is None:
         return gain, None, [divide, scaled]
     return gain, bias, [divide, scaled, shifted]
 
 
-def _next(node: Node, op: str, width: int, constants: Constants) -> tuple[Value | None, Node | None]:
-    """The one operator that reads a result, with the stored vector that it brings in."""
+def _next(node: Node, op: str, width: Dimension, constants: Constants) -> tuple[Value | None, Node | None]:
+    """Return the one operator that reads a result, with the stored vector that it brings in.
+
+    A vector of several elements fits an axis of unknown size: the axis has that size.  It would also fit an
+    axis of one element, but a norm over one element is always zero, and no model computes that.
+    """
     if node.output.is_output or len(node.output.uses) != 1:
         return None, None
     reader, port = node.output.uses[0]
     other = reader.input(1 - port) if reader.op == op and port < 2 and reader.scope == node.scope else None
-    fits = other is not None and other.shape == (width,) and constants.stored(other) is not None
+    fits = other is not None and _fits(other.shape, width) and constants.stored(other) is not None
     return (
         (other, reader) if fits and other is not None and other.dtype == node.output.dtype else (None, None)
     )
+
+
+def _fits(shape: tuple[Dimension, ...] | None, width: Dimension) -> bool:
+    """Whether a shape is that of a vector along an axis."""
+    if shape is None or len(shape) != 1 or not isinstance(shape[0], int):
+        return False
+    return shape[0] == width if isinstance(width, int) else shape[0] > 1
