@@ -79,11 +79,17 @@ def _apply(body: onnx.GraphProto, name_of: Callable[[str], str]) -> None:
     for node in body.node:
         _replace(node.input, name_of)
         _replace(node.output, name_of)
-    stored = (*body.initializer, *(sparse.values for sparse in body.sparse_initializer))
-    for named in (*body.input, *body.output, *body.value_info, *stored):
-        new = name_of(text(named.name))
-        if new != text(named.name):
-            named.name = new
+    stored = [*body.initializer, *(sparse.values for sparse in body.sparse_initializer)]
+    named: list[onnx.ValueInfoProto | onnx.TensorProto] = [
+        *body.input,
+        *body.output,
+        *body.value_info,
+        *stored,
+    ]
+    for each in named:
+        new = name_of(text(each.name))
+        if new != text(each.name):
+            each.name = new
 
 
 def _replace(names: MutableSequence[str], name_of: Callable[[str], str]) -> None:
