@@ -59,6 +59,12 @@ _ADDED = frozenset(
     {"Add", "Where", "Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Expand", "Transpose", "Slice"}
 )
 _EXPONENTIAL = frozenset({"Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp"})
+_SHIFTED = frozenset({"Softmax", "LogSoftmax"})
+"""Those that first take the largest number away, so that none is too low for them."""
+_WIDE = frozenset({"f32", "f64", "bf16"})
+"""Types of scores that FP16 cannot hold."""
+_FAR = -2e5
+"""Where scores lie that FP16 cannot hold."""
 _ATTENTION_MASK = 3
 """The port of what is added to the scores of an ``Attention``."""
 
@@ -70,8 +76,8 @@ class Feeds:
     """Tensors for the inputs of a region.
 
     Attributes:
-        kind: what sort of numbers: one of the common ones, ``beyond`` bounds, ``masked`` rows; ``away`` from
-            zero, or ``tiny``.
+        kind: what sort of numbers: one of the common ones, ``beyond`` bounds, ``masked`` rows, scores ``far``
+            below what FP16 holds; ``away`` from zero, or ``tiny``.
         size: of the dimensions that vary.
         arrays: by name.
     """
@@ -103,7 +109,9 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
     kinds = [*(_PLAIN if plain else _MENDING if patch.mends else _COMMON)]
     if not (plain or patch.mends or patch.keeps_a_key):
         kinds += ["beyond"] * bool(_bounds(region, model))
-        kinds += ["masked"] * any(_masking(value, region) for value in region.inputs)
+        masking = [(value, op) for value in region.inputs if (op := _masking(value, region))]
+        kinds += ["masked"] * bool(masking)
+        kinds += ["far"] * any(op in _SHIFTED and value.dtype in _WIDE for value, op in masking)
     for size in _sizes(shapes.values()) if varies else _SIZES[:1]:
         made = _Boundary(model, patch, region, shapes, size, plain=plain)
         for kind in kinds:
@@ -136,11 +144,12 @@ class _Boundary:
         self.shapes = shapes
         self.size = size
         self.bound = _fitting(patch)
+        self.holds = dict(patch.holds)
         self.plain = plain
         self.rng = np.random.default_rng(_SEED + size)
         self.fixed = {value: self._stored(value) for value in region.inputs}
         least = _smallest(patch)
-        self.scales = {**_COMMON, "masked": 1.0, "away": 1.0, "tiny": least}
+        self.scales = {**_COMMON, "masked": 1.0, "far": 1.0, "away": 1.0, "tiny": least}
         self.scales["small"] = min(_COMMON["small"], least**0.5)  # squares beside what is added to them
         self.scales["beyond"] = _BEYOND * max(_bounds(region, model), default=0.0)
 
@@ -163,6 +172,11 @@ class _Boundary:
         """A tensor of the type of a value."""
         shape, rng = self._sized(value, self.shapes[value]), self.rng
         dtype = numpy_type(value.dtype)
+        if value.name in self.holds:
+            chosen = rng.integers(0, 2, size=shape)
+            if chosen.ndim > 1 and kind in _WITHOUT_A_KEY:
+                chosen[..., _WITHOUT_A_KEY[kind], :] = 0
+            return np.asarray(np.where(chosen, *self.holds[value.name])).astype(dtype)
         if value.dtype == "bool":
             chosen = rng.integers(0, 2, size=shape).astype(bool)
             if kind in ("zeros", "small"):
@@ -174,9 +188,12 @@ class _Boundary:
             numbers = np.asarray(rng.normal(size=shape)) * self.scales[kind]
             if kind in ("positive", "tiny", "away"):
                 numbers = np.abs(numbers) + (kind == "away")
+            if kind == "far" and value.dtype in _WIDE and _masking(value, self.region) in _SHIFTED:
+                numbers = _FAR * (1 + 0.1 * numbers)
             if kind == "beyond":  # on both sides, however few numbers there are
                 numbers = np.abs(numbers) * (1 - 2 * (np.arange(numbers.size) % 2)).reshape(shape)
-            reader = _masking(value, self.region) if kind == "masked" and shape[-1:] > [1] else ""
+            is_masked = kind == "masked" and shape[-1:] > [1] and value.name not in self.patch.finite
+            reader = _masking(value, self.region) if is_masked else ""
             if reader:
                 rows = numbers.reshape(-1, shape[-1])  # what is written to it is written to the numbers
                 rows[:, ::2] = -np.inf

@@ -56,6 +56,11 @@ class Proof:
     figures: dict[str, float | int | str]
 
     @property
+    def difference(self) -> float:
+        """The largest difference that was found, 0 where none was computed."""
+        return float(self.figures.get("difference", 0.0))
+
+    @property
     def document(self) -> dict[str, object]:
         """It as JSON data."""
         return {"equal": self.equal, "says": self.words, "figures": self.figures}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,9 @@ class Patch:
         mends: whether it is there to change results, NaN among them, so that none are compared.
         shapes: of values that it reads, the shape that they must have for the removed nodes to be valid.
         around: nodes whose results are the same where those of the changed nodes alone are not.
+        finite: values that it reads which hold no -inf, as no mask has been added to them.
+        holds: values that it reads, each with the only numbers that it can hold.
+        parts: the patch in parts that are proven one by one, where its places lie far apart.
     """
 
     title: str
@@ -70,6 +73,13 @@ class Patch:
     altered: tuple[str, ...] = ()
     mends: bool = False
     shapes: tuple[tuple[Value, Dimensions], ...] = ()
+    finite: tuple[str, ...] = ()
+    holds: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    parts: tuple[Patch, ...] = ()
+
+    def with_parts(self, parts: Iterable[Patch]) -> Patch:
+        """The patch, to be proven by these parts."""
+        return replace(self, parts=tuple(parts))
 
     @property
     def touched(self) -> tuple[Node, ...]:
@@ -178,6 +188,8 @@ class Draft:
         altered: Iterable[str] = (),
         mends: bool = False,
         shapes: Iterable[tuple[Value, Dimensions]] = (),
+        finite: Iterable[str] = (),
+        holds: Iterable[tuple[str, tuple[float, ...]]] = (),
     ) -> Patch:
         """The patch with all that was written so far."""
         return Patch(
@@ -194,6 +206,8 @@ class Draft:
             altered=tuple(altered),
             mends=mends,
             shapes=tuple(shapes),
+            finite=tuple(finite),
+            holds=tuple(holds),
         )
 
     def name(self, what: str) -> str:

@@ -43,6 +43,8 @@ def prove(model: Model, patch: Patch) -> Proof:
         return _same_operators(model, patch)
     if not patch.touched:
         return _same_tensors(model, patch)
+    if patch.parts:
+        return _together([prove(model, part) for part in patch.parts])
     try:
         region = region_of(model, patch)
         if is_foreign(region):
@@ -53,6 +55,12 @@ def prove(model: Model, patch: Patch) -> Proof:
         return Proof(False, str(error), {})
     except RegionError as error:
         return Proof(None, f"not proven on its own: {error}", {})
+
+
+def _together(proofs: Sequence[Proof]) -> Proof:
+    """The proof of a patch whose parts are proven one by one: it is as good as the worst of them."""
+    order = (False, None, True)
+    return min(proofs, key=lambda proof: (order.index(proof.equal), -proof.difference))
 
 
 def _same_operators(model: Model, patch: Patch) -> Proof:

@@ -49,11 +49,13 @@ class Forms:
             return self.draft.op("Squeeze", value, axes=list(axes))
         return self.draft.op("Squeeze", value, self.draft.ints(*axes))
 
-    def reduced(self, op: str, value: Tensor, axes: Sequence[int], out: str = "") -> str:
-        """A reduction, without the axes that it goes over."""
+    def reduced(
+        self, op: str, value: Tensor, axes: Sequence[int], out: str = "", *, keep: bool = False
+    ) -> str:
+        """A reduction; with ``keep`` the axes that it goes over stay, with size one."""
         if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):
-            return self.draft.op(op, value, axes=list(axes), keepdims=0, out=out)
-        return self.draft.op(op, value, self.draft.ints(*axes), keepdims=0, out=out)
+            return self.draft.op(op, value, axes=list(axes), keepdims=int(keep), out=out)
+        return self.draft.op(op, value, self.draft.ints(*axes), keepdims=int(keep), out=out)
 
     def mean(self, value: Tensor) -> str:
         """The mean over the last axis, which stays with size one."""

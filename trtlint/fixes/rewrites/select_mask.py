@@ -1,0 +1,339 @@
+"""A mask of finite numbers replaced by a selection that gives the same probabilities in every type.
+
+``Where(keep, scores, -1e9)`` and ``scores + mask``, with a mask of 0 and -3.4e38, need a number that FP16
+cannot hold.  A softmax gives such a key the weight 0, and -inf does the same in FP16.  A row without any
+key is the exception: all of its scores become that number, so its weights are all equal.  A fill of 0 gives
+the same there, and -inf would give NaN.  The fill is computed from the mask alone, which is small beside
+the scores, and each scores tensor is read by one ``Where`` as before.
+
+The results are the same for all finite scores that are not themselves as low as the mask: scores above
+-1e8 where a ``Where`` selects, and within 1e13 where the mask is added.  Scores that another mask may have
+made -inf are left as they are: a row could lose its keys to both masks together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+
+from trtlint.facts.base import Fact
+from trtlint.facts.blocks.softmax import mask_paths
+from trtlint.facts.of_model.constant import FP16_MAX, Constant
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, onnx_type
+from trtlint.fixes.rewrites._forms import Forms
+from trtlint.lean import dataclass
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.operators import MOVING
+from trtlint.model.protos import FLOAT_DTYPES
+
+_TITLE = "masks with -inf, and rows without a key with 0"
+_LOWEST_SELECTED = -1e8
+"""A number that a Where selects is at most this: no score is so low."""
+_LOWEST_ADDED = -1e30
+"""A number that is added is at most this: no bit of a score is left beside it, not even in FP64."""
+_MOVES = MOVING | {"Slice", "Gather", "GatherElements", "Tile"}
+"""Operators whose output holds numbers of their first input and no others."""
+_ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
+_FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
+"""Operators that make no -inf of finite numbers."""
+_ENDS = frozenset({"Softmax", "LogSoftmax", "Attention"})
+_MOST_NODES = 200
+"""Operators that are followed from a constant, and back from the scores."""
+_EQUAL_SINCE = 11
+"""The opset from which Equal compares floats: https://onnx.ai/onnx/operators/onnx__Equal.html"""
+_ONE_AXIS = 13
+"""The opset from which Softmax is over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
+
+
+class _RefusedError(Exception):
+    """A place at which the rewrite is not exact; the text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """One masking of scores.
+
+    Attributes:
+        node: the Where that selects or the Add.
+        scores: what it masks.
+        mask: the condition of the Where, or the tensor that is added.
+        fill: the port of the Where that reads the fill; 0 for an Add.
+        source: where the mask is a product with the constant: the other factor, zero for a key to keep.
+        softmax: the operators that read the masked scores.
+        axis: the axis of their keys, from the end.
+        path: the operators from the constant to ``node``.
+    """
+
+    node: Node
+    scores: Value
+    mask: Value
+    fill: int
+    source: Value | None
+    softmax: tuple[Node, ...]
+    axis: int
+    path: tuple[Node, ...]
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Replace one constant of a mask at all softmaxes that it reaches."""
+    if not isinstance(fact, Constant) or fact.node is None:
+        return Refusal("there is no constant here")
+    known = (*fact.node.outputs, *fact.node.inputs)
+    held = next((value for value in known if value is not None and value.name == fact.name), None)
+    if held is None:
+        return Refusal("there is no constant here")
+    try:
+        sites = _Search(model, fact).sites(held)
+        if not sites:
+            return Refusal("no softmax reads scores that it masks")
+        whole = _patch(model, sites, sites[0].path)
+        kinds: dict[object, _Site] = {}
+        for site in sites[1:]:
+            kinds.setdefault(_likeness(site, model), site)
+        kinds.pop(_likeness(sites[0], model), None)
+        if len(sites) == 1:
+            return whole
+        lowest = float(fact.values.low or 0.0)
+        parts = [_patch(model, sites[:1], sites[0].path)]
+        parts += [_patch(model, [site], (site.node,), lowest) for site in kinds.values()]
+    except _RefusedError as error:
+        return Refusal(str(error))
+    return whole.with_parts(parts)
+
+
+def _likeness(site: _Site, model: Model) -> tuple[object, ...]:
+    """What two places have in common whose proofs are the same."""
+    values = (site.scores, site.mask)
+    shapes = [(value.dtype, tuple(model.constants.dimensions(value) or ("?",))) for value in values]
+    return (site.node.op, site.fill, site.axis, site.source is None, *shapes)
+
+
+class _Search:
+    """Follows a constant to the scores that it masks."""
+
+    def __init__(self, model: Model, fact: Constant) -> None:
+        self.model = model
+        self.constants = model.constants
+        self.paths = mask_paths(model.graph)
+        self.lowest = fact.values.low
+        self.scope = "" if fact.node is None else fact.node.scope
+        high = fact.values.high
+        if self.lowest is None or high is None or self.lowest >= -FP16_MAX or high > 0:
+            raise _RefusedError("it is not a number that masks")
+        self.left = _MOST_NODES
+
+    def sites(self, held: Value) -> list[_Site]:
+        """The places at which it masks scores."""
+        mask = self._is_mask(held)
+        return list(self._follow(held, mask, (), None))
+
+    def _follow(
+        self, value: Value, mask: bool, path: tuple[Node, ...], source: Value | None
+    ) -> Iterator[_Site]:
+        """Sites behind a value: the constant alone, or a tensor that holds it and zero only (``mask``)."""
+        self.left -= 1
+        if self.left < 0:
+            raise _RefusedError("it reaches too far")
+        for node, port in dict.fromkeys(value.uses):
+            reached = [each for each in node.outputs if each in self.paths]
+            if node.op in _ENDS and not node.domain:
+                raise _RefusedError(f"{node.op} reads the mask itself")
+            if not reached:
+                continue
+            if node.scope != self.scope:
+                raise _RefusedError("it is read in the body of an If or a loop")
+            yield from self._behind(node, port, value, mask, (*path, node), source)
+
+    def _behind(
+        self, node: Node, port: int, value: Value, mask: bool, path: tuple[Node, ...], source: Value | None
+    ) -> Iterator[_Site]:
+        if node.op == "Where" and port and source is None:
+            other = node.input(3 - port)
+            if other is not None and self._is_mask(other):
+                yield from self._follow(node.output, True, path, None)
+            elif not mask or self._only_lowest(value):
+                yield self._selected(node, port, path)
+            else:
+                raise _RefusedError("a mask is selected together with scores")
+        elif source is None and port == 0 and (node.op in _MOVES or self._narrows(node)):
+            yield from self._follow(node.output, mask, path, None)
+        elif node.op == "Mul" and self.constants.scalar(value) is not None and source is None:
+            yield from self._follow(node.output, True, path, node.input(1 - port))
+        elif node.op == "Add" and mask:
+            yield self._added(node, port, path, source)
+        else:
+            raise _RefusedError(f"{node.op} lies between the mask and the softmax")
+
+    def _selected(self, node: Node, port: int, path: tuple[Node, ...]) -> _Site:
+        condition, scores = node.input(0), node.input(3 - port)
+        if condition is None or scores is None or (self.lowest or 0.0) > _LOWEST_SELECTED:
+            raise _RefusedError(f"scores could be as low as the mask of {self.lowest:.3g}")
+        softmax, axis = self._read_by(node, scores)
+        return _Site(node, scores, condition, port, None, softmax, axis, path)
+
+    def _added(self, node: Node, port: int, path: tuple[Node, ...], source: Value | None) -> _Site:
+        mask, scores = node.input(port), node.input(1 - port)
+        if mask is None or scores is None or mask is scores:
+            raise _RefusedError("there are no scores that it is added to")
+        narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for each in path)
+        if (self.lowest or 0.0) > _LOWEST_ADDED and not narrowed:
+            raise _RefusedError(
+                f"in a row without a key {self.lowest:.3g} leaves differences between the scores, which stay"
+            )
+        if (self.model.opset or 0) < _EQUAL_SINCE:
+            raise _RefusedError(f"Equal compares no floats before opset {_EQUAL_SINCE}")
+        softmax, axis = self._read_by(node, scores)
+        return _Site(node, scores, mask, 0, source, softmax, axis, path)
+
+    def _read_by(self, node: Node, scores: Value) -> tuple[tuple[Node, ...], int]:
+        """The softmaxes that read masked scores, and the axis of their keys from the end."""
+        self._require_unmasked(scores)
+        found: list[Node] = []
+        axes: set[int] = set()
+        for reader, _ in node.output.uses:
+            if reader.op not in _ENDS and not any(each in self.paths for each in reader.outputs):
+                continue
+            if reader.op != "Softmax" or reader.domain:
+                raise _RefusedError(f"{reader.op} reads the masked scores")
+            if reader.scope != node.scope:
+                raise _RefusedError("the softmax is in the body of an If or a loop")
+            found.append(reader)
+            axes.add(self._axis(reader, node.output))
+        if len(axes) != 1:
+            raise _RefusedError("no softmax reads the masked scores")
+        return tuple(dict.fromkeys(found)), axes.pop()
+
+    def _axis(self, softmax: Node, scores: Value) -> int:
+        whole = (self.model.opset or 1) < _ONE_AXIS
+        axis = int(softmax.number("axis", 1 if whole else -1))
+        if axis >= 0:
+            if scores.rank is None:
+                raise _RefusedError("the rank of the scores is not known")
+            axis -= scores.rank
+        if whole and axis != -1:
+            raise _RefusedError("the softmax is over more than one axis")
+        return axis
+
+    def _require_unmasked(self, scores: Value) -> None:
+        """Refuse scores that another mask has been applied to: a row can lose its keys to both together."""
+        pending, met = [scores], {scores}
+        while pending:
+            value = pending.pop()
+            numbers = self._numbers(value)
+            if numbers is not None:
+                if any(number < -FP16_MAX for number in numbers):
+                    raise _RefusedError("the scores are masked more than once")
+                continue
+            node = value.producer
+            if node is not None and not node.domain and node.op in _FINITE:
+                continue
+            if node is not None and node.op == "Where":
+                raise _RefusedError("the scores are masked more than once")
+            if node is None or node.domain or node.op not in _MOVES | _ARITHMETIC | {"Cast"}:
+                what = f"input {value.name}" if node is None else f"result of {node.op}"
+                raise _RefusedError(f"the scores are computed from the {what}, which may be masked with -inf")
+            ports = node.inputs if node.op in _ARITHMETIC - {"Div", "Clip"} else node.inputs[:1]
+            fresh = [each for each in ports if each is not None and each not in met]
+            met.update(fresh)
+            pending += fresh
+            if len(met) > _MOST_NODES:
+                raise _RefusedError("the scores cannot be followed so far")
+
+    def _narrows(self, node: Node) -> bool:
+        return node.op == "Cast" and node.output.dtype in FLOAT_DTYPES
+
+    def _is_mask(self, value: Value) -> bool:
+        """Whether a tensor surely holds nothing but zero and the number that masks."""
+        numbers = self._numbers(value)
+        return numbers is not None and numbers <= {0.0, self.lowest}
+
+    def _only_lowest(self, value: Value) -> bool:
+        return self._numbers(value) == {self.lowest}
+
+    def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
+        """The numbers that a tensor of floats holds, as far as they are stored; None where unknown."""
+        if value is None or depth > 16:
+            return None
+        node = value.producer
+        if node is not None and not node.domain:
+            if node.op == "Where":
+                found = [self._numbers(each, depth + 1) for each in node.inputs[1:3]]
+                sets = [each for each in found if each is not None]
+                return set.union(*sets) if len(sets) == len(found) == 2 else None
+            if node.op in _MOVES or self._narrows(node):
+                return self._numbers(node.input(0), depth + 1)
+            if node.op == "ConstantOfShape":
+                fill = node.attribute("value")
+                return (
+                    {float(number) for number in onnx.numpy_helper.to_array(fill).reshape(-1)}
+                    if isinstance(fill, onnx.TensorProto)
+                    else {0.0}
+                )
+        tensor = self.constants.stored(value)
+        if tensor is not None and int(np.prod(tensor.dims, dtype=np.float64)) > MOST_ELEMENTS:
+            return None
+        array = self.constants.payload(value)
+        if array is None and (scalar := self.constants.scalar(value)) is not None:
+            return {float(scalar)}
+        if array is None or array.dtype.kind != "f" or not array.size or np.isnan(array).any():
+            return None
+        low, high = float(array.min()), float(array.max())
+        others = bool(((array != low) & (array != high)).any())
+        return {low, high, float("nan")} if others else {low, high}
+
+
+def _patch(model: Model, sites: list[_Site], around: tuple[Node, ...], holds: float | None = None) -> Patch:
+    """The patch of some places; with ``holds`` a mask that is added is drawn from 0 and that number."""
+    draft = Draft(model, sites[0].node)
+    written: dict[tuple[object, ...], tuple[str, str]] = {}
+    rewire: list[tuple[Node, int, str]] = []
+    for site in sites:
+        key = (site.mask, site.fill, site.axis, site.scores.dtype)
+        if key not in written:
+            written[key] = _selection(draft, site)
+        choice, fill = written[key]
+        draft.node = site.node
+        parts = (fill, site.scores) if site.fill == 1 else (site.scores, fill)
+        masked = draft.op("Where", choice, *parts)
+        rewire += [(softmax, 0, masked) for softmax in site.softmax]
+    masks = {site.mask.name for site in sites if not site.fill and site.source is None}
+    narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for s in sites for each in s.path)
+    return draft.patch(
+        _TITLE,
+        [],
+        rewire=rewire,
+        around=around,
+        folds=True,
+        keeps_a_key=narrowed,
+        finite=[site.scores.name for site in sites],
+        holds=() if holds is None else [(name, (0.0, holds)) for name in sorted(masks)],
+    )
+
+
+def _selection(draft: Draft, site: _Site) -> tuple[str, str]:
+    """The condition of the Where that selects the scores, and the fill; both as small as the mask."""
+    forms, dtype = Forms(draft), site.scores.dtype
+    mask = site.source or site.mask
+    reduces = mask.rank is None or mask.rank >= -site.axis
+    zero, never = draft.like(0.0, dtype, "zero"), draft.like(-np.inf, dtype, "never")
+    if site.fill:
+        name: str = mask.name
+        if reduces:  # whether a row has a key: any that is kept, or not all that are dropped
+            numbers = draft.op("Cast", mask, to=onnx_type("f32"))
+            found = forms.reduced(
+                "ReduceMin" if site.fill == 1 else "ReduceMax", numbers, [site.axis], keep=True
+            )
+            name = draft.op("Cast", found, to=onnx_type("bool"))
+        parts = (zero, never) if site.fill == 1 else (never, zero)
+        return site.mask.name, draft.op("Where", name, *parts)
+    best: str | Value = mask
+    if reduces:
+        best = forms.reduced(
+            "ReduceMax" if site.source is None else "ReduceMin", mask, [site.axis], keep=True
+        )
+    same = draft.op("Equal", mask, best)
+    live = draft.op("Equal", best, draft.like(0.0, mask, "zero"))
+    return draft.op("And", same, live), draft.op("Where", same, zero, never)
