@@ -11,6 +11,9 @@ import pytest
 from onnx import numpy_helper
 
 from tests.fixes.fixing import Feeds, assert_same, fixed, ops
+from trtlint.fixes.patch import Draft
+from trtlint.fixes.proof import prove
+from trtlint.model.load import load
 
 RTX = ("--rtx", "1.7", "--gpu", "L4", "--verify")
 HEAD = '< ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1] >'
@@ -174,3 +177,103 @@ def test_what_is_left(reason: str, tmp_path: Path, capsys: pytest.CaptureFixture
     _, after = fixed(tmp_path, model, *RTX[:-1])
     assert after is None
     assert reason in " ".join(capsys.readouterr().out.split())
+
+
+SUMMED = "g (uint8[1,{size}] a) => (int32[1,2] y) {{ y = MatMulInteger (a, b) }}"
+"""Numbers that FP32 holds exactly only up to 2^24, which is 259 terms of 255 * 255."""
+
+
+def extremes(size: int) -> list[Feeds]:
+    """The ends of the range of a type, and what lies between, so that sums are odd."""
+    numbers = (np.full(size, 255), RNG.choice([0, 255], size), RNG.integers(0, 256, size))
+    return [{"a": each.astype(np.uint8).reshape(1, size)} for each in numbers]
+
+
+@pytest.mark.parametrize("size", [250, 300, 4000])
+def test_sums_that_fp32_does_not_hold(size: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weights = np.where(np.arange(2 * size) % 3, 255, 254).astype(np.uint8).reshape(size, 2)
+    before, after = verified(with_weights(SUMMED.format(size=size), b=weights), tmp_path, capsys)
+    for feeds in extremes(size):
+        assert_same(before, after, feeds, rtol=0)
+    assert ("Slice" in ops(after)) is (size > 259)
+
+
+def test_sums_of_what_is_stored_count_as_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = np.ones((4000, 2), np.uint8)
+    _, after = verified(with_weights(SUMMED.format(size=4000), b=small), tmp_path, capsys)
+    assert "Slice" not in ops(after)
+
+
+def test_sums_of_two_inputs_are_bounded_by_their_types(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "g (uint8[2,600] a, uint8[600,3] c) => (int32[2,3] y) { y = MatMulInteger (a, c) }"
+    before, after = verified(with_weights(text), tmp_path, capsys)
+    feeds: Feeds = {"a": np.full((2, 600), 255, np.uint8), "c": np.full((600, 3), 255, np.uint8)}
+    feeds["a"][0, :7] = 254
+    assert_same(before, after, feeds, rtol=0)
+
+
+def test_sums_of_unknown_length_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "g (uint8[2,K] a, uint8[K,3] c) => (int32[2,3] y) { y = MatMulInteger (a, c) }"
+    assert fixed(tmp_path, with_weights(text), *RTX)[1] is None
+    assert "how many terms each of its sums has is not known" in capsys.readouterr().out
+
+
+LARGE_CONV = """g (uint8[1,{channels},4,4] a) => (int32[1,2,2,2] y)
+{{ y = ConvInteger <group = {group}> (a, w, z, wz) }}"""
+
+
+def test_convolutions_whose_sums_fp32_does_not_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    weights = np.where(np.arange(2 * 64 * 9) % 5, 127, -128).astype(np.int8).reshape(2, 64, 3, 3)
+    points = {"z": np.array(0, np.uint8), "wz": np.array(-100, np.int8)}
+    text = LARGE_CONV.format(channels=64, group=1)
+    before, after = verified(with_weights(text, w=weights, **points), tmp_path, capsys)
+    feeds: Feeds = {"a": RNG.choice([254, 255], (1, 64, 4, 4)).astype(np.uint8)}
+    assert_same(before, after, feeds, rtol=0)
+    assert sum(op == "Conv" for op in ops(after)) > 1
+
+
+def test_groups_whose_sums_fp32_does_not_hold_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    points = {"z": np.array(0, np.uint8), "wz": np.array(-100, np.int8)}
+    text = LARGE_CONV.format(channels=128, group=2)
+    model = with_weights(text, w=np.full((2, 64, 3, 3), 127, np.int8), **points)
+    assert fixed(tmp_path, model, *RTX)[1] is None
+    assert "and it has groups" in capsys.readouterr().out
+
+
+def test_sums_and_a_bias_that_fp32_does_not_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The quantized result is half a step from the next one, so that one in 2^24 decides."""
+    text = """g (uint8[1,512,1,1] a) => (uint8[1,2,1,1] y)
+    { y = QLinearConv (a, one, z, w, one, wz, half, z, bias) }"""
+    model = with_weights(
+        text,
+        w=np.full((2, 512, 1, 1), 127, np.int8),
+        one=np.array(1, np.float32),
+        half=np.array(2.0**17, np.float32),
+        z=np.array(0, np.uint8),
+        wz=np.array(0, np.int8),
+        bias=np.array([2**23 - 1, -(2**23) + 1], np.int32),
+    )
+    before, after = verified(model, tmp_path, capsys)
+    assert "Slice" in ops(after)
+    for number in (254, 255):
+        assert_same(before, after, {"a": np.full((1, 512, 1, 1), number, np.uint8)}, rtol=0)
+
+
+def test_sums_in_fp32_at_once_are_caught_by_the_proof(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    weights = np.where(np.arange(8000) % 3, 255, 254).astype(np.uint8).reshape(4000, 2)
+    onnx.save(with_weights(SUMMED.format(size=4000), b=weights), path)
+    model = load(path)
+    (node,) = model.graph.nodes
+    draft = Draft(model, node)
+    left, right = (draft.op("Cast", name, to=onnx.TensorProto.FLOAT) for name in ("a", "b"))
+    draft.op("Cast", draft.op("MatMul", left, right), to=onnx.TensorProto.INT32, out="y")
+    proof = prove(model, draft.patch("computes it in FP32", [node], folds=True))
+    assert proof.equal is False
+    assert proof.words == "whole numbers differ where both are computed in their own types"

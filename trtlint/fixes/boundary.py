@@ -42,6 +42,7 @@ _WITHOUT_A_KEY = {"positive": 0, "large": -1}
 """In which sets a row of a BOOL mask has no key, and which one; in that of small numbers all have all."""
 _BEYOND = 4
 """How large numbers are to be beyond a bound, in bounds."""
+_QUANTIZED_TYPES = frozenset({"u8", "i8"})
 _QUANTIZED = 256
 """Steps of a quantizer of eight bits."""
 _INDEXED: Mapping[str, tuple[int, int, int | None]] = {
@@ -200,10 +201,21 @@ class _Boundary:
                 rows[:-1][:1] = -np.inf
                 rows[1:-1][:1] = -np.inf if reader == "Exp" else lowest(value.dtype)
             return numbers.astype(dtype)
+        if value.dtype in _QUANTIZED_TYPES and not any(op in _INDEXED for op in _ops(value.uses)):
+            return self._whole(dtype, shape, kind)
         low, high = (0, 2) if self.plain or self.patch.keeps_a_key else self._reach(value, kind)
         if dtype.kind == "u":
             low = max(low, 0)
         return np.asarray(rng.integers(low, max(high, low + 1), size=shape)).astype(dtype)
+
+    def _whole(self, dtype: np.dtype[Any], shape: list[int], kind: str) -> Array:
+        """Numbers of a quantized tensor, over the whole range of its type, and both ends of it."""
+        ends = np.iinfo(dtype)
+        if kind in ("random", "masked"):
+            return self.rng.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)
+        if kind == "positive":
+            return np.asarray(self.rng.choice([ends.min, ends.max], size=shape)).astype(dtype)
+        return np.full(shape, {"zeros": 0, "small": ends.min}.get(kind, ends.max), dtype)
 
     def _reach(self, value: Value, kind: str) -> tuple[int, int]:
         """Between which whole numbers a tensor lies; those of indices are the positions that there are."""

@@ -31,6 +31,8 @@ from trtlint.model.protos import FLOAT_DTYPES
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
 """By the narrowest float type that takes part, how far results may be from each other, relative to the
 largest: constants are rounded to that type, and a softmax makes more of it."""
+_INTEGER_SUMS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
+"""Operators whose sums are whole numbers, which FP32 holds up to 2^24 only."""
 _WORSE = 4
 """So many times as far from FP64 as before, or as what is allowed, is worse in half precision."""
 
@@ -101,6 +103,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     sizes: list[int] = []
     unfit = False
     failure = "no inputs could be made"
+    summed = any(node.op in _INTEGER_SUMS for node in region.nodes)
     guessed = any(None in (model.constants.dimensions(value) or ()) for value in region.inputs)
     for feeds in feeds_of(model, patch, region):
         wide_feeds = {name: wide(array) for name, array in feeds.arrays.items()}
@@ -129,6 +132,9 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         if not difference <= tolerance:
             words = f"differs by {difference:.2g} of the largest result in FP64 (allowed: {tolerance:.0e})"
             return Proof(False, words, {"difference": difference})
+        if summed and not _same_integers(region, feeds):
+            words = "whole numbers differ where both are computed in their own types"
+            return Proof(False, words, {"difference": 1.0})
         if narrowest == "f16" and feeds.is_common and not patch.mends:
             errors = [_half_error(proto, feeds.arrays, before) for proto in (region.before, region.after)]
             halves = [max(pair) for pair in zip(halves, errors, strict=True)]
@@ -151,6 +157,16 @@ def _is_telling(results: Sequence[Array], feeds: Feeds) -> bool:
     """Whether results can be compared: not all NaN; beyond bounds only where all is finite."""
     finite = [np.isfinite(each) if each.dtype.kind == "f" else np.ones(each.shape, bool) for each in results]
     return all(each.all() if feeds.kind == "beyond" else each.any() for each in finite)
+
+
+def _same_integers(region: Region, feeds: Feeds) -> bool:
+    """Whether whole numbers are the same in the types that both compute in, as FP64 hides rounding."""
+    try:
+        before, after = (run_reference(proto, feeds.arrays) for proto in (region.before, region.after))
+    except Exception:  # noqa: BLE001 - types that the reference does not mix
+        return True
+    pairs = zip(before, after, strict=True)
+    return all(np.array_equal(one, other) for one, other in pairs if one.dtype.kind in "iu")
 
 
 def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:

@@ -1,7 +1,7 @@
 """Quantized tensors of eight bits as the whole numbers that they hold, in FP32.
 
-Whole numbers up to 2^24 are exact there, sums of products of two of eight bits as well up to 256 terms at
-least; what is longer is rounded as every product in FP32 is.
+Whole numbers up to 2^24 are exact there.  Sums of products are where they cannot exceed that; others are
+taken in parts that cannot (:mod:`trtlint.fixes.rewrites._sums`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 from onnx import helper
@@ -22,7 +21,14 @@ from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._numbers import F32, HAS_ROUND, MOVING, Numbers, along, quantized_type
-from trtlint.fixes.rewrites._quantizers import Array
+from trtlint.fixes.rewrites._products import (
+    conv_integer,
+    gemm,
+    matmul_integer,
+    qlinear_conv,
+    qlinear_matmul,
+    settings,
+)
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
@@ -32,7 +38,6 @@ _MOST_NODES = 4000
 _ONE_AXIS = 13
 """The opset from which on Softmax is over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
 _TITLE = "computes quantized tensors in FP32"
-_CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
 
 Write = Callable[[Numbers, Node], "str | Refusal | None"]
 """Writes an operator out; gives the numbers that its first output holds, None for an output in floats."""
@@ -98,11 +103,6 @@ def _given(numbers: Numbers, node: Node, value: Value) -> list[Node]:
 
 
 _NUMPY = {"u8": np.dtype(np.uint8), "i8": np.dtype(np.int8)}
-
-
-def _settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
-    protos = node.attributes
-    return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 
 
 def _moved(numbers: Numbers, node: Node) -> str | Refusal | None:
@@ -191,75 +191,6 @@ def _quantize_dynamically(numbers: Numbers, node: Node) -> str | Refusal | None:
     return numbers.forms.clip(steps, 0.0, 255.0, "f32")
 
 
-def _product(
-    numbers: Numbers, node: Node, ports: tuple[int, int, int, int], write: Callable[[str, str], str]
-) -> str | Refusal:
-    """A product of the numbers of two operands, each less its zero point.
-
-    Args:
-        numbers: what is written with.
-        node: the operator.
-        ports: which of its inputs the operands, and their zero points, are.
-        write: writes the product.
-    """
-    weight = node.input(ports[1])
-    rank = None if weight is None else weight.rank
-    behind = 0 if "Conv" not in node.op else None if rank is None else rank - 1
-    left = numbers.shifted(node, ports[0], ports[2])
-    right = numbers.shifted(node, ports[1], ports[3], behind)
-    if isinstance(left, Refusal) or isinstance(right, Refusal):
-        return left if isinstance(left, Refusal) else right
-    return write(left, right)
-
-
-def _matmul_integer(numbers: Numbers, node: Node) -> str | Refusal | None:
-    return _product(numbers, node, (0, 1, 2, 3), lambda a, b: numbers.draft.op("MatMul", a, b))
-
-
-def _conv_integer(numbers: Numbers, node: Node) -> str | Refusal | None:
-    settings = _settings(node, _CONV)
-    return _product(numbers, node, (0, 1, 2, 3), lambda a, b: numbers.draft.op("Conv", a, b, **settings))
-
-
-def _scaled(
-    numbers: Numbers, node: Node, product: str, behind: int, bias: Array | None
-) -> str | Refusal | None:
-    """The result of a product of quantized operands: scaled in one step, and quantized."""
-    scales = [numbers.scale(node, port) for port in (1, 4, 6)]
-    first, second, last = scales
-    if isinstance(first, Refusal) or isinstance(second, Refusal) or isinstance(last, Refusal):
-        return next(each for each in scales if isinstance(each, Refusal))
-    if first.size != 1 or last.size != 1:
-        return Refusal("the scale of its data or of its result is not one number")
-    draft = numbers.draft
-    if bias is not None:
-        shaped = along(bias.astype(np.float32), behind)
-        if isinstance(shaped, Refusal):
-            return shaped
-        product = draft.op("Add", product, draft.constant(shaped, "bias"))
-    factor = along((first.reshape(-1)[0] * second) / last.reshape(-1)[0], behind)
-    if isinstance(factor, Refusal):
-        return factor
-    steps = draft.op("Mul", product, draft.constant(factor.astype(np.float32), "factor"))
-    return numbers.quantized(node, steps, None, 7)
-
-
-def _qlinear_matmul(numbers: Numbers, node: Node) -> str | Refusal | None:
-    product = _product(numbers, node, (0, 3, 2, 5), lambda a, b: numbers.draft.op("MatMul", a, b))
-    return product if isinstance(product, Refusal) else _scaled(numbers, node, product, 0, None)
-
-
-def _qlinear_conv(numbers: Numbers, node: Node) -> str | Refusal | None:
-    settings, bias = _settings(node, _CONV), None
-    if node.input(8) is not None and (bias := numbers.stored(node.input(8))) is None:
-        return Refusal("its bias is not stored in the model")
-    write = lambda a, b: numbers.draft.op("Conv", a, b, **settings)  # noqa: E731 - one line as elsewhere
-    product, weight = _product(numbers, node, (0, 3, 2, 5), write), node.input(3)
-    if isinstance(product, Refusal) or weight is None or weight.rank is None:
-        return product if isinstance(product, Refusal) else Refusal("the rank of its weight is not known")
-    return _scaled(numbers, node, product, weight.rank - 2, bias)
-
-
 def _real(numbers: Numbers, node: Node, port: int) -> str | Refusal:
     """The floats that an operand stands for, whose scale and zero point come behind it."""
     shifted = numbers.shifted(node, port, port + 2)
@@ -299,7 +230,7 @@ def _in_floats(reads: tuple[int, ...], scale: int, write: Callable[[Draft, Node,
 
 def _by(op: str, *names: str) -> Callable[[Draft, Node, list[str]], str]:
     """An operator of ONNX that takes some attributes of the quantized one."""
-    return lambda draft, node, operands: draft.op(op, *operands, **_settings(node, frozenset(names)))
+    return lambda draft, node, operands: draft.op(op, *operands, **settings(node, frozenset(names)))
 
 
 def _pooled(op: str, *names: str) -> Write:
@@ -325,36 +256,6 @@ def _softmax(numbers: Numbers, node: Node) -> str | Refusal | None:
     )
 
 
-def _gemm(numbers: Numbers, node: Node) -> str | Refusal | None:
-    """A product of matrices with a bias in the steps of the product, quantized or in floats."""
-    settings, draft = _settings(node, frozenset({"transA", "transB"})), numbers.draft
-    if node.number("alpha", 1.0) != 1.0:
-        return Refusal("QGemm has a factor of its own")
-    left = numbers.shifted(node, 0, 2)
-    right = numbers.shifted(node, 3, 5, 1 if node.number("transB", 0) else 0)
-    if isinstance(left, Refusal) or isinstance(right, Refusal):
-        return left if isinstance(left, Refusal) else right
-    product = draft.op("Gemm", left, right, **settings)
-    bias = None if node.input(6) is None else numbers.stored(node.input(6))
-    if node.input(6) is not None and bias is None:
-        return Refusal("its bias is not stored in the model")
-    if bias is not None:
-        product = draft.op("Add", product, draft.constant(bias.astype(np.float32), "bias"))
-    scales = [numbers.scale(node, port) for port in (1, 4)]
-    known = [each for each in scales if not isinstance(each, Refusal)]
-    if len(known) < len(scales):
-        return next(each for each in scales if isinstance(each, Refusal))
-    factor = known[0].reshape(-1)[0] * known[1]
-    if node.input(7) is None:
-        draft.op("Mul", product, draft.constant(factor.astype(np.float32), "factor"), out=node.output.name)
-        return None
-    last = numbers.scale(node, 7)
-    if isinstance(last, Refusal):
-        return last
-    steps = draft.op("Mul", product, draft.constant((factor / last).astype(np.float32), "factor"))
-    return numbers.quantized(node, steps, None, 8)
-
-
 def _concatenated(numbers: Numbers, node: Node) -> str | Refusal | None:
     """Tensors with a scale and a zero point each, which come behind those of the result."""
     parts = []
@@ -375,10 +276,10 @@ _WRITERS: Mapping[tuple[str, str], Write] = {
     ("", "DequantizeLinear"): _dequantize,
     ("", "Cast"): _cast,
     ("", "DynamicQuantizeLinear"): _quantize_dynamically,
-    ("", "MatMulInteger"): _matmul_integer,
-    ("", "ConvInteger"): _conv_integer,
-    ("", "QLinearMatMul"): _qlinear_matmul,
-    ("", "QLinearConv"): _qlinear_conv,
+    ("", "MatMulInteger"): matmul_integer,
+    ("", "ConvInteger"): conv_integer,
+    ("", "QLinearMatMul"): qlinear_matmul,
+    ("", "QLinearConv"): qlinear_conv,
     (ONNX_RUNTIME, "QLinearAdd"): _in_floats((0, 3), 6, _by("Add")),
     (ONNX_RUNTIME, "QLinearMul"): _in_floats((0, 3), 6, _by("Mul")),
     (ONNX_RUNTIME, "QLinearSigmoid"): _in_floats((0,), 3, _by("Sigmoid")),
@@ -389,6 +290,6 @@ _WRITERS: Mapping[tuple[str, str], Write] = {
     ),
     (ONNX_RUNTIME, "QLinearSoftmax"): _softmax,
     (ONNX_RUNTIME, "QLinearConcat"): _concatenated,
-    (ONNX_RUNTIME, "QGemm"): _gemm,
+    (ONNX_RUNTIME, "QGemm"): gemm,
 }
 """How each operator is written out."""

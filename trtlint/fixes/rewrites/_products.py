@@ -1,0 +1,137 @@
+"""Products of quantized tensors in floating point, with the same whole numbers, scaled and rounded.
+
+Definitions: https://onnx.ai/onnx/operators/onnx__MatMulInteger.html,
+https://onnx.ai/onnx/operators/onnx__QLinearConv.html and
+https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx import helper
+
+from trtlint.fixes.patch import Refusal
+from trtlint.fixes.rewrites._numbers import Numbers, along
+from trtlint.fixes.rewrites._quantizers import Array
+from trtlint.fixes.rewrites._sums import Operands, Sums, Write, as_floats, product
+from trtlint.model.graph import Node
+
+_CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
+
+
+def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
+    """Some attributes of an operator, as far as it has them."""
+    protos = node.attributes
+    return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
+
+
+def matmul_integer(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """Write a MatMulInteger; sums that FP32 does not hold keep their type."""
+    return _integer(numbers, node, _of_matmul(node, (0, 1, 2, 3)), _matmul(numbers))
+
+
+def conv_integer(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """Write a ConvInteger; sums that FP32 does not hold keep their type."""
+    return _integer(numbers, node, _of_conv(node, (0, 1, 2, 3)), _conv(numbers, node))
+
+
+def qlinear_matmul(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """Write a QLinearMatMul."""
+    sums = product(numbers, node, _of_matmul(node, (0, 3, 2, 5)), _matmul(numbers))
+    return sums if isinstance(sums, Refusal) else _scaled(numbers, node, as_floats(numbers, sums), 0)
+
+
+def qlinear_conv(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """Write a QLinearConv."""
+    weight, bias = node.input(3), None
+    if weight is None or weight.rank is None:
+        return Refusal("the rank of its weight is not known")
+    if node.input(8) is not None:
+        known = numbers.stored(node.input(8))
+        if known is None:
+            return Refusal("its bias is not stored in the model")
+        shaped = along(known, weight.rank - 2)
+        if isinstance(shaped, Refusal):
+            return shaped
+        bias = shaped
+    sums = product(numbers, node, _of_conv(node, (0, 3, 2, 5)), _conv(numbers, node), bias=bias)
+    if isinstance(sums, Refusal):
+        return sums
+    return _scaled(numbers, node, as_floats(numbers, sums), weight.rank - 2)
+
+
+def gemm(numbers: Numbers, node: Node) -> str | Refusal | None:
+    """Write a QGemm: matrices with a bias in the steps of their product, quantized or in floats."""
+    turned, draft = settings(node, frozenset({"transA", "transB"})), numbers.draft
+    if node.number("alpha", 1.0) != 1.0:
+        return Refusal("QGemm has a factor of its own")
+    bias = None if node.input(6) is None else numbers.stored(node.input(6))
+    if node.input(6) is not None and bias is None:
+        return Refusal("its bias is not stored in the model")
+    left, right = (int(node.number(name, 0)) for name in ("transA", "transB"))
+    operands = Operands(0, 3, 2, 5, 0 if left else 1, 1 if right else 0, 1 if right else 0)
+    sums = product(numbers, node, operands, lambda a, b: draft.op("Gemm", a, b, **turned), bias=bias)
+    if isinstance(sums, Refusal):
+        return sums
+    scales = [numbers.scale(node, port) for port in (1, 4)]
+    known = [each for each in scales if not isinstance(each, Refusal)]
+    if len(known) < len(scales):
+        return next(each for each in scales if isinstance(each, Refusal))
+    factor = known[0].reshape(-1)[0] * known[1]
+    floats = as_floats(numbers, sums)
+    if node.input(7) is None:
+        draft.op("Mul", floats, draft.constant(factor.astype(np.float32), "factor"), out=node.output.name)
+        return None
+    last = numbers.scale(node, 7)
+    if isinstance(last, Refusal):
+        return last
+    steps = draft.op("Mul", floats, draft.constant((factor / last).astype(np.float32), "factor"))
+    return numbers.quantized(node, steps, None, 8)
+
+
+def _integer(numbers: Numbers, node: Node, operands: Operands, write: Write) -> str | Refusal | None:
+    sums = product(numbers, node, operands, write, out=node.output.name)
+    if isinstance(sums, Sums):
+        return None if sums.is_integer else sums.name
+    return sums
+
+
+def _matmul(numbers: Numbers) -> Write:
+    return lambda a, b: numbers.draft.op("MatMul", a, b)
+
+
+def _conv(numbers: Numbers, node: Node) -> Write:
+    return lambda a, b: numbers.draft.op("Conv", a, b, **settings(node, _CONV))
+
+
+def _of_matmul(node: Node, ports: tuple[int, int, int, int]) -> Operands:
+    left, right, left_zero, right_zero = ports
+    weight = node.input(right)
+    axis = -1 if weight is not None and weight.rank == 1 else -2
+    return Operands(left, right, left_zero, right_zero, -1, axis, 0)
+
+
+def _of_conv(node: Node, ports: tuple[int, int, int, int]) -> Operands:
+    left, right, left_zero, right_zero = ports
+    weight = node.input(right)
+    behind = None if weight is None or weight.rank is None else weight.rank - 1
+    grouped = int(node.number("group", 1)) != 1
+    return Operands(left, right, left_zero, right_zero, 1, 1, behind, is_convolution=True, grouped=grouped)
+
+
+def _scaled(numbers: Numbers, node: Node, sums: str, behind: int) -> str | Refusal | None:
+    """The result of a product of quantized operands: scaled in one step, and quantized."""
+    scales = [numbers.scale(node, port) for port in (1, 4, 6)]
+    first, second, last = scales
+    if isinstance(first, Refusal) or isinstance(second, Refusal) or isinstance(last, Refusal):
+        return next(each for each in scales if isinstance(each, Refusal))
+    if first.size != 1 or last.size != 1:
+        return Refusal("the scale of its data or of its result is not one number")
+    factor: Array | Refusal = along((first.reshape(-1)[0] * second) / last.reshape(-1)[0], behind)
+    if isinstance(factor, Refusal):
+        return factor
+    draft = numbers.draft
+    steps = draft.op("Mul", sums, draft.constant(factor.astype(np.float32), "factor"))
+    return numbers.quantized(node, steps, None, 7)

@@ -1,0 +1,198 @@
+"""Products of quantized operands, each sum exact in FP32 or taken in parts that are added as INT32.
+
+FP32 holds whole numbers up to 2^24. A sum cannot exceed what its terms can add up to: the largest number of
+one operand, less its zero point, times what is stored of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from trtlint.fixes.patch import MOST_ELEMENTS, Refusal, onnx_type
+from trtlint.fixes.rewrites._numbers import F32, Numbers, along, quantized_type
+from trtlint.fixes.rewrites._quantizers import RANGES, Array
+from trtlint.lean import dataclass
+from trtlint.model.graph import Node, Value
+
+_EXACT = 1 << 24
+"""Up to here each whole number is one of FP32: https://en.wikipedia.org/wiki/Single-precision_floating-point_format"""
+_MOST_PARTS = 64
+_INT32 = onnx_type("i32")
+
+Write = Callable[[str, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Where a product has what: ports of both operands, of their zero points, and the axes it sums over.
+
+    Attributes:
+        left, right: the ports of the operands.
+        left_zero, right_zero: the ports of their zero points.
+        left_axis, right_axis: the axes that are summed over; of a convolution that of the channels.
+        behind: of a vector of zero points of the right operand: how many axes lie behind its own.
+        is_convolution: whether it is a convolution, whose kernel covers several positions.
+        grouped: whether the product falls into groups, which cannot be taken apart here.
+    """
+
+    left: int
+    right: int
+    left_zero: int
+    right_zero: int
+    left_axis: int
+    right_axis: int
+    behind: int | None
+    is_convolution: bool = False
+    grouped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """The sums of a product: a name, and whether they are INT32 and not FP32."""
+
+    name: str
+    is_integer: bool
+
+
+def product(
+    numbers: Numbers,
+    node: Node,
+    operands: Operands,
+    write: Write,
+    *,
+    bias: Array | None = None,
+    out: str = "",
+) -> Sums | Refusal:
+    """Write a product of the numbers of two operands, each less its zero point, and a bias.
+
+    Args:
+        numbers: what is written with.
+        node: the operator.
+        operands: where it has what.
+        write: writes the product of two tensors of floats.
+        bias: what is added to the sums, shaped to broadcast.
+        out: the name of the sums where they are INT32.
+    """
+    parts = _parts(numbers, node, operands, 0 if bias is None else int(np.abs(bias).max(initial=0)))
+    left = numbers.shifted(node, operands.left, operands.left_zero)
+    right = numbers.shifted(node, operands.right, operands.right_zero, operands.behind)
+    for each in (parts, left, right):
+        if isinstance(each, Refusal):
+            return each
+    assert isinstance(left, str) and isinstance(right, str) and isinstance(parts, list)  # noqa: PT018
+    draft, forms = numbers.draft, numbers.forms
+    if len(parts) == 1:
+        name = write(left, right)
+        if bias is not None:
+            name = draft.op("Add", name, draft.constant(bias.astype(np.float32), "bias"))
+        return Sums(name, False)
+    total = ""
+    for index, (start, stop) in enumerate(parts):
+        cut = (
+            forms.part(left, operands.left_axis, start, stop),
+            forms.part(right, operands.right_axis, start, stop),
+        )
+        whole = draft.op("Cast", write(*cut), to=_INT32)
+        last = index == len(parts) - 1 and bias is None
+        total = draft.op("Add", total, whole, out=out if last else "") if total else whole
+    if bias is not None:
+        total = draft.op("Add", total, draft.constant(bias.astype(np.int32), "bias"), out=out)
+    return Sums(total, True)
+
+
+def as_floats(numbers: Numbers, sums: Sums) -> str:
+    """Sums in FP32, rounded once where they are larger than FP32 holds exactly."""
+    return numbers.draft.op("Cast", sums.name, to=F32) if sums.is_integer else sums.name
+
+
+def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[tuple[int, int]] | Refusal:
+    """The parts of the summed axis, from and to, whose sums FP32 holds; one for all where that is so."""
+    most = float(_largest(numbers, node, operands.left, operands.left_zero))
+    terms = _terms(numbers, node, operands)
+    if terms is None:
+        return Refusal("how many terms each of its sums has is not known")
+    limit = (_EXACT - bias) / max(most, 1.0)
+    if float(terms.sum(axis=0, dtype=np.float64).max(initial=0.0)) <= limit:
+        return [(0, len(terms))]
+    if operands.grouped:
+        return Refusal("its sums can exceed 2^24, up to which FP32 holds whole numbers, and it has groups")
+    added = np.cumsum(terms, axis=0, dtype=np.float64)
+    found, start, before = [], 0, np.zeros(terms.shape[1])
+    while start < len(terms):
+        low, high = start, len(terms)  # rows up to low fit
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = float((added[middle - 1] - before).max()) <= limit
+            low, high = (middle, high) if fits else (low, middle - 1)
+        if low == start or len(found) == _MOST_PARTS:
+            return Refusal("its sums exceed what FP32 holds exactly by too much")
+        found.append((start, low))
+        start, before = low, added[low - 1]
+    return found
+
+
+def _largest(numbers: Numbers, node: Node, port: int, zero: int) -> int:
+    """The largest magnitude of an operand less its zero point."""
+    value, point = node.input(port), node.input(zero)
+    low, high = RANGES[quantized_type(value) or "u8"] if value is not None else (0, 0)
+    known = None if point is None else numbers.stored(point)
+    if point is None:
+        points = (0, 0)
+    elif known is None or not known.size:
+        points = RANGES[quantized_type(point) or "u8"]
+    else:
+        points = (int(known.min()), int(known.max()))
+    return max(abs(high - points[0]), abs(low - points[1]))
+
+
+def _terms(numbers: Numbers, node: Node, operands: Operands) -> Array | None:
+    """By how much each position of the summed axis can add to each sum, [positions, sums].
+
+    That is what is stored of the right operand; else as much as types allow, None where it is not known how
+    often.
+    """
+    value, point = node.input(operands.right), node.input(operands.right_zero)
+    known = _small(numbers, value)
+    zero = np.zeros((), np.int64) if point is None else numbers.stored(point)
+    if value is None or known is None or zero is None:
+        count = _count(node.input(operands.left), operands.left_axis) or _count(value, operands.right_axis)
+        covered = _kernel(value) if operands.is_convolution else 1
+        if count is None or covered is None or operands.grouped:
+            return None
+        most = _largest(numbers, node, operands.right, operands.right_zero)
+        return np.full((count, 1), covered * most, np.float32)
+    shifted = along(np.asarray(zero, np.int16), operands.behind)
+    if isinstance(shifted, Refusal):
+        return None
+    moved = np.moveaxis(np.abs(known.astype(np.int16) - shifted), operands.right_axis, 0)
+    if operands.is_convolution:  # what a kernel covers adds up
+        moved = moved.reshape(*moved.shape[:2], -1).sum(axis=-1, dtype=np.float32)
+    return moved.reshape(len(moved), -1)
+
+
+def _kernel(weight: Value | None) -> int | None:
+    """How many elements of each channel the kernel of a convolution covers."""
+    sizes = None if weight is None or weight.shape is None else weight.shape[2:]
+    if sizes is None:
+        return None
+    known = [size for size in sizes if isinstance(size, int)]
+    return math.prod(known) if len(known) == len(sizes) else None
+
+
+def _small(numbers: Numbers, value: Value | None) -> Array | None:
+    dims = () if value is None else value.shape or ()
+    if any(not isinstance(dim, int) for dim in dims):
+        return None
+    return None if np.prod(dims, dtype=np.float64) > MOST_ELEMENTS else numbers.stored(value)
+
+
+def _count(value: Value | None, axis: int) -> int | None:
+    """The size of an axis."""
+    shape = None if value is None else value.shape
+    if not shape or not -len(shape) <= axis < len(shape):
+        return None
+    size = shape[axis]
+    return size if isinstance(size, int) else None
