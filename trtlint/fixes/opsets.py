@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
+import onnx
 from onnx import defs
 
-from trtlint.model.graph import Node
+from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.model.protos import DTYPES
 from trtlint.model.schemas import schema_at
+
+_UNKNOWN = "?"
+_DIVIDES_AS_ITS_SCALE = 23
+"""The opset from which QuantizeLinear divides in the type of its scale; ONNX Runtime divides in FP32 before.
+
+https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+"""
+_TYPE_NAMES: Mapping[str, str] = {
+    short: onnx.TensorProto.DataType.Name(number).lower()  # type: ignore[arg-type]
+    for number, short in DTYPES.items()
+}
+"""The names that ONNX's definitions have for element types, by the short ones."""
 
 
 def has(op: str, opset: int) -> bool:
@@ -53,15 +68,73 @@ def raises(op: str, old: int, new: int) -> bool:
 
 def means_the_same(node: Node, old: int, new: int) -> bool:
     """Whether a node of a newer opset means the same in an older one: it uses nothing that was added."""
+    return not difference(node, old, new)
+
+
+def difference(node: Node, old: int, new: int) -> str:
+    """Why a node of a newer opset does not mean the same in an older one; empty where it does."""
     op = node.op
     if not has(op, old):
-        return False
+        return f"opset {old} has no {op}"
+    kind = _untaken(node, old, new)
+    if kind == _UNKNOWN:
+        return f"{op} takes fewer types in opset {old}, and one that it reads or gives is not known"
+    if kind:
+        return f"{op} does not take {kind} in opset {old}"
+    if op == "QuantizeLinear" and old < _DIVIDES_AS_ITS_SCALE <= new:
+        scale = node.input(1)
+        if scale is None or scale.dtype != "f32":
+            return f"{op} divides in the type of its scale from opset {_DIVIDES_AS_ITS_SCALE} on only"
     if same_but_types(op, old, new):
-        return True
+        return ""
     (inputs, _), (new_inputs, _) = _formals(op, old), _formals(op, new)
     added = node.inputs[len(inputs) :] if len(new_inputs) > len(inputs) else ()
     known = node.attributes.keys() <= _attributes(op, old).keys()
-    return raises(op, old, new) and known and all(value is None for value in added)
+    if raises(op, old, new) and known and all(value is None for value in added):
+        return ""
+    return f"{op} is another operator in opset {old}"
+
+
+def _untaken(node: Node, old: int, new: int) -> str:
+    """The element type of a node of a newer opset that its operator does not take in an older one.
+
+    It is empty where the operator takes all of them, and a question mark for a type that is not known where
+    the newer opset takes more types than the older one.
+    """
+    bound: dict[str, str] = {}
+    for value, one, other in _with_formals(node, old, new):
+        if one is None or other is None:
+            continue
+        if value.dtype is None:
+            if not other.types <= one.types:
+                return _UNKNOWN
+            continue
+        kind = f"tensor({_TYPE_NAMES[value.dtype]})"
+        shared = one.is_homogeneous and "(" not in one.type_str
+        if kind not in one.types or (shared and bound.setdefault(one.type_str, kind) != kind):
+            return value.dtype
+    return ""
+
+
+def _with_formals(
+    node: Node, old: int, new: int
+) -> Iterator[tuple[Value, defs.OpSchema.FormalParameter | None, defs.OpSchema.FormalParameter | None]]:
+    """The values of a node, each with what both opsets say of it."""
+    for side, values in (("inputs", node.inputs), ("outputs", node.outputs)):
+        formals = [getattr(schema_at(node.op, opset), side) for opset in (old, new)]
+        for port, value in enumerate(values):
+            if value is not None and value.name:
+                yield value, _formal(formals[0], port), _formal(formals[1], port)
+
+
+def _formal(
+    formals: Sequence[defs.OpSchema.FormalParameter], port: int
+) -> defs.OpSchema.FormalParameter | None:
+    """What is said of a port; the last of many stands for all behind it."""
+    variadic = defs.OpSchema.FormalParameterOption.Variadic
+    if port < len(formals):
+        return formals[port]
+    return formals[-1] if formals and formals[-1].option == variadic else None
 
 
 def same_meaning(op: str, old: int, new: int) -> bool:

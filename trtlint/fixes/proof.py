@@ -20,7 +20,7 @@ from onnx import numpy_helper
 from trtlint.fixes.boundary import Feeds, feeds_of
 from trtlint.fixes.edit import EditError
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
-from trtlint.fixes.opsets import means_the_same
+from trtlint.fixes.opsets import difference
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.reference import NoImplementationError, run_reference, wide, widened
@@ -69,8 +69,9 @@ def _same_operators(model: Model, patch: Patch) -> Proof:
     """Whether every operator means the same in the opset that a model gets."""
     opset = model.opset or 1
     for node in model.graph.nodes:
-        if not node.domain and not means_the_same(node, patch.set_opset, opset):
-            return Proof(False, f"{node.op} is another operator in opset {patch.set_opset}", {})
+        reason = "" if node.domain else difference(node, patch.set_opset, opset)
+        if reason:
+            return Proof(False, reason, {})
     return Proof(True, "every operator means the same in both opsets", {})
 
 

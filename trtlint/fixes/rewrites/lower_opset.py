@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.opsets import has, means_the_same
+from trtlint.fixes.opsets import difference, has, means_the_same
 from trtlint.fixes.patch import Patch, Refusal
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -30,5 +30,6 @@ def propose(_fact: Fact, model: Model) -> Patch | Refusal:
         while lowest < opset and not all(means_the_same(node, lowest, opset) for node in same):
             lowest += 1
         if lowest == opset:
-            return Refusal(f"{op} has its meaning from opset {opset} on only")
+            reasons = (difference(node, opset - 1, opset) for node in same)
+            return Refusal(next(reason for reason in reasons if reason))
     return Patch(f"lowers the opset from {opset} to {lowest}", (), (), set_opset=lowest)

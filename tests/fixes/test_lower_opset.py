@@ -1,0 +1,92 @@
+"""Opsets lowered as far as operators mean the same and take the types that they read and give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from tests.fixes.fixing import fixed, ops
+from trtlint.facts.base import Fact
+from trtlint.fixes import proposer
+from trtlint.fixes.patch import Patch, Refusal
+from trtlint.fixes.proof import prove
+from trtlint.model.load import Model, load
+
+QUANTIZED = "q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, s, z)"
+
+
+def quantized(opset: int, kind: str, body: str = QUANTIZED) -> onnx.ModelProto:
+    """A model of one type of floats."""
+    text = (
+        f'< ir_version: 10, opset_import: ["" : {opset}] > g ({kind}[2,3] x) => ({kind}[2,3] y) {{ {body} }}'
+    )
+    model = onnx.parser.parse_model(text)
+    scale = np.array(0.5, np.float16 if kind == "float16" else np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(scale, "s"))
+    model.graph.initializer.append(numpy_helper.from_array(np.array(0, np.int8), "z"))
+    return model
+
+
+def loaded(proto: onnx.ModelProto, folder: Path) -> Model:
+    """A model as it is read from a file."""
+    path = folder / "model.onnx"
+    onnx.save(proto, path)
+    return load(path)
+
+
+def lowered(model: Model) -> Patch | Refusal:
+    """What the rewrite proposes."""
+    return proposer("lower-opset")(Fact(model.graph.nodes[0], ()), model)
+
+
+@pytest.mark.parametrize(
+    ("opset", "kind", "lowest"),
+    [(21, "float16", 19), (22, "float16", 19), (21, "float", 17), (23, "float", 17)],
+)
+def test_types_count(opset: int, kind: str, lowest: int, tmp_path: Path) -> None:
+    model = loaded(quantized(opset, kind), tmp_path)
+    patch = lowered(model)
+    assert isinstance(patch, Patch)
+    assert patch.set_opset == lowest
+    assert prove(model, patch).equal is True
+
+
+def test_a_division_in_another_type_is_refused(tmp_path: Path) -> None:
+    refusal = lowered(loaded(quantized(23, "float16"), tmp_path))
+    assert isinstance(refusal, Refusal)
+    assert refusal.reason == "QuantizeLinear divides in the type of its scale from opset 23 on only"
+
+
+def test_a_type_that_an_operator_does_not_take_is_caught_by_the_proof(tmp_path: Path) -> None:
+    model = loaded(quantized(21, "float16"), tmp_path)
+    proof = prove(model, Patch("lowers the opset", (), (), set_opset=17))
+    assert proof.equal is False
+    assert proof.words == "QuantizeLinear does not take f16 in opset 17"
+
+
+def test_a_type_that_is_not_known_is_not_lowered(tmp_path: Path) -> None:
+    proto = quantized(22, "float", "u = other.Op (x)  y = Neg (u)")
+    proto.opset_import.append(onnx.helper.make_opsetid("other", 1))
+    patch = lowered(loaded(proto, tmp_path))
+    assert isinstance(patch, Patch)  # Neg takes the same types in all of them
+    proto = quantized(22, "float", "u = other.Op (x)  v = Identity (u)  y = Cast <to = 1> (v)")
+    proto.opset_import.append(onnx.helper.make_opsetid("other", 1))
+    patch = lowered(loaded(proto, tmp_path))
+    assert isinstance(patch, Patch)
+    assert patch.set_opset == 21
+
+
+def test_other_rewrites_are_made_where_the_opset_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proto = quantized(
+        23, "float16", QUANTIZED.replace("y =", "w =") + "  e = Exp (w)  o = Add (e, c)  y = Log (o)"
+    )
+    proto.graph.initializer.append(numpy_helper.from_array(np.array(1, np.float16), "c"))
+    _, after = fixed(tmp_path, proto, "--trt", "10.7")
+    assert "lower-opset: QuantizeLinear divides in the type of its scale" in capsys.readouterr().out
+    assert "Softplus" in ops(after)
