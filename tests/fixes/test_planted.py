@@ -57,11 +57,6 @@ EQUIVALENT = {
     }
     | {"input left out: Log_2/Clip": SHIFTED},
     "write-out-scatter": {"operator dropped: ScatterElements_0/Cast": "the indices have the type already"},
-    "resize-by-matmul": {
-        "sign turned round: Resize_0/matrix": "both products are with this matrix",
-        "wrong perm: Resize_0/Transpose": "two axes of size one",
-        "wrong perm: Resize_0/Transpose_2": "two axes of size one",
-    },
     "decompose-attention": {"sign turned round: Attention_0/softcap": "the tangent is odd"},
     "state-from-sequence": {"off by one hidden_size: GRU": "ONNX's reference goes by the weights"},
     "write-out-quantized": {

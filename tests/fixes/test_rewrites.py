@@ -223,12 +223,30 @@ def test_rotary_embeddings_are_written_out(interleaved: int, share: int, tmp_pat
 
 
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
-def test_a_resize_with_antialias_becomes_products(mode: str, tmp_path: Path) -> None:
-    text = f"""{head(18)} g (float[1,3,16,12] x) => (float[1,3,8,5] y) < int64[4] z = {{1, 3, 8, 5}} >
-    {{ y = Resize <mode = "{mode}", antialias = 1> (x, , , z) }}"""
+@pytest.mark.parametrize("sizes", [(8, 5), (16, 3), (4, 17)])
+def test_a_resize_with_antialias_becomes_sums(mode: str, sizes: tuple[int, int], tmp_path: Path) -> None:
+    high, wide = sizes
+    text = f"""{head(18)} g (float[1,3,16,12] x) => (float[1,3,{high},{wide}] y)
+    < int64[4] z = {{1, 3, {high}, {wide}}} > {{ y = Resize <mode = "{mode}", antialias = 1> (x, , , z) }}"""
     before, after = fixed(tmp_path, text, "--rtx", "1.7")
     assert "Resize" not in ops(after)
     assert_same(before, after, {"x": tensor(1, 3, 16, 12)}, rtol=1e-4)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_a_resize_keeps_what_is_no_number_where_it_is(number: float, tmp_path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    text = f"""{head(18)} g (float[1,1,4,8] x) => (float[1,1,2,4] y) < int64[4] z = {{1, 1, 2, 4}} >
+    {{ y = Resize <mode = "linear", antialias = 1> (x, , , z) }}"""
+    before, after = fixed(tmp_path, text, "--rtx", "1.7")
+    assert after is not None
+    one, other = (runtime.InferenceSession(each.SerializeToString()) for each in (before, after))
+    for place in range(32):
+        x = tensor(1, 1, 4, 8)
+        x.reshape(-1)[place] = number
+        expected, found = (session.run(None, {"x": x})[0] for session in (one, other))
+        assert not np.isfinite(expected).all()
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_resize_by_a_scale_of_the_run_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

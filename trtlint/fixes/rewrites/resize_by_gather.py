@@ -1,7 +1,9 @@
-"""``Resize`` with antialias over fixed sizes, as a product with a stored matrix for each axis.
+"""``Resize`` with antialias over fixed sizes, as a weighted sum of the elements that each result is made of.
 
-Resizing is linear and each axis stands for itself, so that the matrix of an axis is what the operator,
-computed by ONNX's reference, makes of unit vectors along it.
+Resizing is linear and each axis stands for itself, so that the weights of an axis are what the operator,
+computed by ONNX's reference, makes of unit vectors along it.  Each result reads the elements that have a
+weight for it and no others: a product with the whole matrix would spread one NaN or infinity over a row, as
+zero times infinity is NaN.
 """
 
 from __future__ import annotations
@@ -21,9 +23,16 @@ from trtlint.model.protos import FLOAT_DTYPES
 
 _LONGEST = 4096
 """Size of an axis: its matrix is so large squared."""
+_MOST_TAPS = 64
+"""Elements that one result is made of: what is read of an axis is so many times as large as the result."""
+_NOTHING = 1e-6
+"""A weight of this share of the largest is what rounding leaves of zero."""
 _KEPT = frozenset(
     {"mode", "coordinate_transformation_mode", "cubic_coeff_a", "antialias", "extrapolation_value"}
 )
+
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def propose(fact: Fact, model: Model) -> Patch | Refusal:
@@ -46,31 +55,50 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
             return Refusal("a size is known at run time only, or too large")
         changed.append((axis, before, after))
     if not changed or any(a * b > MOST_ELEMENTS for _, a, b in changed):
-        return Refusal("it changes no size")
+        return Refusal("it changes no size, or too many")
     draft = Draft(model, node)
     current: str | Value = data
     for position, (axis, before, after) in enumerate(changed):
         matrix = _matrix(node, model, axis, before, after)
         if isinstance(matrix, Refusal):
             return matrix
-        last = position == len(changed) - 1
-        stored = draft.constant(matrix.astype(numpy_type(data.dtype)), "matrix")
-        current = _along(draft, current, stored, axis, len(data.shape), node.output.name if last else "")
-    return draft.patch("resizes by a product for each axis", [node])
+        taps = _taps(matrix)
+        if isinstance(taps, Refusal):
+            return taps
+        positions, weights = taps
+        out = node.output.name if position == len(changed) - 1 else ""
+        spread = weights.reshape(*weights.shape, *[1] * (len(data.shape) - 1 - axis))
+        read = draft.op("Gather", current, draft.constant(positions, "positions"), axis=axis)
+        weighed = draft.op("Mul", read, draft.constant(spread.astype(numpy_type(data.dtype)), "weights"))
+        current = draft.op("ReduceSum", weighed, draft.ints(axis + 1), keepdims=0, out=out)
+    return draft.patch("resizes by a weighted sum along each axis", [node])
 
 
-def _along(draft: Draft, data: str | Value, matrix: str, axis: int, rank: int, out: str) -> str:
-    """Multiply along one axis: the last from the right, the one before it from the left, others turned."""
-    if axis == rank - 1:
-        return draft.op("MatMul", data, matrix, out=out)
-    perm = [dim for dim in range(rank) if dim != axis] + [axis]
-    product = draft.op("MatMul", draft.op("Transpose", data, perm=perm), matrix)
-    return draft.op("Transpose", product, perm=[perm.index(dim) for dim in range(rank)], out=out)
+def _taps(matrix: Array) -> tuple[Array, Array] | Refusal:
+    """The positions that each result is made of, and their weights, both [after, count].
+
+    A result of fewer elements reads one of its own more than once, with its weight shared out: a weight of
+    zero would make NaN of infinity.
+    """
+    magnitudes = np.abs(matrix)
+    used = magnitudes > _NOTHING * magnitudes.max(initial=0.0)
+    counts = used.sum(axis=0)
+    count = int(counts.max(initial=0))
+    if not counts.all() or count > _MOST_TAPS:
+        return Refusal("a result is made of no element, or of too many")
+    positions = np.zeros((matrix.shape[1], count), np.int64)
+    weights = np.zeros(positions.shape)
+    for result in range(matrix.shape[1]):
+        own = np.flatnonzero(used[:, result])
+        largest = own[np.argmax(magnitudes[own, result])]
+        parts = count - len(own) + 1
+        positions[result] = [*own, *[largest] * (parts - 1)]
+        weights[result] = matrix[positions[result], result]
+        weights[result, positions[result] == largest] /= parts
+    return positions, weights
 
 
-def _matrix(
-    node: Node, model: Model, axis: int, before: int, after: int
-) -> np.ndarray[Any, np.dtype[Any]] | Refusal:
+def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Array | Refusal:
     """What resizing makes of each unit vector of an axis, [before, after]."""
     from onnx.reference import ReferenceEvaluator
 
