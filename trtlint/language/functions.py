@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
+from trtlint.language.flowfunctions import FLOW_FUNCTIONS
 from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
 from trtlint.language.graphfunctions import GRAPH_FUNCTIONS
 from trtlint.model.folding import ma
@@ -326,5 +327,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "any": Function("any(xs)", "whether one element of a tuple is true", (_TRUTHS,), TRUTH, _any),
     "all": Function("all(xs)", "whether every element of a tuple is true", (_TRUTHS,), TRUTH, _all),
     **GRAPH_FUNCTIONS,
+    **FLOW_FUNCTIONS,
 }
 """Every function by name, in the order in which documentation lists them."""

@@ -118,6 +118,11 @@ class Value:
         return None if shape is None else len(shape)
 
     @property
+    def is_needed(self) -> bool:
+        """Whether an operator reads it, or it is an output of the model or of a body."""
+        return bool(self.uses) or self.is_output or self.leaves_body
+
+    @property
     def type_text(self) -> str:
         """The type as reports print it, ``f32[1,8,197,64]``; empty where nothing is known."""
         return (self.dtype or "") if self.shape is None else typed(self.dtype, self.shape)

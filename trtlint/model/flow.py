@@ -1,0 +1,203 @@
+"""Where a graph has control flow: operators behind loops and branches, and what their bodies read.
+
+A recurrent operator counts as a loop: TensorRT's parser imports it as one
+(https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/RNNHelpers.cpp).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from weakref import WeakKeyDictionary
+
+from trtlint.lean import dataclass
+from trtlint.model.graph import WITH_BODIES, Node, Value
+from trtlint.model.imported import is_stored, settled
+from trtlint.model.values import Constants
+
+RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
+_LOOPS = frozenset({"Loop", "Scan"})
+_SHAPES = frozenset({"Shape", "Size"})
+"""Operators that read no elements, so that their results do not depend on control flow."""
+
+_MOST_NESTED = 500
+"""Constructs in bodies whose bodies are looked through; each look goes over the scopes of the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The control flow of one graph.
+
+    Attributes:
+        repeated: operators that compute with the result of a construct, or with the values of a body,
+            behind one of their type that does so in the same graph, or before another construct.
+        past_loops: constructs in a loop in a branch that read what is computed outside of that loop.
+    """
+
+    repeated: frozenset[Node]
+    past_loops: frozenset[Node]
+
+
+class _Constructs:
+    """Finds the control flow of one graph.
+
+    An ``If`` whose condition the builder knows, or may know, is none: its branch stands in its place.
+
+    Args:
+        constants: the graph and its constants.
+    """
+
+    def __init__(self, constants: Constants) -> None:
+        self._constants = constants
+        self._graph = constants.graph
+        self._kept: dict[Node, bool] = {}
+        self._levels: dict[str, str] = {"": ""}
+
+    def _is_construct(self, node: Node) -> bool:
+        """Whether an operator is control flow when the engine is built."""
+        if node.op not in WITH_BODIES | RECURRENT or node.domain:
+            return False
+        if node not in self._kept:
+            condition = node.input(0) if node.op == "If" else None
+            self._kept[node] = condition is None or not (
+                is_stored(condition) or settled(condition) is not False
+            )
+        return self._kept[node]
+
+    def _level(self, node: Node) -> str:
+        """The scope of a node, out of the branches of every ``If`` that is no construct."""
+        scope, found = node.scope, self._levels.get(node.scope)
+        if found is None:
+            found, owner = scope, self._graph.owner(node)
+            while owner is not None and owner.op == "If" and not self._is_construct(owner):
+                found, owner = owner.scope, self._graph.owner(owner)
+            self._levels[scope] = found
+        return found
+
+    @cached_property
+    def _late(self) -> frozenset[Node]:
+        """The operators that compute with the result of a construct, or with the values of a body.
+
+        What a loop does in each iteration alike is not among them: the builder moves it out of the loop.
+        """
+        late: set[Node] = set()
+        bound = {value for node in self._graph.by_op(*_LOOPS) for value in self._bound(node)}
+        for node in self._graph.nodes:
+            if self._is_construct(node):
+                late.add(node)
+                continue
+            if node.op in _SHAPES or self._constants.foldable(node.output):
+                continue
+            owner = self._graph.owner(node)
+            branch = owner is not None and owner.op == "If" and self._is_construct(owner)
+            before = any(other in late for other in self._graph.predecessors(node))
+            if branch or before or any(value in bound for value in node.inputs):
+                late.add(node)
+        return frozenset(late)
+
+    def _bound(self, node: Node) -> Iterator[Value]:
+        for body in self._graph.bodies(node).values():
+            yield from body.inputs
+
+    @cached_property
+    def _leading(self) -> frozenset[Node]:
+        """The operators whose result a construct reads, be it through other operators of their level."""
+        leading: set[Node] = set()
+        for node in reversed(self._graph.nodes):
+            level = self._level(node)
+            for reader in self._graph.successors(node):
+                if reader.op in _SHAPES:
+                    continue
+                other = self._level(reader)
+                nested = other != level and other.startswith(f"{level}/" if level else "")
+                same = other == level and (reader in leading or self._is_construct(reader))
+                if nested or same:
+                    leading.add(node)
+                    break
+        return frozenset(leading)
+
+    def repeated(self) -> frozenset[Node]:
+        """Late operators behind a late one of their type and level, and those that lead to a construct."""
+        found: set[Node] = set()
+        met: set[tuple[str, str]] = set()
+        for node in self._graph.nodes:
+            if node not in self._late or not any(value.is_needed for value in node.outputs):
+                continue
+            key = node.op, self._level(node)
+            if key in met or node in self._leading:
+                found.add(node)
+            met.add(key)
+        return frozenset(found)
+
+    def past_loops(self) -> frozenset[Node]:
+        """The constructs in a loop in a branch that read what is computed outside of that loop."""
+        nested = (node for node in self._graph.nodes if node.scope and self._is_construct(node))
+        return frozenset(node for node in islice(nested, _MOST_NESTED) if self._reads_past_loop(node))
+
+    def _reads_past_loop(self, node: Node) -> bool:
+        """Whether an operator in a loop in a branch reads what is computed outside of that loop.
+
+        Several loops within each other count as one; what the bodies of the operator read counts, too.
+        """
+        loop = self._loop_in_branch(node)
+        if loop is None:
+            return False
+        inside = f"{loop.path}/"
+        own = f"{node.path}/"
+        nodes = [
+            each for scope, held in self._by_scope.items() if f"{scope}/".startswith(own) for each in held
+        ]
+        read = [value for each in (node, *nodes) for value in each.inputs]
+        read += [value for body in self._graph.bodies(node).values() for value in body.outputs]
+        return any(
+            value is not None
+            and not self._constants.foldable(value)
+            and value.initializer is None
+            and not f"{self._defined_in(value)}/".startswith(inside)
+            for value in read
+        )
+
+    def _loop_in_branch(self, node: Node) -> Node | None:
+        """The outermost of the loops around a node, if a branch holds it; None where there is none."""
+        loop, owner = None, self._graph.owner(node)
+        while owner is not None:
+            if owner.op == "Loop":
+                loop = owner
+            elif self._is_construct(owner):
+                return loop if owner.op == "If" else None
+            owner = self._graph.owner(owner)
+        return None
+
+    @cached_property
+    def _by_scope(self) -> dict[str, list[Node]]:
+        found: dict[str, list[Node]] = defaultdict(list)
+        for node in self._graph.nodes:
+            found[node.scope].append(node)
+        return dict(found)
+
+    @cached_property
+    def _formal(self) -> dict[Value, str]:
+        """The scope of each input of a body."""
+        return {
+            value: f"{node.path}/{name}"
+            for node in self._graph.by_op(*_LOOPS)
+            for name, body in self._graph.bodies(node).items()
+            for value in body.inputs
+        }
+
+    def _defined_in(self, value: Value) -> str:
+        return self._formal.get(value, "") if value.producer is None else value.producer.scope
+
+
+_FLOWS: WeakKeyDictionary[Constants, Flow] = WeakKeyDictionary()
+
+
+def flow_of(constants: Constants) -> Flow:
+    """The control flow of the graph of these constants, found at the first question."""
+    flow = _FLOWS.get(constants)
+    if flow is None:
+        constructs = _Constructs(constants)
+        flow = _FLOWS[constants] = Flow(constructs.repeated(), constructs.past_loops())
+    return flow
