@@ -11,7 +11,7 @@ import sys
 BENCHMARKS = (
     "startup", "scaling", "versions", "reading", "weights", "logs", "field_logs", "remote", "fleet",
     "cluster", "parser_verdicts", "probes", "dry_build", "half_precision", "writing", "fixes",
-    "repairs", "rule_checks", "noise",
+    "repairs", "random_fixes", "rule_checks", "noise",
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -1,0 +1,243 @@
+"""Compare a model and its fixed form in ONNX Runtime, on inputs that hurt."""
+
+from __future__ import annotations
+
+import os
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
+Array = np.ndarray[Any, Any]
+_KINDS = {
+    "tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64,
+    "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(uint8)": np.uint8, "tensor(int8)": np.int8,
+    "tensor(bool)": np.bool_,
+}  # fmt: skip
+_TOLERANCE = {np.dtype(np.float32): 1e-4, np.dtype(np.float16): 2e-2, np.dtype(np.float64): 1e-9}
+"""Largest difference, as a share of the largest finite element of the output."""
+_SIZES: tuple[Mapping[str, int], ...] = (
+    {},
+    {"n": 3, "m": 4, "h": 6, "w": 5},
+    {"n": 1, "m": 1, "h": 3, "w": 7},
+    {"n": 0, "m": 3},
+    {"n": 2, "m": 0},
+)
+_WAYS = (
+    "normal", "zeros", "ones", "scaled 30", "scaled 1000", "scaled 1e-3", "below", "huge", "mixed", "nan",
+    "inf", "normal2", "beyond half",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one comparison found.
+
+    Attributes:
+        runs: sets of inputs on which both models ran.
+        wrong: differences of outputs, as text.
+        lost: sets of inputs that the original runs on and the fixed model does not.
+    """
+
+    runs: int
+    wrong: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Traits:
+    """What the operators of a model say of how far results may differ.
+
+    Attributes:
+        half: it computes in FP16 somewhere, so that rounding shows in outputs of any type.
+        quantizes: it converts floats to integers, which is undefined for NaN and infinity
+            (https://onnx.ai/onnx/operators/onnx__Cast.html).
+    """
+
+    half: bool
+    quantizes: bool
+
+
+def _traits(path: Path) -> _Traits:
+    ops, half = set(), False
+    graphs = [onnx.load(path).graph]
+    while graphs:
+        graph = graphs.pop()
+        half = half or any(each.data_type == onnx.TensorProto.FLOAT16 for each in graph.initializer)
+        half = half or any(
+            each.type.tensor_type.elem_type == onnx.TensorProto.FLOAT16 for each in graph.input
+        )
+        for node in graph.node:
+            ops.add(node.op_type)
+            half = half or any(
+                each.name == "to" and each.i == onnx.TensorProto.FLOAT16 for each in node.attribute
+            )
+            graphs.extend(each.g for each in node.attribute if each.HasField("g"))
+            whole = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
+            if any(each.name == "to" and each.i in whole for each in node.attribute):
+                ops.add("QuantizeLinear")
+    return _Traits(half, bool(ops & {"QuantizeLinear", "DynamicQuantizeLinear"}))
+
+
+def _session(path: Path, optimise: bool = True) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    if not optimise:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _array(kind: Any, shape: list[int], way: str, rng: np.random.Generator) -> Array:
+    if kind is np.bool_:
+        mask = np.asarray(rng.random(shape) < 0.6)
+        if way in ("zeros", "normal2"):
+            mask[...] = False
+        elif way == "ones":
+            mask[...] = True
+        elif way in ("mixed", "beyond half") and mask.ndim and mask.size:
+            mask[..., 0] = False
+            mask.reshape(-1, mask.shape[-1])[0] = False  # A whole row.
+        return mask
+    if np.issubdtype(kind, np.integer):
+        if kind in (np.uint8, np.int8):
+            info = np.iinfo(kind)
+            if way in ("ones", "huge"):
+                return np.full(shape, info.max, kind)
+            if way == "below":
+                return np.full(shape, info.min, kind)
+            return rng.integers(info.min, info.max, shape, endpoint=True).astype(kind)
+        return (
+            rng.integers(0, 2, shape).astype(kind)
+            if way not in ("zeros", "ones")
+            else np.full(shape, way == "ones", kind)
+        )
+    base = rng.standard_normal(shape)
+    factor = {"scaled 30": 30, "scaled 1000": 1000, "scaled 1e-3": 1e-3, "huge": 1e4, "beyond half": 2e5}.get(
+        way, 1
+    )
+    base = base * factor
+    if way in ("zeros", "ones"):
+        base = np.full(shape, float(way == "ones"))
+    if way == "below":
+        base = -np.abs(base) - 2
+    if way == "mixed" and base.size:
+        base.reshape(-1)[::3] *= 300
+    if way in ("nan", "inf") and base.size:
+        base.reshape(-1)[rng.integers(base.size)] = np.nan if way == "nan" else np.inf
+    with np.errstate(over="ignore"):
+        return base.astype(kind)
+
+
+def feeds(session: ort.InferenceSession, seed: int) -> Iterator[tuple[str, Mapping[str, Array]]]:
+    """Yield named sets of inputs: every way of drawing, and several sizes for dynamic dimensions."""
+    inputs = session.get_inputs()
+    dynamic = any(isinstance(size, str) or size is None for each in inputs for size in each.shape)
+    for sizes, way in itertools.product(_SIZES if dynamic else _SIZES[:1], _WAYS):
+        if way not in _WAYS[:1] and sizes and way not in ("mixed", "zeros", "nan"):
+            continue
+        rng = np.random.default_rng([seed, _WAYS.index(way), _SIZES.index(sizes)])
+        drawn = {}
+        for each in inputs:
+            shape = [size if isinstance(size, int) else sizes.get(size, 2) for size in each.shape]
+            drawn[each.name] = _array(_KINDS[each.type], shape, way, rng)
+        yield f"{way} {sizes or ''}".strip(), drawn
+
+
+def _run(session: ort.InferenceSession, fed: Mapping[str, Array]) -> list[Array] | str:
+    try:
+        return list(session.run(None, dict(fed)))
+    except Exception as error:  # noqa: BLE001  (ONNX Runtime raises many kinds)
+        return str(error)[:200]
+
+
+def _scale(array: Array) -> float:
+    finite = np.abs(array[np.isfinite(array)].astype(np.float64)) if array.size else np.zeros(0)
+    return float(finite.max()) if finite.size else 0.0
+
+
+def _differs(before: Array, after: Array, spread: float, half: bool) -> str:
+    """Describe how an output differs, or return an empty text."""
+    if before.dtype != after.dtype:
+        return f"type {before.dtype} became {after.dtype}"
+    if before.shape != after.shape:
+        return f"shape {before.shape} became {after.shape}"
+    if before.dtype.kind != "f":
+        off = np.abs(before.astype(np.int64) - after.astype(np.int64)).max(initial=0)
+        return f"whole numbers differ by {off}" if off > spread else ""
+    wide, other = before.astype(np.float64), after.astype(np.float64)
+    finite = np.isfinite(wide)
+    if (finite & ~np.isfinite(other)).any():
+        return f"{int((finite & ~np.isfinite(other)).sum())} finite elements became NaN or infinite"
+    left = ~finite & ~np.isfinite(other)
+    if not np.array_equal(wide[left], other[left], equal_nan=True):
+        return "NaN and infinity changed places"
+    off = np.abs(wide[finite] - other[finite]).max(initial=0.0)
+    share = max(_TOLERANCE[before.dtype], _TOLERANCE[np.dtype(np.float16)] * half)
+    bound = share * _scale(before) + 1e-30 + 4 * spread
+    return f"off by {off:.3g} where the largest element is {_scale(before):.3g}" if off > bound else ""
+
+
+def _spread(one: list[Array] | str, two: list[Array] | str) -> list[float]:
+    """Return how far the original differs from itself with ONNX Runtime's optimisations off."""
+    if isinstance(one, str) or isinstance(two, str):
+        return []
+    found = []
+    for a, b in zip(one, two, strict=True):
+        if a.shape != b.shape or not a.size:
+            found.append(0.0)
+            continue
+        both = np.isfinite(a.astype(np.float64)) & np.isfinite(b.astype(np.float64))
+        found.append(float(np.abs(a.astype(np.float64)[both] - b.astype(np.float64)[both]).max(initial=0.0)))
+    return found
+
+
+def judge(before: Path, after: Path, seed: int) -> Judgement:
+    """Compare two models.
+
+    Raises:
+        RuntimeError: the original does not load.
+    """
+    try:
+        original, plain = _session(before), _session(before, optimise=False)
+    except Exception as error:
+        raise RuntimeError(str(error)[:300]) from error
+    try:
+        fixed = _session(after, optimise=False)
+    except Exception as error:  # noqa: BLE001
+        return Judgement(0, (f"the fixed model does not load: {str(error)[:300]}",), ())
+    wrong, lost = [], []
+    names = [[(each.name, each.type) for each in side.get_outputs()] for side in (original, fixed)]
+    if names[0] != names[1]:
+        wrong.append(f"outputs {names[0]} became {names[1]}")
+    ins = [[(each.name, each.type, each.shape) for each in side.get_inputs()] for side in (original, fixed)]
+    if ins[0] != ins[1]:
+        wrong.append(f"inputs {ins[0]} became {ins[1]}")
+    runs, traits = 0, _traits(before)
+    for name, fed in feeds(original, seed) if not wrong else ():
+        if traits.half and name.startswith("beyond half"):
+            continue  # ONNX Runtime drops a Cast to FP16 and back, so that nothing overflows in it.
+        if traits.quantizes and name.startswith(("nan", "inf")):
+            continue
+        first, second = _run(plain, fed), _run(original, fed)
+        if isinstance(first, str):
+            continue
+        result = _run(fixed, fed)
+        if isinstance(result, str):
+            lost.append(f"{name}: ran before, now: {result}")
+            continue
+        runs += 1
+        spreads = _spread(first, second) or [0.0] * len(first)
+        for index, (a, b) in enumerate(zip(first, result, strict=True)):
+            difference = _differs(np.asarray(a), np.asarray(b), spreads[index], traits.half)
+            if difference:
+                wrong.append(f"{name}: output {index}: {difference}")
+    return Judgement(runs, tuple(wrong), tuple(lost))
