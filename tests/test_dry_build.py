@@ -13,10 +13,19 @@ import pytest
 
 from tests.conftest import REPOSITORY
 from tests.trials import models
-from tests.trials.rtx import NEEDS_WHEELS, VERSION
+from tests.trials.rtx import NEEDS_WHEELS, VERSION, write_log
 from trtlint.cli import run
 
 LINE = ".".join(VERSION.split(".")[:2]) or "1.7"
+
+NONZERO = """
+< ir_version: 8, opset_import: ["" : 17] >
+mask (float[16] x) => (int64[1,N] i) { [relu] y = Relu (x) [nz] i = NonZero (y) }
+"""
+CUSTOM = """
+< ir_version: 8, opset_import: ["" : 17, "my.ops" : 1] >
+custom (float[1,64] x) => (float[1,64] y) { [relu] r = Relu (x) [fancy] y = my.ops.FancyNorm (r) }
+"""
 
 
 class Lints:
@@ -65,6 +74,25 @@ class TestRealBuilder:
         assert finding["confidence"] == finding["standing"] == "confirmed"
         assert finding["evidence"][0].startswith(f"dry build, TensorRT-RTX {VERSION}, SM 8.9:")
         assert finding["refusal"]["stage"] == "build"
+
+    def test_a_plugin_that_the_product_lacks_is_one_confirmed_finding(
+        self, tmp_path: Path, lints: Lints
+    ) -> None:
+        model = models.write(tmp_path, NONZERO)
+        log = write_log(model, tmp_path / "build.log")
+        for evidence in (["--dry-build"], ["--log", log]):
+            assert lints.code(model, *evidence, "--rtx", LINE, "--isolated") == 1
+            report = lints.report(model, *evidence, "--rtx", LINE)
+            (finding,) = [each for each in report["findings"] if each["severity"] == "error"]
+            assert (finding["rule"], finding["standing"]) == ("BLD203", "confirmed")
+
+    def test_the_log_of_a_failed_build_fails_the_run_with_its_model_and_without(
+        self, tmp_path: Path, lints: Lints
+    ) -> None:
+        model = models.write(tmp_path, CUSTOM)
+        log = write_log(model, tmp_path / "build.log")
+        for words in ([log], [model, "--log", log], [model, "--log", log, "--min-confidence", "confirmed"]):
+            assert lints.code(*words, "--isolated") == 1
 
     def test_a_refusal_that_no_rule_knows_is_reported(self, tmp_path: Path, lints: Lints) -> None:
         report = lints.report(models.write(tmp_path, REDUCED), "--dry-build", "--rtx", LINE)

@@ -65,13 +65,13 @@ def only(report: ModelReport) -> Finding:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("log", "standing"),
-    [(NO_PLUGIN, "confirmed"), (IMPORTER, "refuted"), (PARSED, "refuted"), (OTHER, "open")],
+    [(NO_PLUGIN, "confirmed"), (IMPORTER, "confirmed"), (PARSED, "refuted"), (OTHER, "open")],
 )
 def test_an_operator_without_importer(log: str, standing: str) -> None:
     assert only(lint(MODEL, log, "BLD201")).standing == standing
 
 
-def test_an_importer_that_spoke_is_named() -> None:
+def test_an_error_of_the_importer_is_quoted() -> None:
     assert any("importDet" in words for words in only(lint(MODEL, IMPORTER, "BLD201")).said)
 
 

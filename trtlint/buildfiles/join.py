@@ -16,6 +16,9 @@ from trtlint.model.protos import text
 
 _OWN = ("(Unnamed Layer*", "ONNXTRT_", "node_of_")
 """How names begin that the parser gives to layers itself."""
+_OF_IF = "_OutputLayer"
+"""What the parser puts behind the name of an If for the layer that selects its output:
+https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp"""
 _ISLANDS = 500
 """Islands that are expanded through the graph; each costs a walk through what lies around it."""
 
@@ -42,7 +45,7 @@ class NodeNames:
 
     def find(self, name: str) -> Node | None:
         """The one node of this name; None where none has it, or several do."""
-        found = self._named.get(name) or ()
+        found = self._named.get(name) or self._named.get(name.removesuffix(_OF_IF)) or ()
         return found[0] if len(found) == 1 else None
 
     def knows(self, name: str) -> bool:

@@ -6,16 +6,15 @@ that it refuses.  About another target it supports what the parser refuses too, 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from trtlint.engine.bearing import bearing, reached, takes
+from trtlint.engine.finding import Confidence
+from trtlint.engine.refusals import errors_of_parser
 from trtlint.engine.rule import Rule
 from trtlint.engine.subjects import Subject
-from trtlint.engine.testimony import cited, judge, shortened, testimony
+from trtlint.engine.testimony import cited, judge, quotations, shortened, testimony
 from trtlint.engine.told import about_builds, about_trials
 from trtlint.engine.witness import Verdict
 from trtlint.facts.facts import Facts
-from trtlint.facts.of_trial.parser_refusal import ParserRefusal
 from trtlint.target.target import Target
 from trtlint.trials.result import Result
 
@@ -28,37 +27,49 @@ def judge_dry(rule: Rule, facts: Facts, result: Result, subject: Subject, target
         if sure == "confirmed" and result.built is False and any(shape.chosen for shape in result.shapes):
             sure = "medium"  # of other shapes the builder might say something else
         return Verdict(support=sure, said=(result.label,) if about_trials(rule) else ())
-    refusal = subject.refusal
-    if refusal is not None and takes(result, refusal.stage):
-        said = _taken(result, refusal.stage)
-        sure = bearing(result, refusal.stage, target)
-        if sure == "confirmed":
-            return Verdict("refuted", (said,))
-        return Verdict(said=(said,), doubt="medium") if sure == "high" else Verdict()
-    refused = _refused(facts, subject) if stage == "parse" else ()
+    if subject.refusal is not None:
+        return _judge_refusal(rule, facts, result, subject, target)
     if sure == "confirmed":
-        verdict = judge(rule.witness, facts, subject, target)
-        if refused and verdict.standing == "open":
-            return replace(verdict, standing="confirmed", said=cited(refused))
-        return verdict
-    if refused:
-        return Verdict(said=cited(refused), support=sure)
+        return judge(rule.witness, facts, subject, target)
+    return _of_messages(rule, facts, subject, target, sure if stage == "parse" else None)
+
+
+def _judge_refusal(rule: Rule, facts: Facts, result: Result, subject: Subject, target: Target) -> Verdict:
+    """Judge a finding that predicts a refusal: an error at its node counts before any success."""
+    refusal, stage = subject.refusal, reached(result)
+    assert refusal is not None
+    sure = bearing(result, stage, target)
+    refused = {
+        f"{error.label}: {error.code}: {shortened(error.says)}": None
+        for error in (errors_of_parser(facts, subject) if stage == "parse" else ())
+    }
+    quoted = dict(quotations(facts, subject))
+    words, places = tuple(refused or quoted.values()), frozenset(quoted)
+    if words and sure == "confirmed":
+        return Verdict("confirmed", cited(words), places)
+    if words:
+        return Verdict(said=cited(words), cited=places, support=sure if stage == "parse" else None)
+    if takes(result, refusal.stage):
+        said = _taken(result, refusal.stage)
+        taken = bearing(result, refusal.stage, target)
+        if taken == "confirmed":
+            return Verdict("refuted", (said,))
+        return Verdict(said=(said,), doubt="medium") if taken == "high" else Verdict()
+    if sure == "confirmed":
+        return judge(rule.witness, facts, subject, target)
+    return _of_messages(rule, facts, subject, target, sure if stage == "parse" else None)
+
+
+def _of_messages(
+    rule: Rule, facts: Facts, subject: Subject, target: Target, support: Confidence | None
+) -> Verdict:
+    """Cite the messages of another product's build that a rule asks for."""
     messages = tuple(witness for witness in rule.witness.confirm if witness.kind == "log")
     found = tuple(testimony(messages, facts, subject, target))
     if not found:
         return Verdict()
-    verdict = Verdict(said=cited(said for said, _ in found), cited=frozenset(at for _, at in found))
-    return replace(verdict, support=sure if stage == "parse" else None)
-
-
-def _refused(facts: Facts, subject: Subject) -> tuple[str, ...]:
-    """The parser's errors at the nodes of a subject that states that the parser refuses them."""
-    if subject.refusal is None or subject.refusal.stage != "parse":
-        return ()
-    return tuple(
-        f"{error.label}: {error.code}: {shortened(error.says)}"
-        for error in facts.of("parser_refusal")
-        if isinstance(error, ParserRefusal) and error.node is not None and error.node in subject.nodes
+    return Verdict(
+        said=cited(said for said, _ in found), cited=frozenset(at for _, at in found), support=support
     )
 
 

@@ -59,13 +59,16 @@ class Evaluation:
         found: list[Finding] = []
         told = Told()
         unsearched: list[Unsearched] = []
-        for rule in sorted(looking_at(facts.grounds, rules), key=turn):
+        looking = sorted(looking_at(facts.grounds, rules), key=turn)
+        for rule in looking:
             applies = version_truth(rule, target)
             if applies is not False and not _of_another_build(rule, facts, target):
                 found += self._kept(_Case(self, rule, target, applies, told))
                 told.close(rule, facts)
                 if not self.subjects.searched(rule):
                     unsearched.append(_unsearched(rule))
+        if facts.record is not None and not any(map(_is_sure_error, found)):
+            found += self._last_resort(looking, target)
         found.sort(key=_rank)
         return ModelReport(
             path=str(facts.model.path),
@@ -78,6 +81,16 @@ class Evaluation:
             exporter=self._exporter,
             unsearched=tuple(unsearched),
         )
+
+    def _last_resort(self, rules: Iterable[Rule], target: Target) -> Iterator[Finding]:
+        """Yield the error that a failed build always gives, whatever the rules say of its log."""
+        from trtlint.engine.refusals import LAST_RESORT, build_failed, why_failed
+
+        rule = next((rule for rule in rules if rule.id == LAST_RESORT), None)
+        if rule is not None and build_failed(self.facts):
+            why = why_failed(self.subjects.of(rule))
+            if why is not None:
+                yield from _Case(self, rule, target, True, Told()).of(why)
 
     @property
     def _exporter(self) -> str:
@@ -119,6 +132,11 @@ def _of_another_build(rule: Rule, facts: Facts, target: Target) -> bool:
     from trtlint.engine.bearing import OF_ANOTHER_BUILD, bearing
 
     return rule.find in OF_ANOTHER_BUILD and bearing(facts.dry.result, "build", target) != "confirmed"
+
+
+def _is_sure_error(finding: Finding) -> bool:
+    """Whether no option hides a finding, and it fails a run."""
+    return finding.severity == "error" and finding.confidence == "confirmed" and not finding.depends
 
 
 def _rank(finding: Finding) -> tuple[bool, float, int, str]:
@@ -185,8 +203,20 @@ class _Case:
 
     def findings(self) -> Iterator[Finding]:
         """The findings, in the order of their first sites."""
-        rule = self.rule
         hits = sorted(self._hits(), key=lambda hit: hit.subject.node.index if hit.subject.node else -1)
+        return self._findings(hits)
+
+    def of(self, subject: Subject) -> Iterator[Finding]:
+        """The finding about a subject, whether the condition of the rule holds for it or not."""
+        versions = common_versions(self.rule, subject, self.target)
+        if versions is not None:
+            verdict = self._verdict(subject)
+            place = _Versions(versions, self.applies is True)
+            group = self._group(advice_for(self.rule, self.target), subject, place, verdict, ())
+            yield from self._findings([_Hit(subject, group, verdict)])
+
+    def _findings(self, hits: Sequence[_Hit]) -> Iterator[Finding]:
+        rule = self.rule
         fingerprints = self.evaluation.fingerprints
         places = [(self._description(hit.subject), hit.subject.node) for hit in hits]
         groups: dict[_Group, list[tuple[str, Site, _Hit]]] = defaultdict(list)
@@ -264,6 +294,8 @@ class _Case:
                 break
         if verdict.standing == "refuted":
             severity = "note"
+        elif verdict.ended:
+            severity = "error"
         given = [
             (prefix, entry)
             for prefix, entry in advice

@@ -20,7 +20,7 @@ from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, split
 from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError, Safety, Status
 from trtlint.engine.ruletext import read_rule
-from trtlint.engine.scope import scope_of_kind, scope_of_pattern
+from trtlint.engine.scope import predicts_refusal, scope_of_kind, scope_of_pattern
 from trtlint.engine.witness import read_witnesses
 from trtlint.facts import kinds as facts
 from trtlint.files.limits import LimitError, limited
@@ -117,6 +117,7 @@ class _Reader:
                 self._condition_on,
                 self._text_on,
                 pattern_names() if self.checked else None,
+                refusal=self.checked and find != PATTERN and predicts_refusal(find),
             ),
             yields=self._yields(),
             path=self.path,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from trtlint.facts.base import Fact
 from trtlint.facts.kinds import fact_class
 from trtlint.language.expression import Expression
 from trtlint.language.pattern import Pattern
@@ -25,6 +26,11 @@ _OF_MODEL = frozenset({"model"})
 def field_names(kind: str) -> tuple[str, ...]:
     """The fields of a kind of fact that expressions can use."""
     return tuple(name for name in fact_class(kind).__dataclass_fields__ if name not in _PLACES)
+
+
+def predicts_refusal(kind: str) -> bool:
+    """Return whether findings about a kind of fact predict that TensorRT refuses the model."""
+    return fact_class(kind).refusal is not Fact.refusal
 
 
 @cache

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from trtlint.engine.finding import Standing
 from trtlint.engine.rangetestimony import ranges_of
+from trtlint.engine.refusals import build_failed, errors_in_log, nameless_errors, success
 from trtlint.engine.scope import field_names
 from trtlint.engine.subjects import Subject
 from trtlint.engine.witness import Shown, Verdict, Witness, Witnesses
 from trtlint.facts.base import Fact
 from trtlint.facts.facts import Facts
 from trtlint.facts.figures import figure
-from trtlint.facts.of_build.build import BuildFact
 from trtlint.facts.of_build.layer import LayerFact
 from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.language.expression import Expression
@@ -40,6 +40,8 @@ def judge(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) 
     """What the build says of one place; what confirms weighs more than what refutes."""
     if not facts.witnessed or (facts.record is not None and facts.of_another_model):
         return Verdict()
+    if subject.refusal is not None:
+        return _judge_refusal(witnesses, facts, subject, target)
     standings: tuple[tuple[Standing, tuple[Witness, ...]], ...] = (
         ("confirmed", witnesses.confirm),
         ("refuted", witnesses.refute),
@@ -53,14 +55,29 @@ def judge(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) 
         return Verdict(
             "confirmed", cited(words for words, _ in anywhere), frozenset(at for _, at in anywhere)
         )
-    if subject.refusal is not None and subject.refusal.stage == "parse" and _parsed(facts):
-        return Verdict("refuted", ("the parser took the whole network",))
     return Verdict("open", cited(_unplaced(witnesses.confirm, facts)))
 
 
-def _parsed(facts: Facts) -> bool:
-    """Whether the build shows that its parser refused nothing."""
-    return any(isinstance(build, BuildFact) and build.parsed is True for build in facts.of("build"))
+def _judge_refusal(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) -> Verdict:
+    """Judge a finding that predicts a refusal: see :mod:`trtlint.engine.refusals`."""
+    assert subject.refusal is not None
+    found = [*quotations(facts, subject)]
+    ended = build_failed(facts) and any(not error.overcome for error in errors_in_log(facts, subject))
+    found += ((at, words) for words, at in testimony(witnesses.confirm, facts, subject, target))
+    if found:
+        places = frozenset(at for at, _ in found)
+        return Verdict("confirmed", cited(words for _, words in found), places, ended=ended)
+    passed = success(facts, subject.refusal)
+    if passed:
+        return Verdict("refuted", (passed,))
+    unplaced = (_unplaced_words(message) for message in nameless_errors(facts, subject.refusal))
+    return Verdict("open", cited((*unplaced, *_unplaced(witnesses.confirm, facts))))
+
+
+def quotations(facts: Facts, subject: Subject) -> Iterator[tuple[str, str]]:
+    """Yield file and line of each error of the log at the refused nodes, and the error with both."""
+    for message in errors_in_log(facts, subject):
+        yield message.at, _quoted(message)
 
 
 def testimony(
@@ -129,7 +146,7 @@ def _anywhere(witnesses: Iterable[Witness], facts: Facts) -> Iterator[tuple[str,
         return
     for message in facts.said.nameless:
         if message.name in names:
-            yield f"{_quoted(message)} (this log does not say of which nodes)", message.at
+            yield _unplaced_words(message), message.at
 
 
 def _all_messages(facts: Facts) -> Iterator[LogMessage]:
@@ -141,7 +158,11 @@ def _unplaced(witnesses: Iterable[Witness], facts: Facts) -> Iterator[str]:
     names = {name for witness in witnesses for name in witness.messages}
     for message in facts.said.nameless:
         if message.name in names and message.first:
-            yield f"{_quoted(message)} (this log does not say of which nodes)"
+            yield _unplaced_words(message)
+
+
+def _unplaced_words(message: LogMessage) -> str:
+    return f"{_quoted(message)} (this log does not say of which nodes)"
 
 
 def shown(places: Sequence[tuple[Subject, Verdict]], facts: Facts) -> Shown:
@@ -180,8 +201,13 @@ def cited(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def _quoted(message: LogMessage) -> str:
-    """A message with file and line, its own lines joined: the reason is often on the second."""
-    return f"{message.at}: {shortened(' '.join(message.message.split()))}"
+    """A message with file and line, its own lines joined: the reason is often on the second.
+
+    Of a long one whose reason is on a later line, the sentence with the reason is quoted.
+    """
+    text = " ".join(message.message.split())
+    late = len(text) > _SHORT and "\n" in message.message and "why" in message.groups
+    return f"{message.at}: {shortened(message.reason if late else text)}"
 
 
 def bounded(words: Iterable[str], most: int) -> tuple[str, ...]:

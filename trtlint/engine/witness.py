@@ -13,6 +13,9 @@ A rule names them in its front matter::
         - layers: precision == "f32"
           because: "the norm runs in FP32: {name}"
 
+A rule whose findings predict a refusal has no ``refute``, and needs no ``confirm`` for errors that name
+the node: :mod:`trtlint.engine.refusals` decides for all of them.
+
 ``log`` are messages by name: one that names a node of the block is a witness, if ``where``, an
 expression over the ``log_message`` fact, holds for it or is left out.  With ``anywhere`` a message that
 names nothing, in a log where none of these does, is one for every block.  ``layer`` is an expression
@@ -79,9 +82,21 @@ CompileText = Callable[[Item, str, str], Template]
 
 
 def read_witnesses(
-    item: Item | None, condition: Compile, text: CompileText, messages: Iterable[str] | None
+    item: Item | None,
+    condition: Compile,
+    text: CompileText,
+    messages: Iterable[str] | None,
+    *,
+    refusal: bool = False,
 ) -> Witnesses:
-    """The ``witness`` entry of a rule; ``messages`` are the names of log messages, None for any.
+    """Read the ``witness`` entry of a rule.
+
+    Args:
+        item: the entry, None where the rule has none.
+        condition: compiles conditions.
+        text: compiles texts.
+        messages: the names of log messages, None for any.
+        refusal: whether the findings of the rule predict a refusal.
 
     Raises:
         FrontMatterError: it has another form than documented here.
@@ -89,6 +104,12 @@ def read_witnesses(
     if item is None:
         return Witnesses()
     sides = item.mapping("witness", ("confirm", "refute"))
+    if refusal and "refute" in sides:
+        raise FrontMatterError(
+            "findings of this kind predict a refusal: a success of the parser or builder refutes them, "
+            "no rule does; leave out 'refute'",
+            sides["refute"].line,
+        )
     found = {
         side: tuple(_read(entry, condition, text, messages) for entry in entries.items(f"witness {side}"))
         for side, entries in sides.items()
@@ -132,6 +153,7 @@ class Verdict:
         support: how sure a finding is at least by a dry build that cannot confirm it for the target; None
             where there is none.
         doubt: how sure it is at most by such a dry build, None for any.
+        ended: whether a real build failed with what it cites.
     """
 
     standing: Standing = "open"
@@ -139,6 +161,7 @@ class Verdict:
     cited: frozenset[str] = frozenset()
     support: Confidence | None = None
     doubt: Confidence | None = None
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

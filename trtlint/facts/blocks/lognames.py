@@ -17,7 +17,12 @@ _CODE = re.compile(
     r"(?:\w[\w:~]{0,80}: (?=Error Code))?(?:Error Code:? \d+: )?"
 )
 _KIND = re.compile(r"[A-Z][A-Za-z ]{1,40} \((.*?)\)?", re.DOTALL)
-_TAIL = re.compile(r"[. ]*\bIn [\w:~]{1,80} at (?:/_src/|/)\S{1,200}\)?$|\s+\w{1,40}\.(?:cpp|cc|h|py):\d+$")
+_IN = r"\bIn [\w:~]{1,80} at /\S{1,200}"
+_TAIL = re.compile(rf"[. ]*{_IN}(?: {_IN}){{0,7}}\)?$|\s+\w{{1,40}}\.(?:cpp|cc|h|py):\d+$")
+_SOURCE = re.compile(r"^\[[\w./-]{1,200}:\d{1,6}: [\w:~<> ]{1,200}\]\s*")
+"""A place in the source in front of a sentence: ``[shape.cpp:175: ~op_constraints_msg_streamer_t]``."""
+_LINES = 8
+"""Lines of a message that its sentence is taken from."""
 _ERROR_CODE = re.compile(r"Error Code \d+: ([A-Z][\w /-]*?)(?= \(|: |$)")
 _FAR = 2000
 """Lines above an error in which its cause is looked for: a verbose build prints its search between them."""
@@ -99,11 +104,20 @@ def said(record: Record) -> str:
 
 
 def reason(message: str) -> str:
-    """The sentence in a message, without code, place in the library's source and the call that it ended."""
-    lines = [line for line in message.split("\n") if line.strip()]
+    """The sentence in a message, without code, place in the library's source and the call that it ended.
+
+    Where the first line says nothing else, the lines after it are the sentence: Myelin writes so.
+    """
+    lines = [line.strip() for line in message.split("\n") if line.strip()]
     text = lines[0] if lines else ""
-    if len(lines) > 1 and text.rstrip().endswith(":"):
-        text = f"{text} {lines[1].strip()}"
+    if len(lines) > 1 and text.endswith(":"):
+        text = f"{text} {lines[1]}"
+    first = _sentence(text)
+    return (_SOURCE.sub("", first, count=1) or _SOURCE.sub("", _sentence(" ".join(lines[:_LINES])))) or first
+
+
+def _sentence(text: str) -> str:
+    """The text without code, place in the library's source behind it and the call that it ended."""
     code = _CODE.match(text)
     text = _TAIL.sub("", text[code.end() :] if code else text).strip()
     inside = _KIND.fullmatch(text) if code and "Error Code" in code[0] else None

@@ -23,10 +23,11 @@ from trtlint.facts.blocks.lognames import (
     reason,
     said,
 )
+from trtlint.facts.blocks.profiles import dynamic_inputs, in_brackets, likely_shapes
 from trtlint.facts.refusal import Refusal
 from trtlint.language.fieldtypes import OneOf
 from trtlint.lean import dataclass
-from trtlint.model.graph import Node
+from trtlint.model.graph import Node, Value
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.records import Log, Record
@@ -40,12 +41,15 @@ Severity = Literal["verbose", "info", "warning", "error", "fatal"]
 _SEVERITIES: Mapping[str, Severity] = {
     "V": "verbose", "I": "info", "W": "warning", "E": "error", "F": "fatal",
 }  # fmt: skip
+_NO_PROFILE = "no_profile"
 _SHORT = 300
 _LONG = 700
 _ALIKE = 40
 _IN_FP16 = ("norm_fp16", "norm_overflow")
 """Messages about norms in FP16.  The norms that the builder lists before them are those of every type; where
 types are those of the file, the file tells them apart."""
+_EXACT = ("layer", "output")
+"""Groups with which a message about an island names one node of it."""
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d+)?(e[+-]?\d{1,2})?")
 
 
@@ -70,6 +74,10 @@ class LogMessage(Fact):
             nodes are in, where exporters name nodes by path.
         nodes: those of them that the model has.
         inputs: the inputs of the model with a dimension that it names.
+        unprofiled: where an optimization profile is missing, the dynamic inputs of the model with their
+            shapes, such as ``x[b,3,8,8]``.
+        profile: likely shapes for these inputs as trtexec takes them, such as ``x:1x3x8x8``; empty for
+            none.
         ops: the operator types of ``nodes``, without repeats.
         op: the operator type that it names, or that the parser had stopped at.
         names_nodes: whether it names anything itself.
@@ -106,6 +114,8 @@ class LogMessage(Fact):
     modules: tuple[str, ...]
     nodes: tuple[Node, ...]
     inputs: tuple[str, ...]
+    unprofiled: tuple[str, ...]
+    profile: str
     ops: tuple[str, ...]
     op: str | None
     names_nodes: bool
@@ -125,6 +135,21 @@ class LogMessage(Fact):
     def place(self) -> str:
         """The node that it names, else the line."""
         return self.node.path if self.node else self.at
+
+    @property
+    def is_reason(self) -> bool:
+        """Whether it is an error that can be the reason why a build failed."""
+        entry = table().named(self.name)
+        says = "" if entry is None else entry.says
+        if self.severity in ("error", "fatal"):
+            return says == "cause" or entry is None or entry.tells == "unexplained"
+        return self.severity is None and says == "cause"
+
+    @property
+    def of_island(self) -> bool:
+        """Whether it is about an island of the builder's, of which it names no single node."""
+        named = any("ForeignNode[" in text for text in self.groups.values())
+        return len(self.nodes) > 1 and (named or not self.names_nodes)
 
     @property
     def refusal(self) -> Refusal | None:
@@ -171,6 +196,8 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             modules=tuple(dict.fromkeys(_module(name) for name in named)),
             nodes=nodes,
             inputs=_inputs(facts, record.groups.get("symbol")),
+            unprofiled=tuple(map(in_brackets, dynamic_inputs(_fed(record, facts)))),
+            profile=likely_shapes(_fed(record, facts)),
             ops=tuple(dict.fromkeys(node.op for node in nodes)),
             op=op_of(record, log),
             names_nodes=own,
@@ -196,6 +223,11 @@ def _inputs(facts: Facts, symbol: str | None) -> tuple[str, ...]:
     return tuple(value.name for value in facts.model.graph.inputs if symbol in (value.shape or ()))
 
 
+def _fed(record: Record, facts: Facts) -> Sequence[Value]:
+    """The inputs of the model, where a message says that an input has no profile."""
+    return facts.model.graph.inputs if record.pattern == _NO_PROFILE and facts.has_model else ()
+
+
 def _alike(records: Sequence[Record], log: Log) -> tuple[str, ...]:
     """What records name, without repeats, up to a bound."""
     found = (name for record in records for name in named_in(record, log)[1])
@@ -210,13 +242,14 @@ def _nodes(
     record: Record, named: tuple[str, ...], facts: Facts, log: Log, members: Mapping[str, tuple[str, ...]]
 ) -> tuple[Node, ...]:
     names = facts.names
-    island = island_of(record)
-    if island is not None:
-        return _of_island(record, island, facts, members)
     found = names.all(named)
     output = None if found else output_of(record, log)
     computing = names.computing(output) if output else None
-    return found if computing is None else (computing,)
+    found = found if computing is None else (computing,)
+    island = island_of(record)
+    if island is None or (found and not record.groups.keys().isdisjoint(_EXACT)):
+        return found
+    return _of_island(record, island, facts, members)
 
 
 def _of_island(

@@ -1,0 +1,96 @@
+"""Evidence about findings that predict a refusal: an error at the node confirms, only a success refutes.
+
+Such a finding has a :class:`~trtlint.facts.refusal.Refusal`.  What confirms or refutes it is the same
+for every rule, so it is decided here and not in rule files: a rule cannot take the very error that it
+predicts for a refutation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from trtlint.engine.subjects import Subject
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_build.build import BuildFact
+from trtlint.facts.of_build.log_message import LogMessage
+from trtlint.facts.of_trial.parser_refusal import ParserRefusal
+from trtlint.facts.refusal import Refusal
+from trtlint.model.graph import Node
+
+_OF_PARSER = frozenset({"parser_error", "parser_bare", "plugin_not_found", "type_error"})
+"""Messages of the parser.  Programs that build the rest of a model without a node print them too."""
+
+LAST_RESORT = "LOG124"
+"""The rule that reports a failed build where no other one gives an error."""
+
+
+def nodes_of(subject: Subject) -> frozenset[Node]:
+    """Return the refused nodes of a subject: the node of the finding, and those with its role."""
+    if subject.node is None:
+        return frozenset()
+    roles = {step.role for step in subject.chain if step.node is subject.node}
+    return frozenset((subject.node, *(step.node for step in subject.chain if step.role in roles)))
+
+
+def errors_in_log(facts: Facts, subject: Subject) -> tuple[LogMessage, ...]:
+    """Return the errors of the log at the refused nodes, one a line, in the order of the log."""
+    found: dict[int, LogMessage] = {}
+    for node in nodes_of(subject):
+        for message in facts.said.messages.get(node, ()):
+            if message.is_reason and not message.of_island and _counts(message):
+                found.setdefault(message.line, message)
+    return tuple(found[line] for line in sorted(found))
+
+
+def _counts(message: LogMessage) -> bool:
+    return not message.overcome or message.name in _OF_PARSER
+
+
+def errors_of_parser(facts: Facts, subject: Subject) -> tuple[ParserRefusal, ...]:
+    """Return the errors of NVIDIA's parser in a dry build at the refused nodes."""
+    nodes = nodes_of(subject)
+    return tuple(
+        error
+        for error in facts.of("parser_refusal")
+        if isinstance(error, ParserRefusal) and error.node in nodes
+    )
+
+
+def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
+    """Yield the errors of the parser that name no node, the first of each kind."""
+    if refusal.stage == "parse":
+        for message in facts.said.nameless:
+            if message.name in _OF_PARSER and message.first:
+                yield message
+
+
+def success(facts: Facts, refusal: Refusal) -> str:
+    """Return the sentence that refutes a refusal, empty where its stage did not succeed."""
+    for build in facts.of("build"):
+        if isinstance(build, BuildFact):
+            if refusal.stage == "parse" and build.parsed is True:
+                return "the parser took the whole network"
+            if "engine_time" in build.counts and build.parsed is not False:
+                return "the engine was built"
+    return ""
+
+
+def build_failed(facts: Facts) -> bool:
+    """Return whether a real build of the model failed, by what it left behind."""
+    if facts.dry is not None:
+        return False
+    return any(isinstance(build, BuildFact) and build.status == "failed" for build in facts.of("build"))
+
+
+def why_failed(messages: Iterable[Subject]) -> Subject | None:
+    """Return the message that says best why a build failed, None where the log has none."""
+    found = [subject for subject in messages if isinstance(subject.fact, LogMessage)]
+    return min(found, key=_distance, default=None)
+
+
+def _distance(subject: Subject) -> tuple[bool, bool, bool]:
+    """How far a message is from the reason of a failure; of equals the first of the log counts."""
+    message = subject.fact
+    assert isinstance(message, LogMessage)
+    error = message.severity in ("error", "fatal", None)
+    return not message.leads, not message.stops, message.overcome or not error

@@ -1,0 +1,56 @@
+"""The optimization profile that a model with dynamic inputs lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trtlint.model.graph import Value
+from trtlint.trials.shapes import Input, choices
+
+_INTEGERS = frozenset({"i8", "u8", "i32", "i64", "bool"})
+_MOST = 8
+"""Inputs that a profile is written out for; a message with more of them is not read."""
+
+
+def dynamic_inputs(inputs: Sequence[Value]) -> tuple[Value, ...]:
+    """Return the inputs of known rank with a dimension whose size is not in the file."""
+    return tuple(
+        value
+        for value in inputs
+        if value.shape is not None and any(not isinstance(dim, int) for dim in value.shape)
+    )
+
+
+def in_brackets(value: Value) -> str:
+    """Return an input with its shape: ``x[b,3,8,8]``."""
+    dims = ",".join("?" if dim is None else str(dim) for dim in value.shape or ())
+    return f"{value.name}[{dims}]"
+
+
+def likely_shapes(inputs: Sequence[Value]) -> str:
+    """Return likely shapes of dynamic inputs as trtexec takes them: ``x:1x3x8x8,ids:1x128``.
+
+    Empty where there are none, or too many to write down.
+    """
+    dynamic = dynamic_inputs(inputs)
+    if not dynamic or len(dynamic) > _MOST:
+        return ""
+    choice = next(choices([_input(value) for value in dynamic], ()))
+    shapes = ((name, shape) for name, (_, shape, _) in choice.shapes.items())
+    return ",".join(f"{_quoted(name)}:{'x'.join(map(str, shape))}" for name, shape in shapes)
+
+
+def _input(value: Value) -> Input:
+    shape = value.shape or ()
+    return Input(
+        name=value.name,
+        dims=tuple(dim if isinstance(dim, int) else -1 for dim in shape),
+        symbols=tuple(dim if isinstance(dim, str) else None for dim in shape),
+        integer=value.dtype in _INTEGERS,
+        is_shape=False,
+    )
+
+
+def _quoted(name: str) -> str:
+    """A name as trtexec reads it: one with a colon or a comma is put in quotation marks."""
+    return f"'{name}'" if any(mark in name for mark in ":, ") else name
