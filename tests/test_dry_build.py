@@ -27,6 +27,29 @@ CUSTOM = """
 custom (float[1,64] x) => (float[1,64] y) { [relu] r = Relu (x) [fancy] y = my.ops.FancyNorm (r) }
 """
 
+TABLE = f"""
+< ir_version: 8, opset_import: ["" : 17] >
+table (float[b,s,4] x) => (float[b,s,4] y)
+< float[1,37,4] w = {{{", ".join(["1"] * 148)}}} >
+{{ [pos] y = Add (x, w) }}
+"""
+PRIME = """
+< ir_version: 8, opset_import: ["" : 17] >
+prime (float[b,3,h,w] x) => (float[3,7919] y)
+< int64[2] s = {3, 7919} >
+{ [view] y = Reshape (x, s) }
+"""
+BRANCH = """
+< ir_version: 8, opset_import: ["" : 17] >
+branch (float[b,3] x, bool c) => (float[A] y)
+{
+  [the_if] y = If (c) <
+    then_branch = a () => (float p) { p = ReduceSum <keepdims = 0> (x) },
+    else_branch = b () => (float[b,3] q) { q = Identity (x) }
+  >
+}
+"""
+
 
 class Lints:
     """Runs the command line and gives its report."""
@@ -93,6 +116,32 @@ class TestRealBuilder:
         log = write_log(model, tmp_path / "build.log")
         for words in ([log], [model, "--log", log], [model, "--log", log, "--min-confidence", "confirmed"]):
             assert lints.code(*words, "--isolated") == 1
+
+    def test_sizes_come_from_the_constants_of_the_graph(self, tmp_path: Path, lints: Lints) -> None:
+        report = lints.report(models.write(tmp_path, TABLE), "--dry-build", "--rtx", LINE)
+        assert report["dry_build"]["built"] is True
+        assert [shape["opt"] for shape in report["dry_build"]["shapes"]] == [[1, 37, 4]]
+        assert not [finding for finding in report["findings"] if finding["severity"] == "error"]
+        assert any("built, for x=1x37x4 (chosen here" in note for note in report["notes"])
+
+    def test_sizes_that_trtlint_chose_are_no_error(self, tmp_path: Path, lints: Lints) -> None:
+        model = models.write(tmp_path, PRIME)
+        report = lints.report(model, "--dry-build", "--rtx", LINE)
+        assert (report["dry_build"]["parsed"], report["dry_build"]["built"]) == (True, None)
+        assert not [finding for finding in report["findings"] if finding["severity"] == "error"]
+        (note,) = [note for note in report["notes"] if "--shapes x:..." in note]
+        assert "reshape changes volume" in note
+        assert lints.code(model, "--dry-build", "--rtx", LINE, "--isolated") == 0
+
+    def test_sizes_that_were_given_are_an_error(self, tmp_path: Path, lints: Lints) -> None:
+        model = models.write(tmp_path, PRIME)
+        assert lints.code(model, "--dry-build", "--rtx", LINE, "--isolated", "--shapes", "x:1x3x8x8") == 1
+        assert lints.code(model, "--dry-build", "--rtx", LINE, "--isolated", "--shapes", "x:1x3x1x7919") == 0
+
+    def test_a_refusal_of_any_size_stays_an_error(self, tmp_path: Path, lints: Lints) -> None:
+        report = lints.report(models.write(tmp_path, BRANCH), "--dry-build", "--rtx", LINE)
+        assert report["dry_build"]["built"] is False
+        assert found(report, "BLD216")["standing"] == "confirmed"
 
     def test_a_refusal_that_no_rule_knows_is_reported(self, tmp_path: Path, lints: Lints) -> None:
         report = lints.report(models.write(tmp_path, REDUCED), "--dry-build", "--rtx", LINE)

@@ -138,6 +138,17 @@ def test_an_error_of_an_island_says_nothing_of_one_node() -> None:
     assert findings(both, log)["BLD203"].standing == "open"
 
 
+def test_an_error_of_the_builder_decides_no_open_question() -> None:
+    """BLD215 depends on the GPU; that shapes do not fit says nothing of it."""
+    gemm = f"{HEAD} g (float[b,4] x, float[8,2] w) => (float[b,2] y) {{ [gemm] y = Gemm (x, w) }}"
+    log = (
+        "[E] [TRT] IBuilder::buildSerializedNetwork: Error Code 4: API Usage Error "
+        "(IMatrixMultiplyLayer gemm: gemm: attempt to multiply two matrices with mismatching dimensions "
+        "In processCheck at /_src/optimizer/shapeof/graphShapeAnalyzer.cpp:1066)\n"
+    )
+    assert "BLD215" not in findings(gemm, log)
+
+
 def test_a_log_without_its_model_and_with_it_gives_an_error() -> None:
     alone, with_model = findings(None, CUSTOM_LOG), findings(CUSTOM, CUSTOM_LOG)
     assert {rule: finding.severity for rule, finding in alone.items()} == {"LOG103": "error"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trtlint.trials.shapes import Given, Input, choices
+from trtlint.trials.hints import Hints
+from trtlint.trials.shapes import MOST, Given, Input, choices
 
 
 def tensor(name: str, *dims: int | str | None, integer: bool = False, is_shape: bool = False) -> Input:
@@ -73,8 +74,23 @@ def test_fixed_inputs_get_no_shape_and_are_tried_once() -> None:
 
 def test_sizes_are_halved_only_where_they_were_chosen_here() -> None:
     found = [dict(choice.shapes) for choice in choices((tensor("x", "b", 3, "h", "w"),), ())]
-    assert [shape["x"][1][2] for shape in found] == [224, 112, 56, 28, 4, 2]
+    assert [shape["x"][1][2] for shape in found][:6] == [224, 112, 56, 28, 4, 2]
     assert len(list(choices((tensor("x", "b", 3, "h", "w"),), (fixed("x", 1, 3, 64, 64),)))) == 1
+
+
+def test_what_the_network_suggests_is_tried_right_after_the_likely_size() -> None:
+    inputs = (tensor("x", "b", 3, "h", "w"), tensor("ids", "b", "seq", integer=True))
+    hints = Hints(squares=(64, 96), lines=(77,))
+    found = [dict(choice.shapes) for choice in choices(inputs, (), hints)]
+    assert [(shape["x"][1][2], shape["ids"][1][1]) for shape in found][:6] == [
+        (224, 128), (64, 128), (96, 128), (224, 77), (64, 77), (96, 77),
+    ]  # fmt: skip
+
+
+def test_tries_are_bounded() -> None:
+    inputs = (tensor("x", "b", 3, "h", "w"), tensor("ids", "b", "seq", integer=True))
+    hints = Hints(squares=tuple(range(8, 600)), lines=tuple(range(8, 600)))
+    assert len(list(choices(inputs, (), hints))) == MOST
 
 
 def test_inputs_whose_values_are_shapes_get_values() -> None:

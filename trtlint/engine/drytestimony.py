@@ -19,7 +19,9 @@ from trtlint.target.target import Target
 from trtlint.trials.result import Result
 
 
-def judge_dry(rule: Rule, facts: Facts, result: Result, subject: Subject, target: Target) -> Verdict:
+def judge_dry(
+    rule: Rule, facts: Facts, result: Result, subject: Subject, target: Target, *, holds: bool = True
+) -> Verdict:
     """What a dry build says of one place."""
     stage = reached(result)
     sure = bearing(result, stage, target)
@@ -28,22 +30,24 @@ def judge_dry(rule: Rule, facts: Facts, result: Result, subject: Subject, target
             sure = "medium"  # of other shapes the builder might say something else
         return Verdict(support=sure, said=(result.label,) if about_trials(rule) else ())
     if subject.refusal is not None:
-        return _judge_refusal(rule, facts, result, subject, target)
+        return _judge_refusal(rule, facts, result, subject, target, holds=holds)
     if sure == "confirmed":
         return judge(rule.witness, facts, subject, target)
     return _of_messages(rule, facts, subject, target, sure if stage == "parse" else None)
 
 
-def _judge_refusal(rule: Rule, facts: Facts, result: Result, subject: Subject, target: Target) -> Verdict:
+def _judge_refusal(
+    rule: Rule, facts: Facts, result: Result, subject: Subject, target: Target, *, holds: bool
+) -> Verdict:
     """Judge a finding that predicts a refusal: an error at its node counts before any success."""
     refusal, stage = subject.refusal, reached(result)
     assert refusal is not None
     sure = bearing(result, stage, target)
     refused = {
         f"{error.label}: {error.code}: {shortened(error.says)}": None
-        for error in (errors_of_parser(facts, subject) if stage == "parse" else ())
+        for error in (errors_of_parser(facts, subject, refusal, holds=holds) if stage == "parse" else ())
     }
-    quoted = dict(quotations(facts, subject))
+    quoted = dict(quotations(facts, subject, holds=holds))
     words, places = tuple(refused or quoted.values()), frozenset(quoted)
     if words and sure == "confirmed":
         return Verdict("confirmed", cited(words), places)
@@ -56,7 +60,7 @@ def _judge_refusal(rule: Rule, facts: Facts, result: Result, subject: Subject, t
             return Verdict("refuted", (said,))
         return Verdict(said=(said,), doubt="medium") if taken == "high" else Verdict()
     if sure == "confirmed":
-        return judge(rule.witness, facts, subject, target)
+        return judge(rule.witness, facts, subject, target, holds=holds)
     return _of_messages(rule, facts, subject, target, sure if stage == "parse" else None)
 
 

@@ -210,7 +210,7 @@ class _Case:
         """The finding about a subject, whether the condition of the rule holds for it or not."""
         versions = common_versions(self.rule, subject, self.target)
         if versions is not None:
-            verdict = self._verdict(subject)
+            verdict = self._verdict(subject, holds=True)
             place = _Versions(versions, self.applies is True)
             group = self._group(advice_for(self.rule, self.target), subject, place, verdict, ())
             yield from self._findings([_Hit(subject, group, verdict)])
@@ -247,7 +247,7 @@ class _Case:
             # What no option could settle is not known from the file; guessing would be noise.
             if truth is not True and not (isinstance(truth, Unknown) and truth.needs):
                 continue
-            verdict = self._verdict(subject)
+            verdict = self._verdict(subject, holds=truth is True)
             told.messages |= verdict.cited
             depends = tuple(sorted(truth.needs)) if isinstance(truth, Unknown) else ()
             if verdict.standing == "confirmed":
@@ -257,12 +257,12 @@ class _Case:
                 told.add(rule, subject)
             yield _Hit(subject, self._group(advice, subject, place, verdict, depends), verdict)
 
-    def _verdict(self, subject: Subject) -> Verdict:
+    def _verdict(self, subject: Subject, *, holds: bool) -> Verdict:
         if not self.facts.witnessed:
             return Verdict()
         from trtlint.engine.verdict import verdict
 
-        return verdict(self.rule, self.facts, subject, self.target)
+        return verdict(self.rule, self.facts, subject, self.target, holds=holds)
 
     def _shown(self, hits: Sequence[_Hit]) -> Shown:
         if not self.facts.witnessed:

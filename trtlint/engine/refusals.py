@@ -32,23 +32,28 @@ def nodes_of(subject: Subject) -> frozenset[Node]:
     return frozenset((subject.node, *(step.node for step in subject.chain if step.role in roles)))
 
 
-def errors_in_log(facts: Facts, subject: Subject) -> tuple[LogMessage, ...]:
-    """Return the errors of the log at the refused nodes, one a line, in the order of the log."""
+def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMessage, ...]:
+    """Return the errors of the log at the refused nodes, one a line, in the order of the log.
+
+    Where a rule holds only with options that are not given, an error of the builder can have another
+    reason: then those of the parser count alone, for what the parser is to refuse.
+    """
     found: dict[int, LogMessage] = {}
+    parse = subject.refusal is not None and subject.refusal.stage == "parse"
     for node in nodes_of(subject):
         for message in facts.said.messages.get(node, ()):
-            if message.is_reason and not message.of_island and _counts(message):
+            of_parser = message.name in _OF_PARSER
+            counts = (of_parser and (holds or parse)) or (holds and not message.overcome)
+            if counts and message.is_reason and not message.of_island:
                 found.setdefault(message.line, message)
     return tuple(found[line] for line in sorted(found))
 
 
-def _counts(message: LogMessage) -> bool:
-    return not message.overcome or message.name in _OF_PARSER
-
-
-def errors_of_parser(facts: Facts, subject: Subject) -> tuple[ParserRefusal, ...]:
-    """Return the errors of NVIDIA's parser in a dry build at the refused nodes."""
-    nodes = nodes_of(subject)
+def errors_of_parser(
+    facts: Facts, subject: Subject, refusal: Refusal, *, holds: bool
+) -> tuple[ParserRefusal, ...]:
+    """Return the errors of NVIDIA's parser in a dry build at the refused nodes, as :func:`errors_in_log`."""
+    nodes = nodes_of(subject) if holds or refusal.stage == "parse" else frozenset()
     return tuple(
         error
         for error in facts.of("parser_refusal")

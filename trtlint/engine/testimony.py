@@ -36,12 +36,14 @@ def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
     return tuple({id(layer): layer for layer in found}.values())
 
 
-def judge(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) -> Verdict:
+def judge(
+    witnesses: Witnesses, facts: Facts, subject: Subject, target: Target, *, holds: bool = True
+) -> Verdict:
     """What the build says of one place; what confirms weighs more than what refutes."""
     if not facts.witnessed or (facts.record is not None and facts.of_another_model):
         return Verdict()
     if subject.refusal is not None:
-        return _judge_refusal(witnesses, facts, subject, target)
+        return _judge_refusal(witnesses, facts, subject, target, holds=holds)
     standings: tuple[tuple[Standing, tuple[Witness, ...]], ...] = (
         ("confirmed", witnesses.confirm),
         ("refuted", witnesses.refute),
@@ -58,11 +60,14 @@ def judge(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) 
     return Verdict("open", cited(_unplaced(witnesses.confirm, facts)))
 
 
-def _judge_refusal(witnesses: Witnesses, facts: Facts, subject: Subject, target: Target) -> Verdict:
+def _judge_refusal(
+    witnesses: Witnesses, facts: Facts, subject: Subject, target: Target, *, holds: bool
+) -> Verdict:
     """Judge a finding that predicts a refusal: see :mod:`trtlint.engine.refusals`."""
     assert subject.refusal is not None
-    found = [*quotations(facts, subject)]
-    ended = build_failed(facts) and any(not error.overcome for error in errors_in_log(facts, subject))
+    found = [*quotations(facts, subject, holds=holds)]
+    errors = errors_in_log(facts, subject, holds=holds)
+    ended = build_failed(facts) and any(not error.overcome for error in errors)
     found += ((at, words) for words, at in testimony(witnesses.confirm, facts, subject, target))
     if found:
         places = frozenset(at for at, _ in found)
@@ -74,9 +79,9 @@ def _judge_refusal(witnesses: Witnesses, facts: Facts, subject: Subject, target:
     return Verdict("open", cited((*unplaced, *_unplaced(witnesses.confirm, facts))))
 
 
-def quotations(facts: Facts, subject: Subject) -> Iterator[tuple[str, str]]:
+def quotations(facts: Facts, subject: Subject, *, holds: bool) -> Iterator[tuple[str, str]]:
     """Yield file and line of each error of the log at the refused nodes, and the error with both."""
-    for message in errors_in_log(facts, subject):
+    for message in errors_in_log(facts, subject, holds=holds):
         yield message.at, _quoted(message)
 
 

@@ -119,6 +119,8 @@ def _stage(found: DryBuild) -> str:
         return "refused by the parser"
     if result.built is False:
         return "refused by the builder"
+    if result.unfit:
+        return "not built (no size that was tried fits it)"
     return f"not built ({result.signal or _CAUSES.get(result.cause, result.cause)})"
 
 

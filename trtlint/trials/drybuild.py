@@ -6,6 +6,7 @@ build logs like the log of any other build, and is in :class:`~trtlint.trials.re
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -121,6 +122,10 @@ def ask(model: Path, request: Request, log: Path) -> Result:
         ended = run(
             _WORK, document, request.limits, log=log, paths=(request.wheels.folder,), environment=_HIDDEN
         )
+    parsed_to = _crashed_on_own_size(ended)
+    if parsed_to is not None:
+        os.truncate(log, parsed_to)
+        ended = replace(ended, cause="done", signal="")
     return _result(ended, request, model_given, _tail(log) if ended.cause != "done" else ())
 
 
@@ -178,6 +183,10 @@ def _result(ended: Ended, request: Request, given: Staged, last_lines: tuple[str
             said.pop("built", None)
         said.update(answer)
     stage: Stage = said.get("stage", "load")
+    tries = [answer for answer in ended.answers if answer.get("built") is not None]
+    unfit = "" if ended.cause != "done" or said.get("built") else said.get("refused", "")
+    if unfit:  # the likeliest sizes are shown
+        said.update(tries[0], built=None)
     return Result(
         version=request.wheels.version,
         level=request.level,
@@ -197,7 +206,18 @@ def _result(ended: Ended, request: Request, given: Staged, last_lines: tuple[str
         build_seconds=said.get("build_seconds"),
         peak=ended.peak,
         last_lines=last_lines,
+        unfit=unfit,
+        tried=len(tries),
     )
+
+
+def _crashed_on_own_size(ended: Ended) -> int | None:
+    """How far the log goes that counts, where the builder crashed on a size that was only tried; else None.
+
+    It had refused a likelier size before that, so the crash says nothing of the sizes of the model.
+    """
+    refused = [answer for answer in ended.answers if "parsed_to" in answer]
+    return int(refused[-1]["parsed_to"]) if ended.cause == "crashed" and refused else None
 
 
 def _shapes(said: dict[str, Any], kind: str) -> Iterable[UsedShape]:

@@ -88,6 +88,9 @@ class Result:
         build_seconds: for the build that counts.
         peak: bytes of its largest resident set, None where the system does not tell.
         last_lines: the last lines of the log, where the process did not end by itself.
+        unfit: the first error about sizes, where the builder refused every size that was chosen here; nothing
+            is known then of the sizes that the model is for.
+        tried: how many choices of sizes were built.
     """
 
     version: str
@@ -108,6 +111,8 @@ class Result:
     build_seconds: float | None = None
     peak: int | None = None
     last_lines: tuple[str, ...] = ()
+    unfit: str = ""
+    tried: int = 0
 
     @property
     def label(self) -> str:

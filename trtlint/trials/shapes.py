@@ -3,8 +3,8 @@
 The builder wants a shape for every input with a dimension that varies.  What is chosen here is plain:
 one size for each symbol, batch 1, and for the rest the size that such an axis has in the models of the
 field (an image of 224 x 224, 128 tokens, a second of sound).  Where the builder refuses a choice, the
-chosen sizes are halved, and at last all alike.  Only the standard library is used: the process that
-builds imports it.
+sizes come next that constants of the network suggest, then halves, other common sizes, and at last one
+size for everything.  Only the standard library is used: the process that builds imports it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from trtlint.lean import dataclass
+from trtlint.trials.hints import Hints
 
 Shape = tuple[int, ...]
 Range = tuple[Shape, Shape, Shape]
@@ -27,9 +28,20 @@ _CHANNELS = (1, 3, 4)
 _MEL_BANDS = (64, 80, 128)
 """How many bands the spectrograms of speech models have."""
 _HALVED = 4
-"""How many choices are tried, each half of the one before: 224, 112, 56, 28."""
+"""How many sizes are tried that are each half of the one before: 224, 112, 56, 28."""
 _SAME = (4, 2)
-"""Sizes that are then tried for everything that was chosen: what has to fit together may do so."""
+"""Sizes that are tried last for everything that was chosen: what has to fit together may do so."""
+_CROSSED = 3
+"""Suggested sizes of images that are tried with as many suggested lengths."""
+_COMMON_SQUARES = (256, 384, 512, 640, 64, 32, 96, 128, 160, 192, 320, 448, 518)
+"""Sizes of images that models of the field are trained for."""
+_COMMON_LINES = (64, 256, 512, 77, 1024, 1500)
+"""Lengths of sequences, likewise."""
+MOST = 40
+"""Choices that are tried."""
+_SQUARES = (_IMAGE, 112, _VOLUME)
+_LINES = (_TOKENS, _SOUND, _MEL)
+"""The likely sizes of both kinds: the others, such as batch and channels, stay as they are."""
 
 _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     (re.compile(words, re.ASCII), size)
@@ -99,12 +111,52 @@ class Choice:
     chosen: tuple[str, ...]
 
 
-def choices(inputs: Sequence[Input], given: Sequence[Given]) -> Iterator[Choice]:
-    """The shapes to try, the likeliest first; one only where nothing was chosen here.
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How sizes are chosen.
+
+    Attributes:
+        divisor: what likely sizes are divided by.
+        same: one size for everything, None for likely sizes.
+        square: the size of images, None for the likely one.
+        line: the length of sequences, None for the likely one.
+    """
+
+    divisor: int = 1
+    same: int | None = None
+    square: int | None = None
+    line: int | None = None
+
+    def size(self, likely: int) -> int:
+        """Return the size for an axis of a likely size."""
+        if self.same is not None:
+            return self.same
+        if self.square is not None and likely in _SQUARES:
+            return self.square
+        if self.line is not None and likely in _LINES:
+            return self.line
+        return max(1, likely // self.divisor)
+
+
+def _ways(hints: Hints) -> Iterator[_Way]:
+    yield _Way()
+    yield from (_Way(square=size) for size in hints.squares)
+    yield from (_Way(line=size) for size in hints.lines)
+    for square in hints.squares[:_CROSSED]:
+        yield from (_Way(square=square, line=line) for line in hints.lines[:_CROSSED])
+    yield from (_Way(divisor=2**attempt) for attempt in range(1, _HALVED))
+    yield from (_Way(same=size) for size in _SAME)
+    yield from (_Way(square=size) for size in _COMMON_SQUARES)
+    yield from (_Way(line=size) for size in _COMMON_LINES)
+
+
+def choices(inputs: Sequence[Input], given: Sequence[Given], hints: Hints | None = None) -> Iterator[Choice]:
+    """Yield the shapes to try, the likeliest first; one only where nothing was chosen here.
 
     Args:
         inputs: the inputs of the network.
         given: what was said of them; the last one that means an input counts.
+        hints: the sizes that the network suggests.
     """
     said = {each.name: shapes for each in inputs if (shapes := _said(each, given)) is not None}
     sizes: dict[str, int] = {}
@@ -113,12 +165,13 @@ def choices(inputs: Sequence[Input], given: Sequence[Given]) -> Iterator[Choice]
             sizes.update(_read_off(each, said[each.name][1]))
     open_ = [each for each in inputs if each.name not in said and (each.varies or each.is_shape)]
     tried: list[Choice] = []
-    ways = [(2**attempt, None) for attempt in range(_HALVED)] + [(1, size) for size in _SAME]
-    for divisor, same in ways:
-        choice = _choice(inputs, said, open_, sizes, divisor, same)
+    for way in _ways(hints or Hints()):
+        choice = _choice(inputs, said, open_, sizes, way)
         if choice not in tried:
             tried.append(choice)
             yield choice
+        if len(tried) == MOST:
+            return
 
 
 def _said(input_: Input, given: Sequence[Given]) -> Range | None:
@@ -144,32 +197,30 @@ def _choice(
     said: Mapping[str, Range],
     open_: Sequence[Input],
     known: Mapping[str, int],
-    divisor: int,
-    same: int | None,
+    way: _Way,
 ) -> Choice:
     sizes = dict(known)
     shapes = {each.name: said[each.name] for each in inputs if each.name in said and not each.is_shape}
     values = {each.name: said[each.name] for each in inputs if each.name in said and each.is_shape}
     for each in open_:
         if each.is_shape:
-            filled = (same or 1,) * (each.dims[0] if each.dims else 1)
+            filled = (way.same or 1,) * (each.dims[0] if each.dims else 1)
             values[each.name] = (filled, filled, filled)
         else:
-            shape = tuple(_sizes(each, sizes, divisor, same))
+            shape = tuple(_sizes(each, sizes, way))
             shapes[each.name] = (shape, shape, shape)
     return Choice(shapes, values, tuple(each.name for each in open_))
 
 
-def _sizes(input_: Input, sizes: dict[str, int], divisor: int, same: int | None) -> Iterator[int]:
+def _sizes(input_: Input, sizes: dict[str, int], way: _Way) -> Iterator[int]:
     for axis, (dim, symbol) in enumerate(zip(input_.dims, input_.symbols, strict=True)):
         if dim >= 0:
             yield dim
         elif not symbol:
-            yield same or max(1, _by_place(input_, axis) // divisor)
+            yield way.size(_by_place(input_, axis))
         else:
             if symbol not in sizes:
-                likely = same or max(1, _by_name(input_, axis, symbol) // divisor)
-                sizes[symbol] = _of_sum(symbol, sizes) or likely
+                sizes[symbol] = _of_sum(symbol, sizes) or way.size(_by_name(input_, axis, symbol))
             yield sizes[symbol]
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from trtlint.trials.result import Result, UsedShape
 
+_LONGEST = 300
+"""Characters of an error of the builder that a sentence quotes."""
 _SHOWN = 4
 """Shapes that a sentence names."""
 
@@ -16,7 +18,7 @@ def notes(result: Result) -> tuple[str, ...]:
 
 
 def _notes(result: Result) -> Iterator[str]:
-    yield f"{result.label}: {_outcome(result)}{_shapes(result.shapes)}"
+    yield f"{result.label}: {_unfit(result) if result.unfit else _outcome(result) + _shapes(result.shapes)}"
     if result.asked_sm is not None and result.asked_sm != result.sm:
         yield (
             f"TensorRT-RTX {result.version} cannot build for SM {_sm(result.asked_sm)} without such a GPU: "
@@ -24,6 +26,18 @@ def _notes(result: Result) -> Iterator[str]:
         )
     if result.zeros:
         yield f"{result.label}: zeros in place of the weights in {', '.join(result.zeros)}"
+
+
+def _unfit(result: Result) -> str:
+    """The sentence where no size fits that was chosen: what the builder says, and the option that helps."""
+    chosen = [shape for shape in result.shapes if shape.chosen]
+    options = " ".join(f"--shapes {shape.name}:..." for shape in chosen[:_SHOWN])
+    first = ", ".join(shape.words for shape in chosen[:_SHOWN])
+    said = result.unfit if len(result.unfit) <= _LONGEST else f"{result.unfit[: _LONGEST - 3]}..."
+    return (
+        f"the parser accepts the model; no verdict of the builder: it refuses all {result.tried} choices of "
+        f"sizes that trtlint tried (the first, {first}: {said}); give the sizes of the model: {options}"
+    )
 
 
 def _outcome(result: Result) -> str:

@@ -1,0 +1,134 @@
+"""Sizes of inputs that the constants of a network suggest.
+
+A model that was exported with dynamic sizes can still hold a table for one size: a vision transformer
+adds a position table of ``(224 / 16) ** 2 + 1`` rows to its patches.  Only the standard library is used:
+the process that builds imports it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from math import isqrt
+
+from trtlint.lean import dataclass
+
+_EXTRA_TOKENS = (0, 1, 2, 5)
+"""Tokens beside those of patches: none, a class, a class and a distillation token, a class and four registers
+(https://arxiv.org/abs/2012.12877, https://arxiv.org/abs/2309.16588)."""
+_LARGEST_STRIDE = 64
+_SMALLEST, _LARGEST = 8, 32_000
+"""Sizes that are suggested."""
+FEW = 8
+"""Elements of a stored tensor that may be a list of sizes."""
+_LAST_LAYERS = 4
+"""Convolutions at the end of a network that may be the ones in front of a classifier."""
+_MOST_SQUARES, _MOST_LINES = 12, 8
+"""Suggestions of one kind."""
+_ABOUT_SIZES = re.compile(
+    r"conformable|broadcast|mismatch|volume|reshap|out[- ]of[- ]bounds|extent|spatial|negative|inconsistent"
+    r"|dimension\w* (?:must|do not|are not)|too (?:large|small)|(?:larger|smaller|greater|less) than"
+    r"|must (?:match|have the same|have same|be (?:equal|at least|divisible|a multiple))"
+    r"|incompatible (?:dim|shape|size)",
+    re.IGNORECASE,
+)
+_ABOUT_RANKS = re.compile(r"equal ranks?|rank mismatch|ranks? must|inputs\. Expected")
+"""Errors that name dimensions and that no size cures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The parts of a network that tell of sizes.
+
+    Attributes:
+        tables: shapes of stored floating-point tensors.
+        numbers: whole numbers that are stored as or given for sizes.
+        strides: strides of convolutions and pooling, the larger of both directions.
+        channels: how many channels convolutions give.
+    """
+
+    tables: tuple[tuple[int, ...], ...] = ()
+    numbers: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+    channels: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """Sizes to try, the likeliest first.
+
+    Attributes:
+        squares: heights and widths of images.
+        lines: lengths of sequences and sounds.
+    """
+
+    squares: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()
+
+
+def hints_of(found: Found) -> Hints:
+    """Return the sizes that the parts of a network suggest."""
+    strides = _strides(found.strides)
+    squares = [size for shape in found.tables for size in _sides(shape, strides)]
+    channels = tuple(dict.fromkeys(count for count in found.channels[-_LAST_LAYERS:] if count > 0))
+    flat = [*found.numbers, *(dim for shape in found.tables if len(shape) == 2 for dim in shape)]
+    squares += (size for elements in flat for size in _flattened(elements, channels, strides))
+    lines = [size for shape in found.tables for size in _lengths(shape, strides)]
+    counted = Counter(number for number in found.numbers if _SMALLEST <= number <= _LARGEST)
+    numbers = [number for number, _ in counted.most_common(_MOST_SQUARES)]
+    return Hints(
+        tuple(_bounded([*squares, *numbers], _MOST_SQUARES)), tuple(_bounded([*lines, *numbers], _MOST_LINES))
+    )
+
+
+def is_about_sizes(error: str) -> bool:
+    """Return whether another size of an input may cure an error of the builder."""
+    return _ABOUT_SIZES.search(error) is not None and _ABOUT_RANKS.search(error) is None
+
+
+def _strides(strides: Iterable[int]) -> tuple[int, ...]:
+    """The strides that a table may lie behind: those of one layer, largest first, and of all before one."""
+    found: dict[int, None] = {}
+    total = 1
+    for stride in strides:
+        if stride > 1:
+            found[stride] = None
+            total *= stride
+            if total <= _LARGEST_STRIDE:
+                found[total] = None
+    return (*sorted((stride for stride in found if stride <= _LARGEST_STRIDE), reverse=True), 1)
+
+
+def _sides(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
+    """Sides of an image whose patches have a row each in a table of a shape such as 1 x 197 x 768."""
+    if len(shape) == 3 and shape[0] == 1 and shape[1] > 1:
+        for extra in _EXTRA_TOKENS:
+            side = isqrt(max(0, shape[1] - extra))
+            if side > 1 and side * side == shape[1] - extra:
+                yield from (side * stride for stride in strides if stride > 1)
+    elif len(shape) == 4 and shape[0] == 1:
+        for height, width in (shape[2:], shape[1:3]):  # channels first, or last
+            if height == width > 1:
+                yield from (height * stride for stride in strides)
+
+
+def _flattened(elements: int, channels: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
+    """Sides of an image whose features are flattened to so many elements, as in front of a classifier."""
+    for count in (1, *channels) if elements > 0 else ():
+        side = isqrt(elements // count)
+        if side > 1 and side * side * count == elements:
+            yield from (side * stride for stride in strides)
+
+
+def _lengths(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
+    """Lengths of a sequence that a table of a shape such as 1 x 1500 x 384 is added to."""
+    if len(shape) == 3 and shape[0] == 1 and shape[1] > 1:
+        yield shape[1]
+        yield from (shape[1] * stride for stride in reversed(strides) if stride > 1)
+    elif len(shape) == 4 and shape[0] == 1 and shape[2] == shape[3] > 1:
+        yield shape[2]
+
+
+def _bounded(sizes: Iterable[int], most: int) -> list[int]:
+    return list(dict.fromkeys(size for size in sizes if _SMALLEST <= size <= _LARGEST))[:most]
