@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from trtlint.buildcommand import commands_for, config_beside, read_commands, read_config
 from trtlint.buildfiles.gathered import Gathered
-from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import RuleEntry, load_builtin, looking_at
@@ -30,7 +29,8 @@ from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.options import FailOn
 from trtlint.policy.review import Policy, Ran, Review, names
 from trtlint.policy.selection import choose
-from trtlint.runs.linting import lint_file, needed
+from trtlint.runs.judging import judging
+from trtlint.runs.linting import lint_file
 from trtlint.runs.worker import renamed
 from trtlint.target.completion import built_with
 from trtlint.target.target import Target
@@ -38,7 +38,6 @@ from trtlint.target.target import Target
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
     from trtlint.fixes.outcome import Applied, Prove, Refused
-    from trtlint.model.load import Model
 
 AnyPath = str | os.PathLike[str]
 
@@ -84,7 +83,7 @@ def lint(
         path, held = NAME, HeldModel(path)
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    book = tuple(choose(load_builtin().entries)) if rules is None else tuple(map(RuleEntry.of, rules))
+    book = _book(rules)
     sources = Sources()
     review = Review()
     commands = read_commands(command) if command is not None else ()
@@ -124,6 +123,11 @@ def lint(
 
 def _unsearched_rules(report: Report) -> list[str]:
     return sorted({each.rule for model in report.models for each in model.unsearched})
+
+
+def _book(rules: Iterable[Rule] | None) -> tuple[RuleEntry, ...]:
+    """The rules that were given, or those that come with trtlint and are not in preview."""
+    return tuple(choose(load_builtin().entries)) if rules is None else tuple(map(RuleEntry.of, rules))
 
 
 class CheckError(Exception):
@@ -222,6 +226,8 @@ def fix(
             ``trtlint fix --ranges``.
         rules: the rules to apply; those that come with trtlint and are not in preview if left out.
 
+    What the model's own metadata suppresses is not rewritten, as with ``trtlint fix``.
+
     Raises:
         ModelError: the model cannot be read, or the checker refuses the fixed one.
         MeasurementError: ``ranges`` is no measurement, one of another model, or names nothing to keep.
@@ -238,13 +244,10 @@ def fix(
     from trtlint.model.writer import Writing
 
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    chosen = tuple(choose(load_builtin().entries)) if rules is None else tuple(rules)
+    book = _book(rules)
+    entries = looking_at(grounds_for(None, None), book)
+    policy = Policy(ran=Ran(entries, targets), known=names(book))
     prove: Prove | None = import_module("trtlint.fixes.proof").prove if verify else None
-
-    def judge(read: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
-        evaluation = Evaluation(facts := Facts(read))
-        wanted = tuple(needed(chosen, [facts]))
-        return facts, tuple(evaluation.report(wanted, each) for each in targets)
 
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         graph: Any = None
@@ -262,6 +265,8 @@ def fix(
             onnx.save(model if graph is None else graph.export_onnx(model), path)
         keep = () if ranges is None else _measured_to_keep(Path(ranges), path)
         result: Any = None
+        review = Review()
+        judge = judging(Facts, entries, targets, lambda reports: review.apply(path, reports, policy))
         with Writing(written) as writing:
             source = read_source(path)
             writing.begin(source.proto, source.raw.tensors)

@@ -37,7 +37,9 @@ def result(monkeypatch: pytest.MonkeyPatch, folder: Path, cause: Cause, *more: d
         return Ended(cause, None, signal, 1.0, None, (*ANSWERS, *more))
 
     monkeypatch.setattr(drybuild, "run", run)
-    return ask(models.write(folder, models.BUILT), Request(Wheels("1.7.1", str(folder))), folder / "build.log")
+    return ask(
+        models.write(folder, models.BUILT), Request(Wheels("1.7.1", str(folder))), folder / "build.log"
+    )
 
 
 def test_a_crash_on_a_size_that_was_only_tried_is_no_crash_of_the_model(

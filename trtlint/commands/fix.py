@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,16 +29,14 @@ from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
+from trtlint.runs.judging import judging
 from trtlint.trials.comparison import MISSING, available
 from trtlint.trials.inputs import InputsError
 
 if TYPE_CHECKING:
-    from trtlint.engine.finding import ModelReport
-    from trtlint.facts.facts import Facts
     from trtlint.fixes.outcome import Prove
     from trtlint.fixes.relint import Judge
     from trtlint.fixes.verification import Verdict
-    from trtlint.model.load import Model
     from trtlint.report.fixpage import FixPage
 
 
@@ -242,19 +241,12 @@ def _prover() -> Prove:
 def _judge(task: Task) -> Judge:
     """Lints as ``trtlint lint`` does, without what a build of the unfixed model left behind."""
     review = Review()
-
-    def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
-        from trtlint.engine.evaluate import Evaluation
-        from trtlint.facts.facts import Facts
-        from trtlint.runs.linting import needed
-
-        facts = Facts(model, command=task.command)
-        evaluation = Evaluation(facts)
-        rules = tuple(needed(task.entries, [facts]))
-        reports = [evaluation.report(rules, target) for target in task.targets]
-        return facts, review.apply(task.file, reports, task.policy)
-
-    return judge
+    return judging(
+        partial(task.facts, built=False),
+        task.entries,
+        task.targets,
+        lambda reports: review.apply(task.file, reports, task.policy),
+    )
 
 
 def _write(

@@ -171,7 +171,6 @@ def _sources(options: LintOptions) -> Sources:
 
 def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
     """What is known of a model that was linted, read anew; None where it cannot be read."""
-    from trtlint.facts.facts import Facts
     from trtlint.model.errors import ModelError
     from trtlint.model.load import load
     from trtlint.trials.trials import Trials
@@ -183,9 +182,7 @@ def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
         model = load(task.file)
     except (ModelError, OSError):
         return None
-    record = None if task.gathered is None else task.gathered.record
-    trials = None if task.measurement is None else Trials(measurement=task.measurement)
-    return Facts(model, command=task.command, record=record, trials=trials)
+    return task.facts(model, None if task.measurement is None else Trials(measurement=task.measurement))
 
 
 def _outputs(

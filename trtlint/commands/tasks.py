@@ -30,7 +30,10 @@ from trtlint.target.completion import built_with
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+    from trtlint.model.load import Model
     from trtlint.trials.measurement import Measurement
+    from trtlint.trials.trials import Trials
 
 _Value = TypeVar("_Value")
 _LEAST_SURE: Confidence = "low"
@@ -91,6 +94,19 @@ class Task:
     def entries(self) -> tuple[RuleEntry, ...]:
         """The rules to run: the chosen ones that look at what is there."""
         return tuple(looking_at(self.there, self.chosen))
+
+    def facts(self, model: Model | None, trials: Trials | None = None, *, built: bool = True) -> Facts:
+        """Return the facts of the model with all that the command line gives beside it.
+
+        Args:
+            model: the model, None where there is a build alone.
+            trials: what was found out of it by running it.
+            built: whether what a build left behind is of this form of the model.
+        """
+        from trtlint.facts.facts import Facts
+
+        record = None if self.gathered is None or not built else self.gathered.record
+        return Facts(model, command=self.command, record=record, trials=trials, weights=self.weights)
 
 
 class TaskFactory:

@@ -15,7 +15,6 @@ from trtlint.commands.setup import refuse_addresses
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.engine.rule import Rule
 from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
-from trtlint.facts.facts import Facts
 from trtlint.files.expand import expand
 from trtlint.files.limits import limited
 from trtlint.files.problem import Problem, UnreadableError
@@ -147,7 +146,7 @@ def _upgrades(
     task: Task, review: Review, rules: Sequence[Rule], product: Product, first: str, last: str
 ) -> Iterator[Upgrade]:
     """The upgrades of one model, one for each thing that it is built for."""
-    facts = Facts(load(task.file), command=task.command)
+    facts = task.facts(load(task.file), built=False)
     for base in _bases(task, product):
         way = targets(base, first, last)
         found = review.apply(task.file, reports(facts, way, rules), task.policy)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import RuleEntry, with_builtin
@@ -16,11 +15,8 @@ from trtlint.runs import cache
 from trtlint.runs.bugs import describe
 from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome, RuleSet
+from trtlint.runs.judging import trials_of
 from trtlint.trials.errors import WheelError
-
-if TYPE_CHECKING:
-    from trtlint.target.target import Target
-    from trtlint.trials.trials import Trials
 
 _CHECKED: dict[RuleSet, tuple[RuleEntry, ...]] = {}
 
@@ -100,30 +96,13 @@ def _lint(job: Job) -> Outcome:
         _rules(job.rules),
         job.command,
         job.gathered,
-        _tried(job),
+        trials_of(job.path, job.targets, job.dry, job.measurement),
         weights=job.weights,
         elsewhere=elsewhere,
     )
     if job.store is not None:
         cache.keep(job.store, job.path, reports)
     return finish(job, reports)
-
-
-def _tried(job: Job) -> Mapping[Target, Trials]:
-    """What is found out of the model by running it, and what was measured of it before."""
-    from trtlint.trials.trials import Trials
-
-    found: Mapping[Target, Trials] = {}
-    if job.dry is not None:
-        from trtlint.runs.dry import tried
-
-        found = tried(job.dry, job.path, job.targets)
-    if job.measurement is None:
-        return found
-    # Targets of one dry build share it, and the facts with it.
-    shared = {id(trials): replace(trials, measurement=job.measurement) for trials in found.values()}
-    other = Trials(measurement=job.measurement)
-    return {target: shared[id(found[target])] if target in found else other for target in job.targets}
 
 
 def _skipped(job: Job) -> Outcome:
