@@ -8,10 +8,13 @@ from dataclasses import field
 
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
+from trtlint.trials.folding import Folding
 from trtlint.trials.formats import Format
 from trtlint.trials.measurement import Inside, Range, Site
 from trtlint.trials.narrowing import Probe
 from trtlint.trials.trial import Ranged
+
+_UNFOLDED = Folding()
 
 
 @dataclass(slots=True)
@@ -54,7 +57,11 @@ def findings(ranged: Ranged, format_: Format) -> Findings:
 
 
 def origins(
-    nodes: Iterable[Node], found: Findings, ranged: Ranged, unsound: frozenset[str] | None
+    nodes: Iterable[Node],
+    found: Findings,
+    ranged: Ranged,
+    unsound: frozenset[str] | None,
+    folding: Folding = _UNFOLDED,
 ) -> list[Node]:
     """The nodes whose output leaves the range while no input does.
 
@@ -64,6 +71,7 @@ def origins(
         ranged: the run in FP32; what is not finite there is nothing of the narrow type's.
         unsound: the tensors that are not finite in the rehearsal, None where there was none: then those
             are meant that leave the range in FP32.
+        folding: the operators that are folded.
     """
     infinite = {probe.tensor for probe in ranged.probes if not probe.inside and not ranged.finite(probe)}
     lost = found.beyond | infinite if unsound is None else unsound
@@ -71,22 +79,33 @@ def origins(
     for node in nodes:
         names = {value.name for value in node.outputs if value.name}
         leaves = bool(names & lost) or (unsound is None and node.path in found.inside)
-        if leaves and not names & infinite and not _names(node.inputs) & lost:
+        if leaves and not names & infinite and not _names(_read_by(node, folding)) & lost:
             begun.append(node)
     return begun
+
+
+def _read_by(node: Node, folding: Folding) -> Sequence[Value | None]:
+    """What a node reads, with what the convolution reads that it is folded into."""
+    affine = folding.affine.get(node.path)
+    if affine is None or affine.convolution is None:
+        return node.inputs
+    return [*node.inputs, *affine.convolution.inputs]
 
 
 def _names(values: Iterable[Value | None]) -> set[str]:
     return {value.name for value in values if value is not None}
 
 
-def regions(nodes: Sequence[Node], found: Findings, *, constants: bool) -> list[frozenset[str]]:
+def regions(
+    nodes: Sequence[Node], found: Findings, *, constants: bool, folding: Folding = _UNFOLDED
+) -> list[frozenset[str]]:
     """The nodes that compute or read what leaves the range, those that hand it to each other together.
 
     Args:
         nodes: of the main graph, in its order.
         found: what ranges show.
         constants: whether constants beyond the range count.
+        folding: the operators that are folded; a pair that is one layer stays together.
 
     Returns:
         Sets of paths, in the order of their first nodes.
@@ -103,7 +122,7 @@ def regions(nodes: Sequence[Node], found: Findings, *, constants: bool) -> list[
     holders: dict[str, str] = {}
     order: list[str] = []
     for node in nodes:
-        if node.op == "Constant" and not node.domain:
+        if (node.op == "Constant" and not node.domain) or node.path in folding.constants:
             continue
         touched = (_names(node.inputs) | _names(node.outputs)) & lost
         if not touched and node.path not in found.inside:
@@ -115,9 +134,13 @@ def regions(nodes: Sequence[Node], found: Findings, *, constants: bool) -> list[
                 leader[root(node.path)] = root(holders[name])
             else:
                 holders[name] = node.path
-    groups: dict[str, list[str]] = defaultdict(list)
     for path in order:
-        groups[root(path)].append(path)
+        partner = folding.partner.get(path)
+        if partner in leader:
+            leader[root(path)] = root(partner)
+    groups: dict[str, set[str]] = defaultdict(set)
+    for path in order:
+        groups[root(path)] |= folding.together(path)
     return [frozenset(paths) for paths in groups.values()]
 
 

@@ -74,7 +74,7 @@ def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
             infos.append(helper.make_tensor_value_info(f"i{port}", types[port], shape))
     try:
         schema = schema_at(node.op, opset)
-        function = _function(schema, call, infos)
+        function = _function(schema, call, infos, opset)
     except (defs.SchemaError, RuntimeError, ValueError):
         return None
     if function is None:
@@ -95,7 +95,7 @@ def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
 
 
 def _function(
-    schema: defs.OpSchema, call: onnx.NodeProto, infos: Sequence[ValueInfoProto]
+    schema: defs.OpSchema, call: onnx.NodeProto, infos: Sequence[ValueInfoProto], opset: int
 ) -> FunctionProto | None:
     # The stubs of onnx leave these out.
     native: Any = schema
@@ -107,7 +107,6 @@ def _function(
         )
         return FunctionProto.FromString(data)
     if native.has_function:
-        function = FunctionProto()
-        function.CopyFrom(native.function_body)
-        return function
+        # Of several bodies, the one in operators of the model's opset: those of newer ones have other inputs.
+        return FunctionProto.FromString(native.get_function_with_opset_version(opset))
     return None

@@ -14,11 +14,13 @@ from typing import Any, Protocol
 import numpy as np
 from onnx import NodeProto
 
-from trtlint.model.graph import Node
+from trtlint.model.graph import Node, Value
 
 _INPUT_AXES_SUM = 13
 """The operator set from which ReduceSum takes its axes as an input; the other reductions do from 18 on."""
 _INPUT_AXES = 18
+_OPTIONAL_BIAS = 11
+"""The operator set from which Gemm can do without C (https://onnx.ai/onnx/operators/onnx__Gemm.html)."""
 _WITH_BIAS = 3
 
 
@@ -38,6 +40,12 @@ class Writer(Protocol):
 
     def step(self, name: str, what: str = "") -> str:
         """Round a result as the operator would store it, and measure it as ``what``; returns its name."""
+
+    def read(self, value: Value | None, *, rounded: bool) -> str:
+        """Return the name under which a value of the model is read."""
+
+    def stored(self, name: str) -> str:
+        """Round stored numbers to the narrow type, those beyond its range to its largest."""
 
 
 Formula = Callable[[Node, Sequence[str], Writer], str | None]
@@ -91,10 +99,11 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: Writer) -> str |
     squares = write.step(write.emit("Mul", [inputs[0], inputs[0]]), "square")
     total = _sum_over(squares, [int(node.number("axis", -1))], write)
     norm = write.step(write.emit("Sqrt", [write.step(total, "sum of squares")]))
-    # Where everything is zero the result is zero as well.
-    zero = write.constant(0.0)
-    empty = write.emit("Equal", [norm, zero])
-    return write.emit("Div", [inputs[0], write.emit("Where", [empty, write.constant(1.0), norm])])
+    # Where everything is zero the result is zero as well.  Equal and Where do not know floats before opset 11
+    # and 9, so a norm of zero becomes 1 by an addition; one that is not a number stays so.
+    some = write.emit("Greater", [norm, write.constant(0.0)])
+    empty = write.emit("Cast", [write.emit("Not", [some])], to=1)
+    return write.emit("Div", [inputs[0], write.emit("Add", [norm, empty])])
 
 
 def _instance_normalization(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
@@ -142,7 +151,10 @@ def _greatest(tensor: str, axes: Sequence[int], write: Writer) -> str:
 def _gemm(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
     if len(inputs) < _WITH_BIAS or not inputs[2] or node.number("beta", 1.0) != 1.0:
         return None
-    product = write.step(write.emit_node(node.proto, inputs[:2])[0])
+    ports = list(inputs[:2])
+    if write.opset < _OPTIONAL_BIAS:
+        ports.append(write.constant(0.0))
+    product = write.step(write.emit_node(node.proto, ports)[0])
     return write.emit("Add", [product, inputs[2]])
 
 

@@ -70,7 +70,7 @@ def measured(request: Request, say: Say) -> Measurement:
         if found.constants and not model.typed:
             unclamped = trial.rehearse(Narrowing(format_))
     unsound = None if plain is None else plain.unsound
-    begun = origins(nodes, found, trial.ranged, unsound)
+    begun = origins(nodes, found, trial.ranged, unsound, model.folding)
     kept = None
     if plain is not None and _bad(plain, request.bound, unclamped):
         say({"doing": "search"})
@@ -145,13 +145,13 @@ class _Keeping:
 
     def found(self, nodes: Sequence[Node]) -> Kept:
         """What to keep, verified by one more run."""
-        units = regions(nodes, self.ranges, constants=len(self.clamped) > 1)
+        folding = self.trial.skeleton.folding
+        units = regions(nodes, self.ranges, constants=len(self.clamped) > 1, folding=folding)
         fixed: frozenset[str] = frozenset().union(*units)
         left: list[frozenset[str]] = []
         if not (units and self._enough(fixed)):
-            singles = [
-                frozenset({node.path}) for node in nodes if self._counts(node) and node.path not in fixed
-            ]
+            counted = (node.path for node in nodes if self._counts(node) and node.path not in fixed)
+            singles = list(dict.fromkeys(folding.together(path) for path in counted))
             if self._enough(fixed.union(*singles)):
                 left = least(singles, lambda paths: self._enough(paths | fixed), self.budget)
         rest = frozenset().union(*left)
@@ -177,7 +177,8 @@ class _Keeping:
 
     def _counts(self, node: Node) -> bool:
         narrow = self.trial.skeleton.narrow
-        computes = node.op != "Constant" or bool(node.domain)
+        stored = node.op == "Constant" and not node.domain
+        computes = not stored and node.path not in self.trial.skeleton.folding.constants
         values = (value for value in (*node.inputs, *node.outputs) if value is not None)
         return computes and any(value.dtype in narrow for value in values)
 
@@ -217,6 +218,12 @@ def _limits(model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequenc
     if infinite:
         limits.append(
             f"infinite or not a number in FP32 already, so not compared: output {_listed(infinite)}"
+        )
+    joined = [path for path, affine in model.folding.affine.items() if affine.convolution is not None]
+    if joined:
+        limits.append(
+            f"computed as one layer with the convolution before, as TensorRT fuses them: {_listed(joined)};"
+            " nothing was measured between the two"
         )
     chance = [node.path for node in nodes if node.op in RANDOM]
     if chance:

@@ -10,17 +10,16 @@ numbers inside of the graph, so that no tensor leaves it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
 from trtlint.trials.definitions import DEFINED, ROUNDED_INSIDE, definition
+from trtlint.trials.folding import batch_normalization
 from trtlint.trials.formats import FP16, Format
 from trtlint.trials.formulas import FORMULAS, ROUNDED
 from trtlint.trials.narrowing import (
@@ -34,9 +33,11 @@ from trtlint.trials.narrowing import (
     SecondLook,
 )
 from trtlint.trials.ports import COPYING, SAME, reads, writes
+from trtlint.trials.rounding import bounded, rounded
 from trtlint.trials.secondlook import look
 from trtlint.trials.skeleton import NARROW, Skeleton
 from trtlint.trials.widening import widen_node, widen_type
+from trtlint.trials.writing import NodeWriter, Scope, Versions
 
 _LEAST_IR = 4
 """The version of the format from which initializers need not be inputs."""
@@ -66,25 +67,6 @@ def rewrite(
     return _Rewriting(skeleton, narrowing, probed, second).result()
 
 
-@dataclass(slots=True)
-class _Scope:
-    """What is being written: the nodes and initializers of one graph."""
-
-    main: bool = True
-    nodes: list[NodeProto] = field(default_factory=list)
-    initializers: list[onnx.TensorProto] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Versions:
-    """The names under which a value can be read, in the graph that defines it."""
-
-    scope: _Scope
-    exact: str = ""
-    rounded: str = ""
-    constant: bool = False
-
-
 class _Rewriting:
     def __init__(
         self, skeleton: Skeleton, narrowing: Narrowing | None, probed: bool, second: SecondLook | None
@@ -98,11 +80,12 @@ class _Rewriting:
             self.operators = CLOSER
         self.written_out = _SEEN_INSIDE if narrowing is None else _WRITTEN_OUT
         self.opset = skeleton.opset
+        self.folding = skeleton.folding
         self.domains = opsets(skeleton.proto)
         self.probes: list[Probe] = []
         self.figures: list[str] = []
-        self.scope = self.main = _Scope()
-        self.versions: dict[Value, _Versions] = {}
+        self.scope = self.main = Scope()
+        self.versions: dict[Value, Versions] = {}
         self.kept: bool = False
         self.columns: dict[Value, int] = {}
         self.count = 0
@@ -142,7 +125,7 @@ class _Rewriting:
         stored = onnx.TensorProto()
         stored.CopyFrom(self.skeleton.stored(tensor, inline=not self.scope.main))
         stored.name = value.name
-        versions = self.versions[value] = _Versions(self.scope, exact=value.name, constant=True)
+        versions = self.versions[value] = Versions(self.scope, exact=value.name, constant=True)
         if value.dtype in NARROW:
             stored.name = self.fresh()
             self.add("Cast", [stored.name], value.name, to=TensorProto.FLOAT)
@@ -151,7 +134,7 @@ class _Rewriting:
         self._probe(value, node, "Constant")
 
     def _input(self, value: Value) -> None:
-        versions = self.versions[value] = _Versions(self.scope, exact=value.name)
+        versions = self.versions[value] = Versions(self.scope, exact=value.name)
         if value.dtype in NARROW:
             versions.rounded = value.name  # the caller feeds numbers of that type
         elif self.narrowing is not None and self.narrowing.round_inputs and self._is_narrow(value):
@@ -161,7 +144,7 @@ class _Rewriting:
     def _is_narrow(self, value: Value) -> bool:
         return self.narrowing is not None and value.dtype in self.skeleton.narrow
 
-    def _read(self, value: Value | None, *, rounded: bool) -> str:
+    def read(self, value: Value | None, *, rounded: bool) -> str:
         """The name under which a value is read."""
         if value is None:
             return ""
@@ -179,45 +162,57 @@ class _Rewriting:
             here, self.scope = self.scope, versions.scope
             exact = versions.exact
             assert self.narrowing is not None
-            # What was measured is of the main graph; a constant of a body may have the same name.
-            if versions.constant and versions.scope.main and value.name in self.narrowing.clamped:
-                exact = self._clamped(exact, self.narrowing.format.largest)
-            versions.rounded = self._round(exact)
+            # Measured values are of the main graph; a constant of a body may have the same name.
+            main = versions.constant and versions.scope.main
+            clamped = main and value.name in self.narrowing.clamped
+            versions.rounded = self.stored(exact) if clamped else self._round(exact)
             self.scope = here
         return versions.rounded
 
-    def _clamped(self, name: str, largest: float) -> str:
-        raised = self.add("Max", [name, self.constant(-largest)])
-        return self.add("Min", [raised, self.constant(largest)])
+    def stored(self, name: str) -> str:
+        """Round stored numbers to the narrow type, those beyond its range to its largest."""
+        largest = self._format().largest
+        return self._round(bounded(name, largest, self.opset, self.add, self.constant))
 
     def _round(self, name: str, result: str = "") -> str:
         """Round what has a name to the narrow type."""
-        assert self.narrowing is not None
-        narrow = self.add("Cast", [name], to=self.narrowing.format.element)
-        return self.add("Cast", [narrow], result, to=TensorProto.FLOAT)
+        return rounded(name, result, self._format(), self.opset, self.add, self.constant)
 
     # Operators.
 
     def _node(self, node: Node) -> None:
         narrowing = self.narrowing
         outer = self.kept
-        self.kept = outer or (narrowing is not None and node.path in narrowing.keep)
+        kept = narrowing is not None and bool(narrowing.keep & self.folding.together(node.path))
+        self.kept = outer or kept or node.path in self.folding.constants
         tensor = node.attribute("value") if node.op == "Constant" and not node.domain else None
         if isinstance(tensor, onnx.TensorProto):
             self._weight(node.output, tensor, node)
+        elif self._waits(node):
+            pass
         elif not self._by_formula(node):
             self._as_it_is(node)
         self.kept = outer
 
+    def _waits(self, node: Node) -> bool:
+        """Whether a convolution is written with the BatchNormalization that its weights take."""
+        narrow = self.narrowing is not None and not self.kept
+        return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
+
     def _by_formula(self, node: Node) -> bool:
-        """Write an operator out that squares or sums inside."""
+        """Write an operator out that squares or sums inside, or that TensorRT folds."""
+        affine = self.folding.affine.get(node.path)
+        if affine is not None and self.narrowing is not None and not self.kept:
+            tensor = "" if affine.convolution else self.read(node.input(0), rounded=True)
+            self._result(node, node.output, batch_normalization(node, affine, tensor, NodeWriter(self, node)))
+            return True
         used = [value for value in node.outputs if value.name]
         if node.domain or node.op not in self.written_out or len(used) != 1 or used[0] is not node.output:
             return False
         if node.output.dtype not in self.skeleton.narrow or (self.kept and node.op not in DEFINED):
             return False
-        names = [self._read(value, rounded=not self.kept) for value in node.inputs]
-        before, writer = len(self.scope.nodes), _Writer(self, node)
+        names = [self.read(value, rounded=not self.kept) for value in node.inputs]
+        before, writer = len(self.scope.nodes), NodeWriter(self, node)
         formula = FORMULAS.get(node.op) or ROUNDED.get(node.op)
         if formula is not None:
             result = formula(node, names, writer)
@@ -241,7 +236,7 @@ class _Rewriting:
 
     def _result(self, node: Node, value: Value, raw: str) -> None:
         """Give a result its own name, rounded where it is narrow."""
-        versions = self.versions[value] = _Versions(self.scope)
+        versions = self.versions[value] = Versions(self.scope)
         if self._narrows(value):
             versions.rounded = self._round(raw, value.name)
         else:
@@ -260,7 +255,7 @@ class _Rewriting:
             return rounding and question(node.op, node.domain, version, port, self._format())
 
         for port, value in enumerate(node.inputs[: len(proto.input)]):
-            proto.input[port] = self._read(value, rounded=may(reads, port))
+            proto.input[port] = self.read(value, rounded=may(reads, port))
         for attribute in proto.attribute:
             for body in bodies(attribute):
                 self._body(node, text(attribute.name), body)
@@ -269,7 +264,8 @@ class _Rewriting:
         for port, value in enumerate(node.outputs[: len(proto.output)]):
             if not value.name:
                 continue
-            versions = self.versions[value] = _Versions(self.scope)
+            constant = node.path in self.folding.constants
+            versions = self.versions[value] = Versions(self.scope, constant=constant)
             if not self._narrows(value) or not may(writes, port):
                 versions.exact = value.name
             elif copied:
@@ -291,7 +287,7 @@ class _Rewriting:
         """Rewrite a body in place; nothing is measured inside."""
         entry = next(entry for entry in node.proto.attribute if text(entry.name) == attribute)
         original = next(iter(bodies(entry)))
-        here, self.scope = self.scope, _Scope(main=False)
+        here, self.scope = self.scope, Scope(main=False)
         for tensor in original.initializer:
             same = self.skeleton.graph.values[text(tensor.name)]
             self._weight(next(value for value in same if value.initializer is tensor), tensor)
@@ -331,7 +327,11 @@ class _Rewriting:
             return
         if self.second is not None and value.name not in self.second.tensors:
             return
+        if value in self.folding.hidden:
+            return
         path, op = ("", op) if node is None else (node.path, node.op)
+        if path in self.folding.constants:
+            op = "Constant"
         source = None if node is None or node.domain or node.op not in SAME else node.input(0)
         column = None if source is None else self.columns.get(source)
         if column is None:
@@ -361,34 +361,7 @@ class _Rewriting:
         """The figures of a tensor, each a number."""
         if self.second is None:
             return [self.add(op, [name], keepdims=0) for op in self.operators]
-        return look(name, self.second.format, self.add, self.constant)
-
-
-class _Writer:
-    """Writes the inside of one operator."""
-
-    def __init__(self, rewriting: _Rewriting, node: Node) -> None:
-        self.opset = rewriting.opset
-        self._to = rewriting
-        self._node = node
-
-    def emit(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
-        return self._to.add(op, inputs, **attributes)
-
-    def emit_node(self, node: NodeProto, inputs: Sequence[str]) -> list[str]:
-        copy = NodeProto()
-        copy.CopyFrom(node)
-        copy.name = ""
-        copy.input[:] = inputs
-        copy.output[:] = [self._to.fresh() if name else "" for name in node.output]
-        self._to.scope.nodes.append(copy)
-        return list(copy.output)
-
-    def constant(self, values: Any, dtype: Any = np.float32) -> str:
-        return self._to.constant(values, dtype)
-
-    def step(self, name: str, what: str = "") -> str:
-        return self._to.inside(self._node, name, what)
+        return look(name, self.second.format, self.opset, self.add, self.constant)
 
 
 def _defined(values: Sequence[Value]) -> Value:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 
 import onnx
@@ -19,6 +20,7 @@ from trtlint.model.graph import Graph, Node
 from trtlint.model.load import structure
 from trtlint.model.protos import opsets, text
 from trtlint.model.tensors import TensorStore
+from trtlint.trials.folding import Folding, find_folding
 
 NARROW = frozenset({"f16", "bf16"})
 """The element types of tensors that the file itself keeps in 16 bits."""
@@ -41,6 +43,7 @@ class Skeleton:
         tensors: where the weights lie.
         opset: version of the default operator set.
         typed: whether the file itself keeps tensors in 16 bits; then only those are narrow.
+        folding: the operators that TensorRT folds into stored weights.
     """
 
     proto: onnx.ModelProto
@@ -49,6 +52,7 @@ class Skeleton:
     tensors: TensorStore
     opset: int
     typed: bool
+    folding: Folding = field(default_factory=Folding)
 
     @property
     def narrow(self) -> frozenset[str]:
@@ -99,7 +103,8 @@ def skeleton(path: Path) -> Skeleton:
         raise TrialError("it has large sparse weights")
     values = (value for same in graph.values.values() for value in same)
     typed = any(value.dtype in NARROW for value in values)
-    return Skeleton(proto, graph, scopes, tensors, opset, typed)
+    folding = Folding() if typed else find_folding(graph, tensors, opset)
+    return Skeleton(proto, graph, scopes, tensors, opset, typed, folding)
 
 
 def _left_out(tensor: onnx.TensorProto) -> bool:
