@@ -121,7 +121,7 @@ def _measured(report: ModelReport, book: Rulebook) -> ModelReport:
 
 def _broken(found: Measurement) -> bool:
     """Whether the narrow type spoils an output; where that was not rehearsed, whether it may."""
-    if not found.rehearsed:
+    if not found.rehearsed or not found.outputs:
         return any(site.origin for site in found.sites)
     return not found.good
 

@@ -71,12 +71,14 @@ def to_keep(found: Measurement) -> tuple[str, ...]:
     Raises:
         MeasurementError: it names none that Casts can keep there.
     """
-    from trtlint.report.measureadvice import autocast
+    from trtlint.report.measureadvice import autocast, misfit
     from trtlint.trials.measurement import MeasurementError
 
     if not found.rehearsed:
         raise MeasurementError("measured with --no-rehearse, which finds nothing to keep in FP32")
     nodes = () if found.kept is None else found.kept.nodes
+    if found.kept is not None and found.kept.verified and not found.fits:
+        raise MeasurementError(f"{found.type.upper()} does not fit this model: {misfit(found.kept)}")
     if not found.typed:
         how = f": {autocast(found, nodes)}" if nodes else ", and nothing need be kept"
         raise MeasurementError(f"its floats are FP32 already; keep operators there on conversion{how}")

@@ -21,6 +21,13 @@ RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
 """Draw random numbers whatever they are given."""
+PRODUCTS = frozenset(
+    {
+        *("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "DeformConv", "Attention"),
+        *("RNN", "GRU", "LSTM"),
+    }
+)
+"""Multiply matrices, which is where most of the time of a model goes."""
 QUANTIZE = frozenset({"QuantizeLinear", "DequantizeLinear"})
 TRANSPARENT = MOVING | CAST | QUANTIZE | {"Dropout"}
 """Leave the meaning of a tensor as it is at inference."""

@@ -13,7 +13,7 @@ from trtlint.facts.figures import figure
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
-from trtlint.report.measureadvice import Advice
+from trtlint.report.measureadvice import Advice, misfit
 from trtlint.report.terminal import console
 from trtlint.trials.formats import FORMATS, Format
 from trtlint.trials.measurement import Measurement, Output, Site
@@ -123,12 +123,17 @@ class MeasureReport:
         if kept.error is None or not kept.verified:
             text = "no set of nodes was found that makes the outputs good with the rest in " + label
             yield from self._hung("keep in FP32: ", text, "red")
-        else:
-            text = (
-                f"{plural(len(kept.nodes), 'node')}; with them the error is {kept.error:.2g}, verified"
-                f" ({plural(kept.runs, 'set')} tried)"
-            )
-            yield from self._hung("keep in FP32: ", text)
+            yield Text()
+            return
+        if not kept.fits:
+            yield from self._hung(f"{label} does not fit this model: ", misfit(kept), "red")
+            yield Text()
+            return
+        text = (
+            f"{plural(len(kept.nodes), 'node')}; with them the error is {kept.error:.2g}, verified"
+            f" ({plural(kept.runs, 'set')} tried)"
+        )
+        yield from self._hung("keep in FP32: ", text)
         for node in kept.nodes[:_KEPT]:
             yield Text(f"  {clean(node)}")
         if len(kept.nodes) > _KEPT:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from trtlint.lean import dataclass
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
-from trtlint.trials.measurement import Measurement
+from trtlint.trials.measurement import Kept, Measurement
 
 _WEAK = "<11.0"
 """TensorRT 11 has no precision flags: https://docs.nvidia.com/deeplearning/tensorrt/latest/"""
@@ -46,6 +46,8 @@ def advice(
     """
     if found.kept is None or not found.kept.nodes or not found.kept.verified:
         return []
+    if not found.fits:
+        return list(_without(found))
     constants = {site.node for site in found.sites if site.constant}
     nodes = [node for node in found.kept.nodes if node not in constants]
     before = any(_may_be(target, weak=True) for target in targets) and not found.typed
@@ -56,9 +58,32 @@ def advice(
     if after:
         listed.append(_with_casts(found, nodes, ranges))
     if found.type == "fp16" and not found.typed:
-        text = "or BF16 in place of FP16: it has the range of FP32 with 8 bits of precision; measure it with"
-        listed.append(Advice(text, f"{_again(found)} --type bf16"))
+        listed.append(_brain(found, "or BF16 in place of FP16"))
     return listed
+
+
+def misfit(kept: Kept) -> str:
+    """Why a narrow type does not fit a model."""
+    nodes = f"{len(kept.nodes):,} of its {kept.computing:,} nodes"
+    products = f"{kept.kept_products:,} of its {kept.products:,} matrix products and convolutions"
+    both = f"{nodes}, and {products}," if kept.products else nodes
+    return f"{both} would have to stay in FP32"
+
+
+def _without(found: Measurement) -> Iterator[Advice]:
+    """What to do where a narrow type does not fit the model."""
+    label = found.type.upper()
+    if found.typed:
+        yield Advice(f"export the model in FP32: its own types are {label}")
+        return
+    if found.type == "fp16":
+        yield _brain(found, "use BF16 in place of FP16")
+    yield Advice(f"or build the model without {label}; TF32 stays on by default")
+
+
+def _brain(found: Measurement, what: str) -> Advice:
+    text = f"{what}: it has the range of FP32 with 8 bits of precision; measure it with"
+    return Advice(text, f"{_again(found)} --type bf16")
 
 
 def _may_be(target: Target, *, weak: bool) -> bool:

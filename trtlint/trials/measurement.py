@@ -18,6 +18,13 @@ SCHEMA = "trtlint.measure/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
 _MOST_BYTES = 64 << 20
 """Bytes of such a file, a kilobyte for each of 60,000 tensors; JSON can take 25 times its size in memory."""
+_FEW = 12
+"""Number of nodes that can be kept in FP32 in any model."""
+_UNCOUNTED = 1 << 30
+"""Stands for the number of nodes where a file does not tell it."""
+_SHARE = 1 / 3
+"""Largest share of the nodes, and of the products, to keep in FP32.  With more of them, little of the speed
+of the narrow type is left, and each Cast between the types costs time."""
 
 Range = Literal["overflow", "underflow", "ok"]
 
@@ -127,12 +134,27 @@ class Kept:
         error: the greatest error of the outputs with them, None where it is not finite.
         runs: how many sets were tried.
         verified: whether the error with them is under the bound.
+        computing: number of nodes of the main graph that compute in the narrow type.
+        products: number of matrix products and convolutions among these.
+        kept_products: number of products among ``nodes``.
     """
 
     nodes: tuple[str, ...] = ()
     error: float | None = None
     runs: int = 0
     verified: bool = False
+    computing: int = 0
+    products: int = 0
+    kept_products: int = 0
+
+    @property
+    def fits(self) -> bool:
+        """Whether the narrow type is of use to the model: few nodes are kept, or a small share of all."""
+        if len(self.nodes) <= _FEW:
+            return True
+        return (
+            max(len(self.nodes) / (self.computing or 1), self.kept_products / (self.products or 1)) <= _SHARE
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +201,11 @@ class Measurement:
         return f"{batches} of {Path(self.files[0]).name}{more}" if self.files else f"{batches}, made up"
 
     @property
+    def fits(self) -> bool:
+        """Whether the narrow type is of use to the model: at most a small part of it must stay in FP32."""
+        return self.kept is None or self.kept.fits
+
+    @property
     def good(self) -> bool:
         """Whether the narrow type leaves the outputs good; of outputs infinite in FP32 nothing is said."""
         judged = [output for output in self.outputs if output.finite]
@@ -215,7 +242,14 @@ def to_data(found: Measurement) -> dict[str, Any]:
         "keep_fp32": [] if kept is None else list(kept.nodes),
         "kept": None
         if kept is None
-        else {"error_fp16": kept.error, "runs": kept.runs, "verified": kept.verified},
+        else {
+            "error_fp16": kept.error,
+            "runs": kept.runs,
+            "verified": kept.verified,
+            "fits": kept.fits,
+            "nodes": {"kept": len(kept.nodes), "all": kept.computing},
+            "products": {"kept": kept.kept_products, "all": kept.products},
+        },
         "limits": list(found.limits),
     }
 
@@ -313,6 +347,10 @@ def from_data(data: Mapping[str, Any]) -> Measurement:
             _number(kept["error_fp16"]),
             int(kept["runs"]),
             bool(kept["verified"]),
+            # Measurements of earlier releases do not have these.
+            int(kept.get("nodes", {}).get("all", 0)) or _UNCOUNTED,
+            int(kept.get("products", {}).get("all", 0)),
+            int(kept.get("products", {}).get("kept", 0)),
         ),
         limits=tuple(map(str, data["limits"])),
     )

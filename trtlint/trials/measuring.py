@@ -14,7 +14,7 @@ from typing import Any
 from trtlint.files.problem import shortened
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import WITH_BODIES, Node
-from trtlint.model.operators import RANDOM
+from trtlint.model.operators import PRODUCTS, RANDOM
 from trtlint.trials.analysis import Findings, findings, origins, regions, sites
 from trtlint.trials.feeds import digest, given_feeds, random_feeds
 from trtlint.trials.formats import BF16, FORMATS, FP16, Format
@@ -62,6 +62,7 @@ def measured(request: Request, say: Say) -> Measurement:
     say({"doing": "ranges"})
     trial, files = _trial(model, request)
     nodes = model.scopes.get("", ())
+    _require_finite(trial, made_up=not files)
     found = findings(trial.ranged, format_)
     plain = unclamped = None
     if request.rehearse:
@@ -122,6 +123,27 @@ def _trial(model: Skeleton, request: Request) -> tuple[Trial, tuple[str, ...]]:
     raise TrialError(f"{failure}; the inputs were made up: give real ones (--inputs)")
 
 
+def _require_finite(trial: Trial, *, made_up: bool) -> None:
+    """Refuse inputs on which the model gives no finite output in FP32: nothing can be compared with it.
+
+    Raises:
+        TrialError: the model has float outputs, and none of them is finite.
+    """
+    names = list(trial.ranged.outputs[0])
+    if not names or trial.judged:
+        return
+    ranged = trial.ranged
+    first = next((probe for probe in ranged.probes if not probe.inside and not ranged.finite(probe)), None)
+    where = ""
+    if first is not None:
+        kind = f"of node {first.node}" if first.node else "an input" if first.op == "Input" else "a weight"
+        where = f"; the first tensor that is not finite is {first.tensor}, {kind}"
+    remedy = "give real inputs (--inputs)" if made_up else "give inputs that the model is made for"
+    raise TrialError(
+        f"cannot be measured: no output is finite in FP32 on these inputs ({_listed(names)}){where}; {remedy}"
+    )
+
+
 def _bad(plain: Rehearsed, bound: float, other: Rehearsed | None) -> bool:
     return any(each is not None and not _good(each, bound) for each in (plain, other))
 
@@ -165,6 +187,9 @@ class _Keeping:
             error=None if None in worst else max(error or 0.0 for error in worst),
             runs=self.budget.runs,
             verified=all(_good(each, self.bound) for each in last),
+            computing=sum(map(self._counts, nodes)),
+            products=sum(self._counts(node) for node in nodes if node.op in PRODUCTS),
+            kept_products=sum(node.op in PRODUCTS for node in nodes if node.path in chosen),
         )
 
     def _with_constants(self, chosen: frozenset[str], nodes: Sequence[Node]) -> frozenset[str]:
@@ -225,6 +250,8 @@ def _limits(model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequenc
             f"computed as one layer with the convolution before, as TensorRT fuses them: {_listed(joined)};"
             " nothing was measured between the two"
         )
+    if not trial.ranged.outputs[0]:
+        limits.append("no output is of a float type: ranges were measured, the effect on outputs was not")
     chance = [node.path for node in nodes if node.op in RANDOM]
     if chance:
         limits.append(f"random numbers differ from run to run: {_listed(chance)}")

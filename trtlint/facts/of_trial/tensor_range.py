@@ -44,6 +44,8 @@ class TensorRange(Fact):
         guards: whether it is a constant that keeps a root, a logarithm or a divisor from zero.
         harm: whether an output of the model suffers in the narrow type; None where that was not rehearsed.
         keep: whether its operator is among those that must stay in FP32.
+        misfit: whether so many operators would have to stay in FP32 that the narrow type does not fit the
+            model.
         origins: at how many places of the model the range is left.
         on: what it was measured on, ``3 batches of calib.npz``.
         made_up: whether that are random numbers.
@@ -70,6 +72,7 @@ class TensorRange(Fact):
     guards: bool = False
     harm: bool | None = None
     keep: bool = False
+    misfit: bool = False
     origins: int = 0
     on: str = ""
     made_up: bool = False
@@ -134,6 +137,7 @@ class _Common:
             guards=site.constant and _guards(value),
             harm=self.harm,
             keep=site.node in self.kept,
+            misfit=not self.found.fits,
             origins=self.origins,
             on=self.found.on,
             made_up=not self.found.files,
