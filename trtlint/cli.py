@@ -23,7 +23,7 @@ from trtlint.commands.arguments import (
     target,
     target_options,
 )
-from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
+from trtlint.commands.dryoptions import MOST_SECONDS, LintCommand, dry_options, memory_size, take_dry_options
 from trtlint.commands.fixoptions import fix_options, given
 from trtlint.commands.group import Main
 from trtlint.policy.options import LintOptions
@@ -245,6 +245,18 @@ def upgrade(**options: Any) -> int:
     show_default=True,
     help="Error of an output, relative to its greatest magnitude, that is still good.",
 )
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True, max=MOST_SECONDS),
+    metavar="N",
+    help="Time limit (default: 600 seconds and 0.25 seconds for each MB of the model).",
+)
+@click.option(
+    "--memory",
+    callback=memory_size,
+    metavar="SIZE",
+    help="Memory limit, such as 32G (default: 8G and 8 times the model, at most 3/4 of the machine's).",
+)
 @target
 @click.option("-o", "--output", metavar="FILE", help="Also write the measurement to this file, as JSON.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
@@ -257,7 +269,7 @@ def measure(**options: Any) -> int:
     trtlint measure model.onnx --inputs batch.npz -o ranges.json
 
     Exit code: 0 the outputs are good, 1 they are not, 2 wrong usage or inputs, 3 the model cannot be
-    read or run, 4 a bug in trtlint.
+    read, run or measured, 4 a bug in trtlint.
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.measure import MeasureOptions, run_measure
 

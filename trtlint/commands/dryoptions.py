@@ -12,7 +12,7 @@ from trtlint.policy.options import INSTALLED, DryOptions
 
 _RELEASE = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}")
 _SIZE = re.compile(r"(?i)(\d{1,6}(?:\.\d{1,3})?)\s*(M|MB|G|GB)")
-_MOST_SECONDS = 24 * 3600
+MOST_SECONDS = 24 * 3600
 
 
 class LintCommand(click.Command):
@@ -25,7 +25,7 @@ class LintCommand(click.Command):
         return super().parse_args(ctx, whole + args[own:])
 
 
-def _memory(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
+def memory_size(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
     """Bytes of ``4G`` or ``500M``."""
     if text is None:
         return None
@@ -64,13 +64,13 @@ dry_options = bundle(
     ),
     click.option(
         "--dry-build-seconds",
-        type=click.FloatRange(min=0, max=_MOST_SECONDS, min_open=True),
+        type=click.FloatRange(min=0, max=MOST_SECONDS, min_open=True),
         metavar="N",
         help="Time that one dry build may take (default: 120).",
     ),
     click.option(
         "--dry-build-memory",
-        callback=_memory,
+        callback=memory_size,
         metavar="SIZE",
         help="Memory that one dry build may take, such as 16G (default: 8G).",
     ),

@@ -14,8 +14,9 @@ import click
 from trtlint.commands.setup import refuse_addresses, rulebook, targets
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import Rulebook, looking_at
+from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.files.replace import replace_text
+from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.lean import dataclass
 from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
@@ -26,8 +27,9 @@ from trtlint.report.measureadvice import advice
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
 from trtlint.trials.inputs import InputsError
-from trtlint.trials.measure import MeasureError, MissingRuntimeError, Request, measure
+from trtlint.trials.measure import MeasureError, MissingRuntimeError, Request, measure, usual_limits
 from trtlint.trials.measurement import Measurement, to_data
+from trtlint.trials.process import Limits
 
 _DOING = {
     "ranges": "measuring ranges in FP32",
@@ -52,6 +54,8 @@ class MeasureOptions:
     target: TargetOptions
     output: str | None = None
     as_json: bool = False
+    seconds: float | None = None
+    memory: int | None = None
 
 
 def run_measure(options: MeasureOptions) -> int:
@@ -69,10 +73,17 @@ def run_measure(options: MeasureOptions) -> int:
         batches=options.batches,
         bound=options.bound,
     )
+    path = Path(options.model)
+    read = [path, *map(Path, request.inputs.paths)]
+    if options.output is not None:
+        require_replaceable(Path(options.output), read)
     try:
-        model = load(Path(options.model))
+        request.inputs.require()
+        model = load(path)
+        usual = usual_limits(_stored_bytes(model))
+        limits = Limits(options.seconds or usual.seconds, options.memory or usual.memory)
         with _progress() as listen:
-            found = measure(request, listen=listen)
+            found = measure(request, limits, listen)
     except (MissingRuntimeError, InputsError) as error:
         raise click.UsageError(str(error)) from error
     except MeasureError as error:
@@ -81,23 +92,34 @@ def run_measure(options: MeasureOptions) -> int:
         return _unreadable(Problem.of(options.model, error))
     text = json.dumps(to_data(found), indent=1)
     if options.output is not None:
-        replace_text(Path(options.output), text + "\n", [Path(options.model)])
+        replace_text(Path(options.output), text + "\n", read)
     if options.as_json:
         print(text)
     else:
         from trtlint.report.measure import MeasureReport, worst_sites
+        from trtlint.report.text import TextReport
 
-        lines = _sources(model, {site.node for site in worst_sites(found)})
+        try:
+            with limited(path):
+                lines = _sources(model, {site.node for site in worst_sites(found)})
+                findings = _findings(path, wanted, found)
+        except LimitError as error:
+            return _unreadable(Problem.of(options.model, error))
         report = MeasureReport(sys.stdout)
         report.figures(found, lines)
-        _write_findings(Path(options.model), wanted, found)
+        TextReport(sys.stdout, quiet=True).add(findings)
         report.advice(found, advice(found, wanted, _layers(model), options.output), options.output)
     return Exit.FINDINGS if _broken(found) else Exit.CLEAN
 
 
-def _write_findings(path: Path, wanted: Sequence[Target], found: Measurement) -> None:
-    """Write what rules say of what was measured, and what that confirms and refutes."""
-    from trtlint.report.text import TextReport
+def _stored_bytes(model: Model) -> int:
+    """Bytes of a model and its external data."""
+    files = (model.tensors.file_of(location) for location in model.tensors.locations)
+    return model.tensors.size + sum(size for _, size in filter(None, files))
+
+
+def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:
+    """The findings about what was measured, and those that it confirms or refutes."""
     from trtlint.runs.linting import lint_file
     from trtlint.trials.trials import Trials
 
@@ -106,10 +128,9 @@ def _write_findings(path: Path, wanted: Sequence[Target], found: Measurement) ->
     # What was measured is what a build in the narrow type would do.
     narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
     sources = Sources()
-    report = TextReport(sys.stdout, quiet=True)
     trials = Trials(measurement=found)
     reports = lint_file(path, narrow, rules, tried=dict.fromkeys(narrow, trials))
-    report.add([_measured(each, book).located(sources.find) for each in reports])
+    return [_measured(each, book).located(sources.find) for each in reports]
 
 
 def _measured(report: ModelReport, book: Rulebook) -> ModelReport:

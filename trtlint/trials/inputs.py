@@ -38,6 +38,12 @@ class Inputs:
         return (*self.files, *self.lists, *(() if self.script is None else (self.script,)))
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """The files of all of them; of a script, the file without the function."""
+        script = () if self.script is None else (script_of(self.script)[0],)
+        return (*self.files, *self.lists, *script)
+
+    @property
     def request(self) -> dict[str, Any]:
         """They as JSON data for a process with another current folder."""
         script = None if self.script is None else _whole([self.script])[0]
@@ -49,10 +55,7 @@ class Inputs:
         Raises:
             InputsError: one cannot be read.
         """
-        files = [*self.files, *self.lists]
-        if self.script is not None:
-            files.append(script_of(self.script)[0])
-        for file in files:
+        for file in self.paths:
             try:
                 open_regular(Path(file)).close()
             except OSError as error:  # noqa: PERF203 - each has its own

@@ -17,7 +17,15 @@ from trtlint.trials.process import Limits, machine_memory, run
 
 INSTALL = "pip install 'trtlint[measure]'"
 _WORK = "trtlint.trials.measuring"
-_DAY = 86_400.0
+_SECONDS = 600.0
+"""Wall time beside what the weights add: the size of a model does not show what its activations cost."""
+_SECONDS_PER_BYTE = 0.25 / (1 << 20)
+_MEMORY = 8 << 30
+"""Bytes of memory beside what the weights add."""
+_MEMORY_PER_BYTE = 8
+"""Weights in FP32, rounded and transposed copies of the largest, and the activations that come with them."""
+_MOST_BYTES = 64 << 30
+"""Bytes of a model that the limits grow with; a file can have holes."""
 _TAIL = 400
 
 
@@ -67,6 +75,17 @@ class Request:
         return {**asdict(self), **self.inputs.request, "model": model}
 
 
+def usual_limits(size: int) -> Limits:
+    """Return the limits of a measurement.
+
+    Args:
+        size: bytes of the model, its external data among them.
+    """
+    counted = min(size, _MOST_BYTES)
+    memory = min(_MEMORY + _MEMORY_PER_BYTE * counted, machine_memory() * 3 // 4)
+    return Limits(_SECONDS + _SECONDS_PER_BYTE * counted, memory)
+
+
 def measure(
     request: Request, limits: Limits | None = None, listen: Callable[[str], None] | None = None
 ) -> Measurement:
@@ -74,7 +93,7 @@ def measure(
 
     Args:
         request: what to measure; its paths are taken from the current folder.
-        limits: what the process may take; a day and the machine's memory if left out.
+        limits: time and memory of the process; those of a model without weights if left out.
         listen: is told what is being done.
 
     Raises:
@@ -91,7 +110,7 @@ def measure(
 
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "log")
-        allowed, inputs = limits or Limits(_DAY, machine_memory()), request.inputs
+        allowed, inputs = limits or usual_limits(0), request.inputs
         ended = run(_WORK, request.document, allowed, log=log, listen=hear)
         last = ended.answers[-1] if ended.answers else {}
         if "measurement" in last:
@@ -102,5 +121,11 @@ def measure(
         if "error" in last:
             raise MeasureError(last["text"])
         said = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
+    if ended.cause == "time":
+        limit = f"the time limit of {allowed.seconds:.4g} s"
+        raise MeasureError(f"measuring exceeded {limit}; raise it with --seconds")
+    if ended.cause == "memory":
+        limit = f"the memory limit of {allowed.memory / (1 << 30):.2g} GB"
+        raise MeasureError(f"measuring exceeded {limit}; raise it with --memory")
     reason = f": {said[-1].strip()}" if said and ended.cause == "failed" else ""
     raise MeasureError(f"the process that ran it {ended.words}{reason}")

@@ -327,7 +327,7 @@ class _Rewriting:
             return
         if self.second is not None and value.name not in self.second.tensors:
             return
-        if value in self.folding.hidden:
+        if value in self.folding.hidden or (node is None and not value.uses and not value.is_output):
             return
         path, op = ("", op) if node is None else (node.path, node.op)
         if path in self.folding.constants:

@@ -45,6 +45,8 @@ class Session:
         # Figures are taken as soon as they can be: else every tensor waits for the end of the run.
         options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED
         options.enable_cpu_mem_arena = False
+        # Its plan takes time that grows with the square of the number of tensors.
+        options.enable_mem_pattern = False
         # Weights stay the file's own pages.
         options.add_session_config_entry("session.disable_prepacking", "1")
         folder = Path.cwd().anchor
