@@ -13,11 +13,15 @@ from tests import inplace
 from tests.signals import catch_ignored
 from tests.workspace import Workspace
 from trtlint.engine import rulebook
+from trtlint.files.telemetry import switch_off
 from trtlint.knowledge import redirects as known
 
 # How long an example takes says how busy the machine is, and nothing of the code.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+# Test modules import ONNX Runtime as they are collected.
+switch_off()
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

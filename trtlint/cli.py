@@ -23,9 +23,10 @@ from trtlint.commands.arguments import (
     target,
     target_options,
 )
-from trtlint.commands.dryoptions import MOST_SECONDS, LintCommand, dry_options, memory_size, take_dry_options
+from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
 from trtlint.commands.fixoptions import fix_options, given
 from trtlint.commands.group import Main
+from trtlint.commands.measureoptions import measure_options
 from trtlint.policy.options import LintOptions
 from trtlint.report.formats import FORMATS
 
@@ -224,39 +225,7 @@ def upgrade(**options: Any) -> int:
 
 @cli.command(context_settings=_HELP, short_help="Tell what FP16 does to a model, on a CPU.")
 @click.argument("model", metavar="MODEL")
-@click.option("--inputs", multiple=True, metavar="FILE.npz", help="One batch of real inputs; repeatable.")
-@click.option(
-    "--load-inputs", multiple=True, metavar="FILE.json", help="Inputs as Polygraphy saves them; repeatable."
-)
-@click.option(
-    "--data-loader-script",
-    metavar="FILE.py[:FUNCTION]",
-    help="Python code that yields inputs, as Polygraphy takes it. It is run.",
-)
-@click.option("--type", type=click.Choice(["fp16", "bf16"]), default="fp16", help="The narrow type.")
-@click.option(
-    "--rehearse/--no-rehearse", default=True, help="Whether to compute the outputs in the narrow type."
-)
-@click.option("--batches", type=click.IntRange(min=1), metavar="N", help="Use so many batches at most.")
-@click.option(
-    "--bound",
-    type=click.FloatRange(min=0, min_open=True),
-    default=0.01,
-    show_default=True,
-    help="Error of an output, relative to its greatest magnitude, that is still good.",
-)
-@click.option(
-    "--seconds",
-    type=click.FloatRange(min=0, min_open=True, max=MOST_SECONDS),
-    metavar="N",
-    help="Time limit (default: 600 seconds and 0.25 seconds for each MB of the model).",
-)
-@click.option(
-    "--memory",
-    callback=memory_size,
-    metavar="SIZE",
-    help="Memory limit, such as 32G (default: 8G and 8 times the model, at most 3/4 of the machine's).",
-)
+@measure_options
 @target
 @click.option("-o", "--output", metavar="FILE", help="Also write the measurement to this file, as JSON.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")

@@ -13,6 +13,7 @@ import onnx
 import pytest
 
 from tests.fixes.fixing import fixed, ops
+from trtlint.files.telemetry import onnx_runtime
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed"
@@ -256,8 +257,7 @@ CASES: dict[str, tuple[str, str, str, dict[str, Array]]] = {
 
 
 def computed(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
-    import onnxruntime
-
+    onnxruntime = onnx_runtime()
     onnxruntime.set_default_logger_severity(4)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     wanted = {info.name for info in session.get_inputs()}

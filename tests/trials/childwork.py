@@ -25,4 +25,7 @@ def work(request: dict[str, Any], say: Callable[[Any], None]) -> None:
             pieces.append(bytearray(b"x") * (8 << 20))
     elif what == "raise":
         raise RuntimeError("no such thing")
+    elif what == "environment":
+        say({name: os.environ.get(name) for name in request["names"]})
+        return
     say(request)

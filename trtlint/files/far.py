@@ -14,6 +14,7 @@ from typing import Any
 
 from trtlint.files.addresses import PACKAGES, Address, AddressError
 from trtlint.files.problem import UnreadableError
+from trtlint.files.telemetry import switch_off
 from trtlint.lean import dataclass
 
 WHOLE = 16 << 20
@@ -164,6 +165,7 @@ def far_file(address: Address) -> FarFile:
             system: Any = import_module("trtlint.files.httpranges").HttpRanges(address.url)
             path = address.url
         else:
+            switch_off()
             system = import_module("fsspec").filesystem(address.scheme, skip_instance_cache=True)
             path = system._strip_protocol(address.url)
     except Exception as error:

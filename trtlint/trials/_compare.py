@@ -8,7 +8,6 @@ at all, by ONNX's reference.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from trtlint.files.telemetry import onnx_runtime, polygraphy
 from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.model.load import load
@@ -154,8 +154,8 @@ def _compared(
         _NotRunError: the model takes none.
         _BrokenError: its rewritten form does not take what the model took.
     """
-    comparator: Any = importlib.import_module("polygraphy.comparator")
-    logger: Any = importlib.import_module("polygraphy.logger").G_LOGGER
+    comparator: Any = polygraphy("comparator")
+    logger: Any = polygraphy("logger").G_LOGGER
     logger.module_severity = logger.CRITICAL
     run = _by_reference if way.reference else _by_runtime if way.optimized else _by_plain_runtime
     types = _input_types(before)
@@ -211,8 +211,8 @@ def _by_plain_runtime(model: Path, name: str, batches: Sequence[Feeds]) -> Any:
 
 def _by_runtime(model: Path, name: str, batches: Sequence[Feeds], *, optimized: bool = True) -> Any:
     """What a model gives in ONNX Runtime."""
-    comparator: Any = importlib.import_module("polygraphy.comparator")
-    backend: Any = importlib.import_module("polygraphy.backend.onnxrt")
+    comparator: Any = polygraphy("comparator")
+    backend: Any = polygraphy("backend.onnxrt")
     runner = backend.OnnxrtRunner(lambda: _session(model, optimized=optimized), name=name)
     return comparator.Comparator.run([runner], data_loader=batches)
 
@@ -221,7 +221,7 @@ def _by_reference(model: Path, name: str, batches: Sequence[Feeds]) -> Any:
     """What a model gives in ONNX's reference, as Polygraphy has it of its runners."""
     from onnx.reference import ReferenceEvaluator
 
-    comparator: Any = importlib.import_module("polygraphy.comparator")
+    comparator: Any = polygraphy("comparator")
     proto = onnx.load(model)
     if stacks(proto):
         raise ValueError("ONNX's reference does not stack what iterations of a loop give as ONNX says")
@@ -243,8 +243,7 @@ def _session(model: Path, *, optimized: bool) -> Any:
     A gain of one element, which is made one of a LayerNormalization, is refused by that.  Of a large model it
     takes most of the time, so that the one that was loaded to see whether it can be is kept.
     """
-    import onnxruntime
-
+    onnxruntime = onnx_runtime()
     onnxruntime.set_default_logger_severity(_FATAL)
     options, level = onnxruntime.SessionOptions(), onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = level.ORT_ENABLE_BASIC if optimized else level.ORT_DISABLE_ALL

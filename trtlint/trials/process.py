@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from trtlint.files.telemetry import SILENT
 from trtlint.lean import dataclass
 from trtlint.trials.result import Cause
 
@@ -116,7 +117,7 @@ def run(
             process = subprocess.Popen(
                 command,
                 cwd=folder,
-                env={**os.environ, **(environment or {})},
+                env={**os.environ, **(environment or {}), **SILENT},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from trtlint.files.telemetry import onnx_runtime
 from trtlint.trials.narrowing import STATISTICS, Rewritten
 from trtlint.trials.skeleton import TrialError
 
@@ -35,8 +36,7 @@ class Session:
     """
 
     def __init__(self, rewritten: Rewritten, threads: int = 0) -> None:
-        import onnxruntime
-
+        onnxruntime = onnx_runtime()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _FATAL
         options.intra_op_num_threads = threads or os.cpu_count() or 1

@@ -1,0 +1,50 @@
+"""Switch off what other packages send or record about their use.
+
+ONNX Runtime's official builds send events to Microsoft unless ``ORT_DISABLE_TELEMETRY`` is set before the
+library is loaded; on Linux since https://github.com/microsoft/onnxruntime/pull/27379.  They also write a
+device id and a queue of events to the user's cache folder.  Builds for Windows apps use another backend,
+which takes a call: https://github.com/microsoft/onnxruntime/blob/main/docs/Privacy.md.
+huggingface_hub adds the versions of installed packages to its requests:
+https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhubdisabletelemetry.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+SILENT: Mapping[str, str] = MappingProxyType({"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1"})
+"""Environment variables that switch telemetry off; every process that trtlint begins gets them."""
+
+
+def switch_off() -> None:
+    """Switch telemetry off for this process and those that it begins."""
+    os.environ.update(SILENT)
+
+
+def onnx_runtime() -> Any:
+    """Import ONNX Runtime without its telemetry.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    switch_off()
+    runtime = import_module("onnxruntime")
+    runtime.disable_telemetry_events()
+    return runtime
+
+
+def polygraphy(module: str) -> Any:
+    """Import a module of Polygraphy, which imports ONNX Runtime when it first needs it.
+
+    Args:
+        module: its name below ``polygraphy``.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    onnx_runtime()
+    return import_module(f"polygraphy.{module}")
