@@ -55,7 +55,7 @@ def test_each_way_to_import_is_seen() -> None:
 
 
 def test_telemetry_is_off_before_the_runtime_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
+    calls: list[object] = []
 
     class Runtime:
         @staticmethod
