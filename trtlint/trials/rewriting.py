@@ -18,6 +18,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
+from trtlint.trials.broadcasting import spread
 from trtlint.trials.definitions import DEFINED, ROUNDED_INSIDE, definition
 from trtlint.trials.folding import batch_normalization
 from trtlint.trials.formats import FP16, Format
@@ -256,6 +257,7 @@ class _Rewriting:
 
         for port, value in enumerate(node.inputs[: len(proto.input)]):
             proto.input[port] = self.read(value, rounded=may(reads, port))
+        proto.input[:] = spread(node, proto.input, self.add, self.constant)
         for attribute in proto.attribute:
             for body in bodies(attribute):
                 self._body(node, text(attribute.name), body)

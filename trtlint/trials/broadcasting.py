@@ -1,0 +1,44 @@
+"""Operands that ONNX Runtime does not broadcast, and ONNX's reference does, spread out before they are read.
+
+ONNX Runtime wants the caches of ``RotaryEmbedding`` to have the batch of its data; exporters store one for
+all batches: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from trtlint.model.graph import Node
+
+_DATA, _CACHES, _POSITIONS = 0, (1, 2), 3
+_CACHE_RANK = 3
+
+
+def spread(
+    node: Node, names: Sequence[str], add: Callable[..., str], constant: Callable[..., Any]
+) -> list[str]:
+    """Return the names of the inputs of an operator, those that lack the batch spread over it.
+
+    Args:
+        node: the operator.
+        names: of its inputs.
+        add: adds an operator; returns the name of its result.
+        constant: adds a constant, given its elements and type; returns its name.
+    """
+    found = list(names)
+    if node.domain or node.op != "RotaryEmbedding" or node.input(_POSITIONS) is not None:
+        return found
+    data = node.input(_DATA)
+    if data is None or (data.shape and data.shape[0] == 1):
+        return found
+    for port in _CACHES:
+        cache = node.input(port)
+        if cache is None or cache.shape is None or len(cache.shape) != _CACHE_RANK or cache.shape[0] != 1:
+            continue
+        batch = add("Shape", [found[_DATA]], start=0, end=1)
+        shape = add("Concat", [batch, constant([1, 1], np.int64)], axis=0)
+        found[port] = add("Expand", [found[port], shape])
+    return found
