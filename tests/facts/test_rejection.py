@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import onnx
 import pytest
 
 from tests.graphs import facts_of
+from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.mixed_types import MixedTypes
 from trtlint.facts.of_model.rejection import Rejection
 from trtlint.knowledge.releases import Product
+from trtlint.model.load import load
 from trtlint.target.target import Target
 
 
@@ -241,3 +246,31 @@ def test_a_type_is_refused_once_at_a_node(product: Product, version: str) -> Non
     )
     at = [fact for fact in found if fact.op == "Unsqueeze"]
     assert refused_by(at, version, product) == ["type"]
+
+
+def test_missing_weights_of_a_body_are_those_that_its_operator_reads(tmp_path: Path) -> None:
+    """The main graph computes a value of the same name."""
+    proto = onnx.parser.parse_model("""
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (bool c, float[2] x) => (float[2] y)
+    {
+      w = Neg (x)
+      v = Abs (w)
+      y = If (c) <
+        then_branch = t () => (float[2] r) < float[2] w = {1, 2} > { r = Mul (v, w) },
+        else_branch = e () => (float[2] r) { r = Exp (v) }
+      >
+    }""")
+    body = next(a.g for a in proto.graph.node[-1].attribute if a.name == "then_branch")
+    (tensor,) = body.initializer
+    tensor.ClearField("float_data")
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", "gone.bin"), ("offset", "0"), ("length", "8")):
+        tensor.external_data.add(key=key, value=value)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(proto.SerializeToString())
+    found = [fact for fact in Facts(load(path)).of("rejection") if isinstance(fact, Rejection)]
+    (missing,) = (fact for fact in found if "gone.bin" in fact.says)
+    assert missing.node is not None
+    assert missing.node.op == "Mul"
