@@ -10,8 +10,8 @@ import sys
 
 BENCHMARKS = (
     "startup", "scaling", "versions", "reading", "weights", "logs", "field_logs", "remote", "fleet",
-    "cluster", "parser_verdicts", "probes", "dry_build", "half_precision", "writing", "fixes",
-    "repairs", "random_fixes", "rule_checks", "noise",
+    "cluster", "parser_verdicts", "release_verdicts", "probes", "dry_build", "half_precision",
+    "writing", "fixes", "repairs", "random_fixes", "rule_checks", "noise",
 )  # fmt: skip
 
 if __name__ == "__main__":
