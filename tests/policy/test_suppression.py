@@ -457,3 +457,18 @@ def test_a_baseline_keeps_what_only_a_command_shows(work: Workspace) -> None:
     without = work.report("models/a.onnx", "--baseline", "base.json")
     assert without["models"][0]["gone"] == []
     assert work.report("models/a.onnx", *command, "--baseline", "base.json")["models"][0]["findings"] == []
+
+
+@pytest.mark.parametrize(("limit", "least"), [("_MOST_COMPARED", 50), ("_MOST_CHECKED", 2)])
+def test_entries_of_a_model_that_take_too_long_are_ignored(
+    limit: str, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carried = json.dumps([{"rule": "ACC102", "node": "/a*", "reason": "r"}])
+    report = ModelReport("m.onnx", "t", findings=(FOUND,), suppress=carried)
+    policy = Policy(ran=having_run(RAN), known=RAN)
+    (kept,) = Review(TODAY).apply(Path("m.onnx"), [report], policy)
+    assert nodes(kept.suppressed) == ["/a/0", "/a[1]"]
+    monkeypatch.setattr(suppression, limit, least)
+    (kept,) = Review(TODAY).apply(Path("m.onnx"), [report], policy)
+    assert not kept.suppressed
+    assert kept.notes == (f"the metadata {SUPPRESS_KEY} is ignored: it takes too long to compare",)

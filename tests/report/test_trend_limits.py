@@ -12,6 +12,7 @@ from trtlint.cli import run
 from trtlint.report import trend
 from trtlint.report.rows import NAMES, Row, as_dict
 from trtlint.report.trend import RowsError, compare, read_rows
+from trtlint.trials.process import Limits
 
 ROW = Row("m.onnx", "r", "TensorRT 10.8", "found", "ACC102", "n", "error", "high", "f", 1, "message")
 
@@ -82,7 +83,7 @@ def test_a_long_text_in_every_row_of_a_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(trend, "MOST_BYTES", 16 << 20)
-    monkeypatch.setattr(trend, "_LIMITS", trend.Limits(seconds=60.0, memory=500 << 20))
+    monkeypatch.setattr(trend, "_LIMITS", Limits(seconds=60.0, memory=500 << 20))
     file = table(tmp_path, 100_000, message="x" * 200_000)
     assert file.stat().st_size < 20_000
     assert run(["trend", str(file), str(file)]) == 3
@@ -98,7 +99,7 @@ def test_what_is_no_parquet_behind_its_first_bytes(tmp_path: Path) -> None:
 
 
 def test_a_process_that_dies_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trend, "_LIMITS", trend.Limits(seconds=0.001))
+    monkeypatch.setattr(trend, "_LIMITS", Limits(seconds=0.001))
     with pytest.raises(RowsError, match=r"the process that read it was stopped after"):
         read_rows(table(tmp_path, 2))
 

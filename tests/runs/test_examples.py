@@ -193,3 +193,11 @@ def test_elements_of_half_precision_are_found_in_linear_time(tmp_path: Path) -> 
         hard *= 240_000 // len(hard)
         file.write_text(RULE.format(id="XYZ901", text=f"{GOOD}\n{hard}", head=HEAD), encoding="utf-8")
         assert run(["test", str(file)]) == 1
+
+
+def test_a_rule_has_no_more_examples_than_are_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "XYZ901-house-relu.md"
+    text = RULE.format(id="XYZ901", text=GOOD, head=HEAD)
+    file.write_text(text + f"\n```onnx\n{GOOD}\n```\n" * 300, encoding="utf-8")
+    assert run(["test", str(file)]) == 2
+    assert capsys.readouterr().err == f"trtlint: {file}:1: more than 300 code blocks\n"

@@ -22,6 +22,8 @@ from trtlint.trials.trials import Trials
 
 Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build", "ranges"]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
+_MOST_BLOCKS = 300
+"""Code blocks of a rule: each model takes a process for inferring its shapes."""
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
 
 
@@ -51,9 +53,11 @@ def examples_in(rule: Rule) -> list[tuple[Block, ...]]:
     its build, engine layers and their times.  A model always begins an example.
 
     Raises:
-        RuleError: a block is not closed.
+        RuleError: a block is not closed, or there are too many.
     """
     found: list[list[Block]] = []
+    if rule.body.count("\n```") > 2 * _MOST_BLOCKS:
+        raise RuleError(rule.path, 1, f"more than {_MOST_BLOCKS} code blocks")
     for block, apart in _blocks(rule):
         if apart or block.kind == "onnx" or block.kind in {other.kind for other in found[-1]}:
             found.append([])

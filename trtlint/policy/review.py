@@ -128,6 +128,8 @@ class Review:
         own, refused = suppression.written_in(reports[0]) if reports else ((), None)
         if own and not policy.own:
             own, refused = (), f"the metadata {SUPPRESS_KEY} is ignored: --isolated"
+        elif own and not suppression.comparable(own, reports):
+            own, refused = (), f"the metadata {SUPPRESS_KEY} is ignored: it takes too long to compare"
         used: Counter[Acceptance] = Counter()
         reviewed = []
         for report in reports:

@@ -27,6 +27,10 @@ _LONGEST = 1 << 20
 """Characters of what a model's metadata holds."""
 _MOST = 1000
 """Entries in it."""
+_MOST_CHECKED = 1_000_000
+"""Entries of a model multiplied by the places of its findings."""
+_MOST_COMPARED = 2_000_000_000
+"""Characters of a model's globs, multiplied by those of the places that they may have to be compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,21 @@ def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]
         return read(report.suppress, report.path), None
     except ValueError as error:
         return (), f"the metadata {SUPPRESS_KEY} is ignored: {error}"
+
+
+def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) -> bool:
+    """Whether a model's entries can be compared with its findings in little time.
+
+    A model can have as many findings with as long names as it likes.
+    """
+    globs = sum(len(glob) for entry in entries for glob in (entry.node, entry.module) if glob is not None)
+    places = [
+        len(site.node) + len(site.module or "")
+        for report in reports
+        for finding in (*report.findings, *report.conditional)
+        for site in finding.sites
+    ]
+    return len(entries) * len(places) <= _MOST_CHECKED and globs * sum(places) <= _MOST_COMPARED
 
 
 def read(text: str, where: str) -> tuple[Acceptance, ...]:
