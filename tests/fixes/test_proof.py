@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ from onnx import numpy_helper
 from trtlint.cli import run
 from trtlint.facts.base import Fact
 from trtlint.fixes import proposer as real
-from trtlint.fixes.patch import Patch, Refusal
-from trtlint.model.load import Model
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.proof import prove
+from trtlint.model.load import Model, load
 from trtlint.trials.comparison import available
 
 HEAD = '< ir_version: 10, opset_import: ["" : {opset}] >'
@@ -229,7 +231,7 @@ def wrong_fill(patch: Patch) -> None:
 
 def heads_in_turn(patch: Patch) -> None:
     """The heads of K and V are taken in turn, not each by its group."""
-    turned = {(2,): [1], (1, 1, 2, 1, 1): [1, 2, 1, 1, 1]}
+    turned = {(0, 0, 1, 1): [0, 1, 0, 1]}
     for tensor in patch.initializers:
         other = turned.get(tuple(numpy_helper.to_array(tensor).reshape(-1).tolist()))
         if other is not None:
@@ -359,3 +361,42 @@ def test_wrong_rewrites_are_caught(
     out = capsys.readouterr().out
     assert (f"{name}: the proof failed" in out) is planted
     assert (f"{name}: " in out and "largest difference" in out) is not planted
+
+
+@pytest.mark.parametrize("size", [8, -1])
+def test_a_size_that_is_inferred_is_caught_by_an_empty_batch(size: int, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    text = f"{HEAD.format(opset=17)} g (float[B,T,16] x) => (float[B,T,16] y) {{ y = Abs (x) }}"
+    onnx.save(onnx.parser.parse_model(text), path)
+    model = load(path)
+    draft = Draft(model, model.graph.nodes[0])
+    apart = draft.op("Abs", draft.op("Reshape", "x", draft.ints(0, 0, 2, size)))
+    draft.op("Reshape", apart, draft.ints(0, 0, 16), out="y")
+    found = prove(model, draft.patch("takes heads apart", model.graph.nodes))
+    assert found.equal is (size > 0)
+    assert ("empty batch or length" in found.words) is (size < 0)
+
+
+def test_a_size_that_is_inferred_is_caught_in_onnx_runtime(tmp_path: Path) -> None:
+    if not available():
+        pytest.skip("polygraphy or onnxruntime is not installed")
+    path = tmp_path / "model.onnx"
+    heads = """(float[B,T,16] q) => (float[B,T,16] y)
+    { y = com.microsoft.MultiHeadAttention <num_heads = 2> (q, q, q) }"""
+    opsets = 'opset_import: ["" : 17, "com.microsoft" : 1]'
+    onnx.save(onnx.parser.parse_model(f"< ir_version: 8, {opsets} > g {heads}"), path)
+    model = load(path)
+    patch = real("write-out-fused")(Fact(model.graph.nodes[0], ()), model)
+    assert isinstance(patch, Patch)
+    right = prove(model, patch)
+    assert right.equal is True, right.words
+    inferred = numpy_helper.from_array(np.array([0, 0, 2, -1]))
+    tensors = []
+    for tensor in patch.initializers:
+        copy = onnx.TensorProto()
+        copy.CopyFrom(inferred if list(tensor.dims) == [4] else tensor)
+        copy.name = tensor.name
+        tensors.append(copy)
+    found = prove(model, replace(patch, initializers=tuple(tensors)))
+    assert found.equal is False
+    assert "empty batch or length" in found.words

@@ -458,3 +458,31 @@ def test_a_cache_that_is_written_into_is_left_with_the_reason(
     _, after = fixed(tmp_path, f"{text} {{ y = com.microsoft.{op} <num_heads = 2> (q, k, v) }}", *TRT)
     assert after is None
     assert "which positions of its cache hold something is known at run time only" in capsys.readouterr().out
+
+
+OF_ANY_SIZE = {
+    "attention": ("float[B,T,16] x", "y = com.microsoft.MultiHeadAttention <num_heads = 2> (x, x, x)"),
+    "projected": (
+        "float[B,T,16] x, float[16,48] w",
+        "y = com.microsoft.Attention <num_heads = 2> (x, w)",
+    ),
+    "rotary": (
+        "float[B,T,16] x, int64[B,T] p, float[9,4] c, float[9,4] s",
+        "y = com.microsoft.RotaryEmbedding <num_heads = 2> (x, p, c, s)",
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", [(0, 5, 16), (2, 0, 16), (0, 0, 16)])
+@pytest.mark.parametrize("case", OF_ANY_SIZE)
+def test_an_empty_batch_or_length(case: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+    import onnxruntime
+
+    inputs, body = OF_ANY_SIZE[case]
+    before, after = fixed(tmp_path, f"{HEAD % 17} g ({inputs}) => (float[B,T,16] y) {{ {body} }}", *TRT)
+    assert after is not None
+    every = {"x": tensor(*shape), "w": tensor(16, 48), "c": tensor(9, 4), "s": tensor(9, 4)}
+    every["p"] = np.zeros(shape[:2], np.int64)
+    feeds = {info.name: every[info.name] for info in before.graph.input}
+    (result,) = onnxruntime.InferenceSession(after.SerializeToString()).run(None, feeds)
+    assert result.shape == shape

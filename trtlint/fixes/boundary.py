@@ -30,6 +30,8 @@ _LARGEST_SIZE = 64
 _MOST_ELEMENTS = 1 << 24
 _COMMON = {"random": 1.0, "positive": 1.0, "zeros": 0.0, "large": 3.0, "small": 0.01}
 """The sets that regions are computed on, and how large their numbers are."""
+EMPTY = "empty"
+"""The set whose dimensions that vary are all zero: an empty batch or length."""
 _PLAIN = ("random", "positive", "zeros", "large")
 _MENDING = ("away", "zeros", "tiny")
 """The sets for what is there to change results where a divisor is zero."""
@@ -78,7 +80,7 @@ class Feeds:
 
     Attributes:
         kind: what sort of numbers: one of the common ones, ``beyond`` bounds, ``masked`` rows, scores ``far``
-            below what FP16 holds; ``away`` from zero, or ``tiny``.
+            below what FP16 holds; ``away`` from zero, or ``tiny``; of random ones ``empty`` tensors.
         size: of the dimensions that vary.
         arrays: by name.
     """
@@ -117,6 +119,8 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
         made = _Boundary(model, patch, region, shapes, size, plain=plain)
         for kind in kinds:
             yield Feeds(kind, size, made.of_kind(kind))
+    if varies:
+        yield Feeds(EMPTY, 0, _Boundary(model, patch, region, shapes, 0, plain=plain).of_kind(kinds[0]))
 
 
 def _sizes(shapes: Iterable[Dimensions | None]) -> list[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Patch
 from trtlint.fixes.region import Region, RegionError
@@ -34,8 +35,6 @@ _OPEN = frozenset({"DynamicQuantizeLinear", "OptionalGetElement"})
 """What the range of nothing is ONNX does not say; of the one tensor there is the reference gives a list."""
 _SPLIT_WANTS_A_COUNT = 18
 """The opset from which Split wants to be told how many parts to make."""
-
-Feeds = dict[str, np.ndarray[Any, np.dtype[Any]]]
 
 _proven: dict[bytes, Proof] = {}
 """What was found at places that are alike, by what they are like."""
@@ -68,31 +67,48 @@ def prove_foreign(patch: Patch, region: Region, feeds: Iterable[Feeds]) -> Proof
 
 
 def _run(region: Region, feeds: Iterator[Feeds]) -> Proof:
+    """The proof by the first choice of sizes that ONNX Runtime takes, and by an empty batch or length."""
     words = "no inputs could be made"
-    for _ in range(_CHOICES):
-        chosen = list(islice(feeds, _SETS))
-        if not chosen:
-            break
-        with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
-            folder = Path(name)
-            files = []
-            for index, each in enumerate(chosen):
-                files.append(str(folder / f"{index}.npz"))
-                np.savez(files[-1], **{name: _stored(array) for name, array in each.items()})  # type: ignore[arg-type]
-            models = [folder / "before.onnx", folder / "after.onnx"]
-            for proto, path in zip((_unpacked(region.before), region.after), models, strict=True):
-                onnx.save(typed(proto, chosen[0]), path)
-            try:
-                found = compare(models[0], models[1], Inputs(files=tuple(files)))
-            except InputsError as error:
-                raise RegionError(str(error)) from None
-        words = found.words
-        if found.equal is not None:
-            figures: dict[str, float | int | str] = {"sets": found.sets, "difference": found.difference}
-            if not found.equal and found.difference:
-                words = f"differs by {found.difference:.2g} in ONNX Runtime"
-            return Proof(found.equal, words, figures)
-    raise RegionError(words)
+    empty: list[Feeds] = []
+    proof: Proof | None = None
+    tried = 0
+    for size, chosen in groupby(feeds, key=lambda each: each.size):
+        if not size:
+            empty = list(islice(chosen, 1))
+        elif proof is None and tried < _CHOICES:
+            tried += 1
+            proof, words = _of_sizes(region, list(islice(chosen, _SETS)))
+    if proof is None:
+        raise RegionError(words)
+    if proof.equal and empty:
+        other, words = _of_sizes(region, empty)
+        if other is not None and not other.equal:
+            return Proof(False, f"of an empty batch or length: {words}", {})
+    return proof
+
+
+def _of_sizes(region: Region, chosen: list[Feeds]) -> tuple[Proof | None, str]:
+    """The proof on inputs of one choice of sizes, None where there is none, and what was found in words."""
+    with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
+        folder = Path(name)
+        files = []
+        for index, each in enumerate(chosen):
+            files.append(str(folder / f"{index}.npz"))
+            np.savez(files[-1], **{name: _stored(array) for name, array in each.arrays.items()})  # type: ignore[arg-type]
+        models = [folder / "before.onnx", folder / "after.onnx"]
+        for proto, path in zip((_unpacked(region.before), region.after), models, strict=True):
+            onnx.save(typed(proto, chosen[0].arrays), path)
+        try:
+            found = compare(models[0], models[1], Inputs(files=tuple(files)))
+        except InputsError as error:
+            raise RegionError(str(error)) from None
+    words = found.words
+    if found.equal is None:
+        return None, words
+    figures: dict[str, float | int | str] = {"sets": found.sets, "difference": found.difference}
+    if not found.equal and found.difference:
+        words = f"differs by {found.difference:.2g} in ONNX Runtime"
+    return Proof(found.equal, words, figures), words
 
 
 def _stored(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:

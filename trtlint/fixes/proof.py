@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from trtlint.fixes.boundary import Feeds, feeds_of
+from trtlint.fixes.boundary import EMPTY, Feeds, feeds_of
 from trtlint.fixes.edit import EditError
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
 from trtlint.fixes.opsets import difference
@@ -50,8 +50,7 @@ def prove(model: Model, patch: Patch) -> Proof:
     try:
         region = region_of(model, patch)
         if is_foreign(region):
-            plain = (feeds.arrays for feeds in feeds_of(model, patch, region, plain=True))
-            return prove_foreign(patch, region, plain)
+            return prove_foreign(patch, region, feeds_of(model, patch, region, plain=True))
         return _compared(model, patch, region)
     except EditError as error:
         return Proof(False, str(error), {})
@@ -108,6 +107,10 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     guessed = any(None in (model.constants.dimensions(value) or ()) for value in region.inputs)
     for feeds in feeds_of(model, patch, region):
         wide_feeds = {name: wide(array) for name, array in feeds.arrays.items()}
+        if feeds.kind == EMPTY:
+            if sizes and not guessed and (wrong := _of_nothing(doubled, wide_feeds)):
+                return Proof(False, wrong, {})
+            continue
         try:
             before = run_reference(doubled[0], wide_feeds)
         except Exception as error:  # noqa: BLE001 - sizes that do not fit each other, or no implementation
@@ -152,6 +155,22 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
         figures |= {"half_before": halves[0], "half_after": halves[1]}
         words += f"; in half precision off by {halves[0]:.1e} before and {halves[1]:.1e} after"
     return Proof(not worse, words, figures)
+
+
+def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -> str:
+    """What is wrong with the results of an empty batch or length; empty for nothing."""
+    try:
+        before = run_reference(protos[0], feeds)
+    except Exception:  # noqa: BLE001 - what is not computed before need not be after
+        return ""
+    try:
+        after = run_reference(protos[1], feeds)
+    except NoImplementationError:
+        return ""
+    except Exception as error:  # noqa: BLE001 - what ran before must run after
+        return f"it cannot be computed for an empty batch or length: {error}".splitlines()[0][:200]
+    alike = all(one.shape == other.shape for one, other in zip(before, after, strict=True))
+    return "" if alike else "an empty batch or length gives another shape"
 
 
 def _is_telling(results: Sequence[Array], feeds: Feeds) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from trtlint.fixes.opsets import raisable
 from trtlint.fixes.patch import Draft, numpy_type, onnx_type
 from trtlint.model.graph import Value
+from trtlint.model.protos import Dimension
 
 _AXES_ARE_INPUTS = 13
 """From this opset on ``Unsqueeze`` takes its axes as an input; ``ReduceMean`` and its like from 18 on."""
@@ -148,6 +149,26 @@ class Forms:
         spread = draft.ints(channels, *[1] * (rank - 2))
         gain, bias = (draft.op("Reshape", parameter, spread) for parameter in parameters)
         return draft.op("Add", draft.op("Mul", whole, gain), bias, out=out)
+
+
+def heads_apart(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, out: str = "") -> str:
+    """A tensor of batch, positions and features with its heads as the second axis."""
+    return draft.op("Transpose", in_heads(draft, tensor, heads, size), perm=[0, 2, 1, 3], out=out)
+
+
+def in_heads(draft: Draft, tensor: Tensor, heads: int, size: Dimension) -> str:
+    """A tensor of batch, positions and features with its heads as the third axis.
+
+    The size of a head is written where it is known: Reshape cannot infer it for an empty batch or length.
+    """
+    return draft.op("Reshape", tensor, draft.ints(0, 0, heads, size if isinstance(size, int) else -1))
+
+
+def heads_joined(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, out: str) -> str:
+    """A tensor of batch, positions, heads and their features with the features of all heads as one axis."""
+    return draft.op(
+        "Reshape", tensor, draft.ints(0, 0, heads * size if isinstance(size, int) else -1), out=out
+    )
 
 
 def rank_of(value: Value | None, depth: int = 0) -> int | None:

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Refusal, lowest, onnx_type
-from trtlint.fixes.rewrites._forms import Forms, Tensor
+from trtlint.fixes.rewrites._forms import Forms, Tensor, heads_apart, heads_joined
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES, Dimension
@@ -27,6 +27,8 @@ class _Heads:
 
     Attributes:
         query, key, value: the tensors.
+        heads: how many there are.
+        value_size: features of a head of V, where known.
         scale: factor of the scores.
         dtype: their element type.
         rows: positions of Q, where known.
@@ -37,6 +39,8 @@ class _Heads:
     query: str
     key: str
     value: str
+    heads: int
+    value_size: Dimension
     scale: float
     dtype: str
     rows: Dimension
@@ -52,12 +56,14 @@ class _Operands:
     Attributes:
         parts: Q, K and V.
         size: features of a head of Q and K.
+        value_size: features of a head of V, where known.
         batch, rows, columns: sizes of the batch, of Q and of K without its past, where known.
         dtype: the element type.
     """
 
     parts: list[str]
     size: int
+    value_size: Dimension
     batch: Dimension
     rows: Dimension
     columns: Dimension
@@ -87,6 +93,8 @@ def multi_head_attention(forms: Forms, node: Node) -> Refusal | None:
         parts[0],
         parts[1],
         parts[2],
+        int(node.number("num_heads", 0)),
+        read.value_size,
         float(node.number("scale", 0.0)) or read.size**-0.5,
         read.dtype,
         read.rows,
@@ -111,12 +119,23 @@ def _given(forms: Forms, node: Node) -> _Operands | Refusal:
     sources: list[Tensor] = [query, key, value]
     if bias is not None:
         sources = _biased(forms, sources, bias, width, (key.rank, value.rank))
+    size, value_size = width // heads, _head_size(value, heads)
     parts = [
-        (each if isinstance(each, str) else each.name) if rank == 4 else _apart(forms.draft, each, heads)
-        for each, rank in zip(sources, (3, key.rank, value.rank), strict=True)
+        (each if isinstance(each, str) else each.name)
+        if rank == 4
+        else heads_apart(forms.draft, each, heads, own)
+        for each, rank, own in zip(sources, (3, key.rank, value.rank), (size, size, value_size), strict=True)
     ]
-    own = None if key.shape is None else key.shape[2 if key.rank == 4 else 1]
-    return _Operands(parts, width // heads, query.shape[0], query.shape[1], own, query.dtype or "")
+    length = None if key.shape is None else key.shape[2 if key.rank == 4 else 1]
+    return _Operands(parts, size, value_size, query.shape[0], query.shape[1], length, query.dtype or "")
+
+
+def _head_size(value: Value, heads: int) -> Dimension:
+    """The features of a head of V, where they are known."""
+    last = value.shape[-1] if value.shape else None
+    if not isinstance(last, int):
+        return None
+    return last if value.rank == 4 else last // heads
 
 
 def _packed(forms: Forms, node: Node) -> _Operands | Refusal:
@@ -140,8 +159,8 @@ def _packed(forms: Forms, node: Node) -> _Operands | Refusal:
         for index in indices
     ]
     if key is not None:
-        parts.insert(0, _apart(draft, query, heads))
-    return _Operands(parts, size, query.shape[0], query.shape[1], whole.shape[1], query.dtype or "")
+        parts.insert(0, heads_apart(draft, query, heads, size))
+    return _Operands(parts, size, size, query.shape[0], query.shape[1], whole.shape[1], query.dtype or "")
 
 
 def attention(forms: Forms, node: Node) -> Refusal | None:
@@ -163,7 +182,10 @@ def attention(forms: Forms, node: Node) -> Refusal | None:
     if bias is not None:
         projected = draft.op("Add", projected, bias)
     bounds = np.cumsum([0, *sizes]).tolist()
-    parts = [_apart(draft, forms.part(projected, 2, start, stop), heads) for start, stop in pairwise(bounds)]
+    parts = [
+        heads_apart(draft, forms.part(projected, 2, start, stop), heads, (stop - start) // heads)
+        for start, stop in pairwise(bounds)
+    ]
     named = _named(node, 1)
     before: Dimension | None = None
     if past is not None:
@@ -180,7 +202,7 @@ def attention(forms: Forms, node: Node) -> Refusal | None:
     scale = float(node.number("scale", 0.0)) or (sizes[0] // heads) ** -0.5
     columns = length if past is None else _sum(length, before)
     block = _Heads(
-        parts[0], parts[1], parts[2], scale, dtype or "", length, columns, before, past is not None
+        *parts, heads, sizes[2] // heads, scale, dtype or "", length, columns, before, past is not None
     )
     return _attended(forms, node, block, mask, added, batch)
 
@@ -210,7 +232,7 @@ def _attended(
         scores = draft.op("Where", ahead, least, scores)
     product = draft.op("MatMul", draft.op("Softmax", scores, axis=-1), block.value)
     merged = draft.op("Transpose", product, perm=[0, 2, 1, 3])
-    draft.op("Reshape", merged, draft.ints(0, 0, -1), out=node.output.name)
+    heads_joined(draft, merged, block.heads, block.value_size, out=node.output.name)
     return None
 
 
@@ -287,11 +309,6 @@ def _biased(
         source if rank == 4 else draft.op("Add", source, forms.part(bias, 0, int(start), int(stop)))
         for source, rank, start, stop in zip(sources, (3, *ranks), bounds, bounds[1:], strict=False)
     ]
-
-
-def _apart(draft: Draft, tensor: Tensor, heads: int) -> str:
-    """A tensor with its heads as the second axis."""
-    return draft.op("Transpose", draft.op("Reshape", tensor, draft.ints(0, 0, heads, -1)), perm=[0, 2, 1, 3])
 
 
 def _named(node: Node, port: int) -> str:

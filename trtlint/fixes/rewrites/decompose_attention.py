@@ -11,6 +11,7 @@ import numpy as np
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, lowest, onnx_type
 from trtlint.fixes.rewrites import write_out_fused
+from trtlint.fixes.rewrites._forms import heads_apart, heads_joined
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -105,19 +106,17 @@ class _Block:
             return Refusal("there is a past of K without one of V, or the other way round")
         if any(past is not None and past.dtype not in (self.dtype, None) for past in (past, past_value)):
             return Refusal("the past is of another type than K and V")
-        query = self._split(node.inputs[_Q], heads.query, "")
-        key = self._split(node.inputs[_K], heads.key, "" if past else names[_PRESENT_KEY])
-        value = self._split(node.inputs[_V], heads.key, "" if past else names[_PRESENT_VALUE])
+        query = self._split(node.inputs[_Q], heads.query, heads.size, "")
+        key = self._split(node.inputs[_K], heads.key, heads.size, "" if past else names[_PRESENT_KEY])
+        value = self._split(
+            node.inputs[_V], heads.key, heads.value_size, "" if past else names[_PRESENT_VALUE]
+        )
         if past is not None:
             key = draft.op("Concat", past, key, axis=2, out=names[_PRESENT_KEY])
             value = draft.op("Concat", past_value, value, axis=2, out=names[_PRESENT_VALUE])
-        repeats = heads.query // heads.key
-        if repeats > 1 and heads.key > 1:  # one head broadcasts
-            if not isinstance(heads.value_size, int):
-                return Refusal("the size of a head of V is not known")
-            repeated = self._repeat(key, heads.size), self._repeat(value, heads.value_size)
-        else:
-            repeated = key, value
+        repeated = key, value
+        if heads.query > heads.key > 1:  # one head broadcasts
+            repeated = self._repeat(key), self._repeat(value)
         mask = self._mask(query, key)
         if isinstance(mask, Refusal):
             return mask
@@ -127,23 +126,20 @@ class _Block:
         product = draft.op("MatMul", scores, repeated[1], out=names[_Y] if heads.split else "")
         if not heads.split:
             merged = draft.op("Transpose", product, perm=[0, 2, 1, 3])
-            draft.op("Reshape", merged, draft.ints(0, 0, -1), out=names[_Y])
+            heads_joined(draft, merged, heads.query, heads.value_size, out=names[_Y])
         return draft.patch(_TITLE, [node])
 
-    def _split(self, tensor: Value | None, heads: int, out: str) -> str:
+    def _split(self, tensor: Value | None, heads: int, size: Dimension, out: str) -> str:
         """A tensor with its heads as the second axis, under a given name if there is one."""
         assert tensor is not None
         if self.heads.split:
             return self.draft.op("Identity", tensor, out=out) if out else tensor.name
-        apart = self.draft.op("Reshape", tensor, self.draft.ints(0, 0, heads, -1))
-        return self.draft.op("Transpose", apart, perm=[0, 2, 1, 3], out=out)
+        return heads_apart(self.draft, tensor, heads, size, out=out)
 
-    def _repeat(self, tensor: str, size: int) -> str:
+    def _repeat(self, tensor: str) -> str:
         """Each head of K or V once for each head of Q that it serves."""
-        draft, repeats = self.draft, self.heads.query // self.heads.key
-        apart = draft.op("Unsqueeze", tensor, draft.ints(2))
-        spread = draft.op("Expand", apart, draft.ints(1, 1, repeats, 1, 1))
-        return draft.op("Reshape", spread, draft.ints(0, self.heads.query, -1, size))
+        heads = np.repeat(np.arange(self.heads.key), self.heads.query // self.heads.key)
+        return self.draft.op("Gather", tensor, self.draft.constant(heads, "heads"), axis=1)
 
     def _mask(self, query: str, key: str) -> _Mask | Refusal:
         node, draft = self.node, self.draft

@@ -11,7 +11,7 @@ import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
-from trtlint.fixes.rewrites._forms import Forms
+from trtlint.fixes.rewrites._forms import Forms, heads_joined, in_heads
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
@@ -41,12 +41,12 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     draft = Draft(model, node)
     tensor = data.name
     if rank == 3:
-        apart = draft.op("Reshape", data, draft.ints(0, 0, heads, -1))
+        apart = in_heads(draft, data, heads, _size(data, heads))
     else:
         apart = draft.op("Transpose", tensor, perm=[0, 2, 1, 3])
     turned = _turned(draft, node, apart, (cosine, sine), node.input(3))
     if rank == 3:
-        draft.op("Reshape", turned, draft.ints(0, 0, -1), out=node.output.name)
+        heads_joined(draft, turned, heads, _size(data, heads), out=node.output.name)
     else:
         draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=node.output.name)
     return draft.patch(_TITLE, [node])
@@ -78,17 +78,25 @@ def contrib_rotary(forms: Forms, node: Node) -> Refusal | None:
         places = positions
     else:
         return Refusal("the shape of the positions is not known")
+    whole = 2 * half if isinstance(half, int) and not node.number("rotary_embedding_dim", 0) else None
+    size = _size(data, heads) or whole if heads else 2 * int(half or 0)
     if data.rank == 4:
         apart = draft.op("Transpose", data, perm=[0, 2, 1, 3])
     else:
-        split = (0, 0, heads, -1) if heads else (0, 0, -1, 2 * int(half or 0))
-        apart = draft.op("Reshape", data, draft.ints(*split))
+        heads = heads or _size(data, int(size or 0)) or -1
+        apart = in_heads(draft, data, heads, size)
     turned = _turned(draft, node, apart, (cosine, sine), places)
     if data.rank == 4:
         draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=node.output.name)
     else:
-        draft.op("Reshape", turned, draft.ints(0, 0, -1), out=node.output.name)
+        heads_joined(draft, turned, heads, size if heads > 0 else None, out=node.output.name)
     return None
+
+
+def _size(data: Value, parts: int) -> int | None:
+    """The features of each of several equal parts, where they are known."""
+    last = data.shape[-1] if data.shape else None
+    return last // parts if isinstance(last, int) and parts else None
 
 
 def _turned(
