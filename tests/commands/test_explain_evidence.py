@@ -86,5 +86,5 @@ def test_fix_leaves_what_the_model_suppresses_as_the_command_line_does() -> None
     assert found.applied == ()
     assert [finding.rule for finding in found.reports[0].suppressed] == ["ACC102"]
     onnx.save(model, "model.onnx")
-    assert run(["fix", "model.onnx", "--trt", "10.7", "--isolated"]) == 0
+    assert run(["fix", "model.onnx", "--trt", "10.7"]) == 0
     assert not Path("model.fixed.onnx").exists()
