@@ -76,3 +76,40 @@ def test_what_is_left(reason: str, tmp_path: Path, capsys: pytest.CaptureFixture
     _, after = fixed(tmp_path, text, *RTX[:-1])
     assert after is None
     assert reason in " ".join(capsys.readouterr().out.split())
+
+
+UNFOLDED = """e = SequenceEmpty ()
+    last, all = Loop ({0}, {1}, start, e)
+      <body = b (int64 i, bool go, int64[1] from, seq(float[2,4]) s)
+        => (bool again, int64[1] next, seq(float[2,4]) more)
+        {{ to = Add (from, width) part = Slice (x, from, to, rows) more = SequenceInsert (s, part)
+           next = Add (from, rise) less = Less (next, stop) {2} }}>
+    y = ConcatFromSequence <axis = 1, new_axis = 1> (all)"""
+COUNTED = UNFOLDED.format("times", "true", "again = Identity (go)")
+WHILE = UNFOLDED.format('""', "true", "again = Squeeze (less)")
+PLACES = """int64[1] start = {0}, int64[1] width = {2}, int64[1] rise = {1}, int64[1] stop = {4},
+    int64[1] rows = {0}, int64 times = {4}, bool true = {1}"""
+
+
+def unfolding(body: str, more: str = "") -> onnx.ModelProto:
+    return onnx.parser.parse_model(
+        f"""< ir_version: 8, opset_import: ["" : 17] > g (float[5,4] x{more}) => (float[A,B,C] y)
+        < {PLACES} > {{ {body} }}"""
+    )
+
+
+@pytest.mark.parametrize("body", [COUNTED, WHILE], ids=["counted", "while"])
+def test_a_loop_that_fills_a_sequence(body: str, tmp_path: Path) -> None:
+    """What PyTorch's exporter writes for ``unfold``."""
+    before, after = fixed(tmp_path, unfolding(body), *RTX)
+    assert not [op for op in ops(after) if "Sequence" in op or op == "Loop"]
+    assert_same(before, after, {"x": X["x"]}, rtol=0)
+
+
+def test_a_loop_that_fills_a_sequence_as_often_as_it_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = COUNTED.replace("(times,", "(often,")
+    assert fixed(tmp_path, unfolding(body, ", int64 often"), *RTX)[1] is None
+    printed = capsys.readouterr().out
+    assert "the Loop that fills the sequence stays: how often it runs is known at run time only" in printed

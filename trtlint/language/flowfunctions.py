@@ -1,12 +1,13 @@
-"""Functions of the rule language on control flow and on the outputs of operators."""
+"""Functions of the rule language on control flow, outputs of operators and equations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from trtlint.language.fieldtypes import TRUTH
+from trtlint.language.fieldtypes import NUMBER, TEXT, TRUTH, Kind
 from trtlint.language.function import TUPLE, VALUE, Function
+from trtlint.model.equation import ELLIPSIS, ellipsis_ranks, terms_of
 from trtlint.model.flow import flow_of
 from trtlint.model.graph import Value
 from trtlint.model.values import Constants
@@ -32,6 +33,14 @@ def _unread(_: object, values: tuple[Any, ...]) -> object:
     return any(isinstance(value, Value) and not value.is_needed for value in values)
 
 
+def _ellipsis_ranks(_: object, equation: str, values: tuple[Any, ...]) -> object:
+    ranks = [value.rank if isinstance(value, Value) else None for value in values]
+    found = ellipsis_ranks(equation, ranks) if isinstance(equation, str) else None
+    if found is None:
+        return None
+    return tuple(rank for rank, term in zip(found, terms_of(equation)[0], strict=True) if ELLIPSIS in term)
+
+
 FLOW_FUNCTIONS: Mapping[str, Function] = {
     "repeated_in_flow": Function(
         "repeated_in_flow(v)",
@@ -52,6 +61,13 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "nameless": Function(
         "nameless(vs)", "whether one of several outputs has an empty name", (TUPLE,), TRUTH, _nameless
+    ),
+    "ellipsis_ranks": Function(
+        "ellipsis_ranks(equation, vs)",
+        "how many dimensions the ellipsis in the equation of an Einsum stands for, by operand that has one",
+        (TEXT, TUPLE),
+        (Kind("tuple", items=NUMBER),),
+        _ellipsis_ranks,
     ),
     "unread": Function(
         "unread(vs)",

@@ -14,6 +14,7 @@ from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._forms import Forms
+from trtlint.fixes.rewrites._sequence_loops import carried, near, outermost, write
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -45,15 +46,19 @@ class _Lists:
         draft: what is written into.
         forms: writes as the opset wants it.
         known: of each sequence, the names of the tensors in it.
+        retyped: the names of values whose declared types no longer hold.
     """
 
     model: Model
     draft: Draft
     forms: Forms
     known: dict[Value, list[str]]
+    retyped: list[str]
 
     def write(self, node: Node) -> str:
         """Write what one operator gives; returns why that cannot be, empty where it can."""
+        if node.op == "Loop":
+            return self._looped(node)
         held = self._held(node)
         if held is not None:
             self.known[node.output] = held
@@ -66,6 +71,21 @@ class _Lists:
         if first is None or first not in self.known or node.op not in _TAKING:
             return f"what {node.op} gives is known at run time only"
         return self._taken(node, self.known[first])
+
+    def _looped(self, node: Node) -> str:
+        """Write a Loop out that carries a sequence."""
+        held = {value.name: names for value, names in self.known.items()}
+        done = write(self.draft, node, self.model, held)
+        if isinstance(done, Refusal):
+            return done.reason
+        self.retyped.extend(done)
+        given = [value for value in node.outputs if value.name in held]
+        self.known.update((value, held[value.name]) for value in given)
+        if any(len(self.known[value]) > _MOST_ELEMENTS for value in given):
+            return "it holds too many tensors"
+        if any(value.is_output or value.leaves_body for value in given):
+            return "a sequence leaves the model or a body"
+        return ""
 
     def _held(self, node: Node) -> list[str] | None:
         """The tensors in the sequence that an operator gives; None where they are not known."""
@@ -164,15 +184,30 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     node = fact.node
     if node is None or node.domain or node.op not in _GIVING | _TAKING.keys():
         return Refusal("there is no sequence here")
-    nodes = connected(node, _near, _takes, "sequence", _MOST_NODES)
+    graph = model.graph
+
+    def takes(node: Node) -> bool:
+        return _takes(node) or bool(carried(node, graph, _GIVING))
+
+    def neighbours(node: Node) -> Iterator[Node]:
+        return near(node, graph, _GIVING) if node.op == "Loop" else _near(node)
+
+    start = outermost(node, graph, _GIVING)
+    nodes = connected(start, neighbours, takes, "sequence", _MOST_NODES)
     if isinstance(nodes, Refusal):
         return nodes
-    draft = Draft(model, node)
-    lists = _Lists(model, draft, Forms(draft), {})
+    draft = Draft(model, start)
+    lists = _Lists(model, draft, Forms(draft), {}, [])
     for each in nodes:
         if why := lists.write(each):
             return Refusal(why)
-    return draft.patch("writes sequences as the tensors in them", nodes, opset=lists.forms.opset, folds=True)
+    return draft.patch(
+        "writes sequences as the tensors in them",
+        nodes,
+        retyped=lists.retyped,
+        opset=lists.forms.opset,
+        folds=True,
+    )
 
 
 def _takes(node: Node) -> bool:

@@ -1,0 +1,102 @@
+"""Loops that carry a sequence, written out with the tensors that are in it after each iteration.
+
+PyTorch's exporter writes ``unfold`` so: a loop that inserts one slice after the other
+(https://github.com/microsoft/onnxscript/blob/main/onnxscript/function_libs/torch_lib/ops/core.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+import onnx
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Refusal
+from trtlint.fixes.rewrites import write_out_loop
+from trtlint.model.graph import Graph, Node
+from trtlint.model.load import Model
+from trtlint.model.protos import text
+
+_DEEPEST = 16
+"""Loops within each other that are looked through for the one that carries a sequence."""
+
+
+def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
+    """The input ports at which a Loop begins with a sequence that it carries."""
+    body = graph.bodies(node).get("body") if node.op == "Loop" and not node.domain else None
+    if body is None:
+        return []
+    ports = []
+    for port in range(2, min(len(body.inputs), len(body.outputs) + 1)):
+        given = node.input(port)
+        makers = (body.outputs[port - 1].producer, None if given is None else given.producer)
+        if any(maker is not None and maker.op in giving and not maker.domain for maker in makers):
+            ports.append(port)
+    return ports
+
+
+def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
+    """The outermost Loop around an operator that carries a sequence; the operator itself if none does."""
+    for _ in range(_DEEPEST):
+        owner = graph.owner(node)
+        if owner is None or not carried(owner, graph, giving):
+            break
+        node = owner
+    return node
+
+
+def near(node: Node, graph: Graph, giving: Set[str]) -> Iterator[Node]:
+    """The operators that give a Loop a sequence, and that read one that it gives."""
+    for port in carried(node, graph, giving):
+        given = node.input(port)
+        if given is not None and given.producer is not None:
+            yield given.producer
+        if port - 2 < len(node.outputs):
+            yield from (reader for reader, _ in node.outputs[port - 2].uses)
+
+
+def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) -> Refusal | list[str]:
+    """Write the body of a Loop as often as it runs, without its sequences.
+
+    Args:
+        draft: what is written into.
+        node: the Loop.
+        model: the model.
+        held: the tensors in each sequence by its name; what the Loop gives is added.
+
+    Returns:
+        The names of what may have another shape than was declared, or why it cannot be written.
+    """
+    patch = write_out_loop.propose(Fact(node, ()), model)
+    if isinstance(patch, Refusal):
+        return Refusal(f"the Loop that fills the sequence stays: {patch.reason}")
+    outputs = {value.name for value in node.outputs if value.name}
+    for proto in patch.insert:
+        if proto.op_type == "Loop" and outputs.intersection(proto.output):
+            return Refusal("how often the Loop runs that fills the sequence is known at run time only")
+        if why := _write(draft, proto, held):
+            return Refusal(why)
+    for tensor in patch.initializers:
+        draft.store(tensor)
+    return list(patch.retyped)
+
+
+def _write(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> str:
+    """Write one operator of a body; returns why that cannot be, empty where it can."""
+    inputs = [text(name) for name in proto.input]
+    first = held.get(inputs[0]) if inputs else None
+    if proto.op_type == "SequenceEmpty":
+        found: list[str] = []
+    elif proto.op_type == "SequenceConstruct":
+        found = inputs
+    elif proto.op_type == "Identity" and first is not None:
+        found = first
+    elif proto.op_type == "SequenceInsert" and first is not None and len(inputs) == 2:
+        found = [*first, inputs[1]]
+    elif any(name in held for name in inputs):
+        return f"{proto.op_type} reads a sequence in the body of a Loop"
+    else:
+        draft.insert(proto)
+        return ""
+    held[text(proto.output[0])] = found
+    return ""

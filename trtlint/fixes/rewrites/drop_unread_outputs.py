@@ -1,0 +1,57 @@
+"""A Loop or a Scan without the stacked outputs that nothing reads.
+
+https://onnx.ai/onnx/operators/onnx__Loop.html and https://onnx.ai/onnx/operators/onnx__Scan.html
+"""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.model.graph import Node
+from trtlint.model.load import Model
+from trtlint.model.protos import text
+
+_PER_OUTPUT = ("scan_output_axes", "scan_output_directions")
+"""Attributes of Scan that have an element for each stacked output."""
+_SINCE = 9
+"""The opset from which Scan has no lengths of sequences among its inputs."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Rewrite the operator at which a fact was found."""
+    node = fact.node
+    if node is None or node.op not in ("Loop", "Scan") or node.domain or (model.opset or 0) < _SINCE:
+        return Refusal("there is no Loop and no Scan here")
+    carried = _carried(node)
+    if carried is None:
+        return Refusal("its body is not as ONNX wants it")
+    dropped = [port for port in range(carried, len(node.outputs)) if not node.outputs[port].is_needed]
+    if not dropped:
+        return Refusal("what nothing reads is carried from one iteration to the next")
+    draft = Draft(model, node)
+    kept = [name for port, name in enumerate(node.proto.output) if port not in dropped]
+    proto = draft.again(node, node.proto.input, kept)
+    first = 1 if node.op == "Loop" else 0  # the body of a Loop also gives the condition
+    for attribute in proto.attribute:
+        if text(attribute.name) == "body":
+            for port in reversed(dropped):
+                del attribute.g.output[port + first]
+        elif text(attribute.name) in _PER_OUTPUT:
+            for port in reversed(dropped):
+                del attribute.ints[port - carried]
+    return draft.patch(f"leaves out what {node.op} stacks and nothing reads", [node])
+
+
+def _carried(node: Node) -> int | None:
+    """How many outputs are what the operator carries; None where body and operator do not fit."""
+    body = node.attributes.get("body")
+    scanned = node.number("num_scan_inputs", 0) if node.op == "Scan" else 2
+    carried = len(node.inputs) - int(scanned)
+    first = 1 if node.op == "Loop" else 0
+    if body is None or not 0 <= carried <= len(node.outputs):
+        return None
+    per_output = (node.attributes.get(name) for name in _PER_OUTPUT)
+    stacked = len(node.outputs) - carried
+    if any(each is not None and len(each.ints) != stacked for each in per_output):
+        return None
+    return carried if len(body.g.output) == len(node.outputs) + first else None

@@ -1,0 +1,66 @@
+"""A Resize that enlarges by whole factors to the nearest, in another system of coordinates.
+
+With ``nearest_mode = floor``, ``tf_half_pixel_for_nn`` reads at floor((x + 0.5) / factor) and ``asymmetric``
+at floor(x / factor).  For a whole factor both are the same element: each one is repeated factor times.
+https://onnx.ai/onnx/operators/onnx__Resize.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import helper
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.model.folding import ma
+from trtlint.model.graph import Node
+from trtlint.model.load import Model
+from trtlint.model.protos import text
+
+_SINCE = 11
+"""The opset from which Resize has coordinates to choose from."""
+_COORDINATES = "coordinate_transformation_mode"
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Rewrite the Resize at which a fact was found."""
+    node = fact.node
+    if node is None or node.op != "Resize" or node.domain or (model.opset or 0) < _SINCE:
+        return Refusal("there is no Resize of opset 11 or newer here")
+    if node.attribute(_COORDINATES) != "tf_half_pixel_for_nn":
+        return Refusal("its coordinates are not tf_half_pixel_for_nn")
+    if node.attribute("mode", "nearest") != "nearest" or node.attribute("nearest_mode") != "floor":
+        return Refusal("it does not round down to the nearest")
+    if node.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
+        return Refusal("it keeps an aspect ratio")
+    factors = _factors(node, model)
+    if factors is None:
+        return Refusal("by how much it resizes is known at run time only")
+    if any(factor < 1 or factor != int(factor) for factor in factors):
+        return Refusal("it resizes by a factor that is not a whole number")
+    draft = Draft(model, node)
+    proto = draft.again(node, node.proto.input, node.proto.output)
+    kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != _COORDINATES]
+    del proto.attribute[:]
+    proto.attribute.extend([*kept, helper.make_attribute(_COORDINATES, "asymmetric")])
+    return draft.patch("resizes in coordinates that begin at the corner", [node])
+
+
+def _factors(node: Node, model: Model) -> Sequence[float] | None:
+    """By how much each axis grows; None where that is not known."""
+    scales = model.constants.array(node.input(2))
+    if scales is not None and scales.size:
+        return None if ma.is_masked(scales) else [float(scale) for scale in np.ravel(scales)]
+    data = node.input(0)
+    before = None if data is None else data.shape
+    sizes = model.constants.integers(node.input(3))
+    if before is None or sizes is None:
+        return None
+    axes = [axis % len(before) for axis in node.attribute("axes", tuple(range(len(before))))]
+    if len(axes) != len(sizes):
+        return None
+    pairs = [(before[axis], size) for axis, size in zip(axes, sizes, strict=True)]
+    known = [(old, new) for old, new in pairs if isinstance(old, int) and old > 0]
+    return [new / old for old, new in known] if len(known) == len(pairs) else None

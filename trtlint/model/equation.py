@@ -1,0 +1,30 @@
+"""The equation of an Einsum: https://onnx.ai/onnx/operators/onnx__Einsum.html."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+ELLIPSIS = "..."
+
+
+def terms_of(equation: str) -> tuple[list[str], str | None]:
+    """The subscripts of each operand, and those of the result; None where they are not written."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    return left.split(","), right if arrow else None
+
+
+def ellipsis_ranks(equation: str, ranks: Sequence[int | None]) -> list[int] | None:
+    """How many dimensions the ellipsis stands for in each operand, 0 in one that has none.
+
+    None where a rank is not known, or does not fit the equation.
+    """
+    terms, _ = terms_of(equation)
+    if len(terms) != len(ranks):
+        return None
+    found = []
+    for term, rank in zip(terms, ranks, strict=True):
+        rest = term.replace(ELLIPSIS, "", 1)
+        if rank is None or "." in rest or rank < len(rest) or (ELLIPSIS not in term and rank != len(rest)):
+            return None
+        found.append(rank - len(rest))
+    return found
