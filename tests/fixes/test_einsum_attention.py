@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 from tests.fixes.fixing import assert_same, fixed, ops
+from tests.pages import EXAMPLES
 
 RNG = np.random.default_rng(5)
 TRT = ("--trt", "10.7", "--fp16", "--verify")
@@ -73,7 +75,7 @@ CHANNELS_FIRST = ("bct,bcs->bts", "bts,bcs->bct")
 
 def test_channels_first_operands_get_a_fourth_axis_in_the_equation(tmp_path: Path) -> None:
     before, after = fixed(tmp_path, einsum(*CHANNELS_FIRST, *["4,32,64"] * 4), *TRT)
-    assert ops(after) == ["Unsqueeze", "Unsqueeze", "Einsum", "Softmax", "Unsqueeze", "Einsum", "Squeeze"]
+    assert ops(after) == ["Unsqueeze", "Unsqueeze", "Einsum", "Unsqueeze", "Softmax", "Einsum", "Squeeze"]
     assert after is not None
     equations = [bytes(node.attribute[0].s) for node in after.graph.node if node.op_type == "Einsum"]
     assert equations == [b"abct,abcs->abts", b"abts,abcs->abct"]
@@ -98,3 +100,29 @@ def test_what_is_no_product_of_matrices_is_refused(
     text = text.replace("float[2,4,16,6] v", "float[2,4,16,6,3] v")
     assert fixed(tmp_path, text, *TRT)[1] is None
     assert "pad-heads: a product is an Einsum that is no product of matrices" in capsys.readouterr().out
+
+
+def test_operators_that_stay_keep_their_names(tmp_path: Path) -> None:
+    source = EXAMPLES / "unet_attention.onnx"
+    before, after = fixed(tmp_path, onnx.load(source), "--trt", "10.7")
+    assert after is not None
+    names = {node.name: node.op_type for node in after.graph.node}
+    kept = {node.name: node.op_type for node in before.graph.node if node.op_type in ("Softmax", "Einsum")}
+    assert kept
+    assert kept.items() <= names.items()
+
+
+def test_a_softmax_over_the_third_axis_keeps_its_name(tmp_path: Path) -> None:
+    source = """< ir_version: 8, opset_import: ["" : 17] >
+    g (float16[2,64,19] q, float16[2,64,19] k, float16[2,64,19] v) => (float16[2,64,19] o)
+    {
+      qt = Transpose <perm = [0, 2, 1]> (q)
+      s = MatMul (qt, k)
+      [weigh] p = Softmax <axis = 2> (s)
+      vt = Transpose <perm = [0, 2, 1]> (v)
+      [sum] t = MatMul (p, vt)
+      o = Transpose <perm = [0, 2, 1]> (t)
+    }"""
+    _, after = fixed(tmp_path, source, "--rtx", "1.7", "--gpu", "L4")
+    assert after is not None
+    assert {"weigh", "sum"} <= {node.name for node in after.graph.node}

@@ -152,7 +152,7 @@ def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[N
 def product_again(
     draft: Draft, node: Node, operands: Sequence[str | Value | None], *, front: str = "", out: str = ""
 ) -> str:
-    """Write a product again, between other operands; returns the name of its result.
+    """Write a product again, under its name, between other operands; returns the name of its result.
 
     Args:
         draft: where it goes.
@@ -161,8 +161,11 @@ def product_again(
         front: of an Einsum: the letter of one more axis in front of all operands, empty for none.
         out: the name of the result, empty for a new one.
     """
+    names = ["" if each is None else each if isinstance(each, str) else each.name for each in operands]
+    again = draft.again(node, names, [out or draft.name(node.op.lower())])
     terms = letters(node) if node.op == "Einsum" else None
-    if terms is None:
-        return draft.op("MatMul", *operands, out=out)
-    one, other, result = (front + term for term in terms)
-    return draft.op("Einsum", *operands, out=out, equation=f"{one},{other}->{result}")
+    if terms is not None:
+        one, other, result = (front + term for term in terms)
+        (equation,) = (each for each in again.attribute if each.name == "equation")
+        equation.s = f"{one},{other}->{result}".encode()
+    return str(again.output[0])

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from string import ascii_letters
 
-from onnx import helper
-
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.rewrites._attention import Block, block_of, letters, product_again
@@ -37,7 +35,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     draft = Draft(model, block.product)
     product = block.path.product
     rewire: list[tuple[Node, int, str]] = []
-    remove = [softmax, weighted]
+    remove = [weighted]
     if product.form == "matmul":
         rewire = [
             (block.product, block.port(value), _raised(draft, value))
@@ -51,8 +49,11 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
             draft, block.product, raised, front=_front(block.product), out=block.product.output.name
         )
         remove.insert(0, block.product)
-    attributes = {name: helper.get_attribute_value(proto) for name, proto in softmax.attributes.items()}
-    draft.op("Softmax", softmax.inputs[0], out=softmax.output.name, **{**attributes, "axis": -1})
+    if int(softmax.number("axis", -1)) != -1:
+        remove.append(softmax)
+        again = draft.again(softmax, [value.name for value in softmax.inputs if value], [softmax.output.name])
+        (axis,) = (each for each in again.attribute if each.name == "axis")
+        axis.i = -1
     inputs: list[str | Value | None] = list(weighted.inputs)
     inputs[weighted.inputs.index(block.weights.value)] = _raised(draft, block.weights.value)
     result = product_again(draft, weighted, inputs, front=_front(weighted))
