@@ -23,7 +23,7 @@ class Served:
         together: how many requests for parts must be under way before any is answered.
         redirects: by path, where it sends the client.
         lies: what it does wrong: ``whole`` (all of the file for a part), ``long`` (more than asked for),
-            ``short``, ``changing`` (another version each time), ``drifting`` (the same, whatever the client
+            ``short``, ``earlier`` (another part), ``changing`` (another version each time), ``drifting`` (the same, whatever the client
             demands), ``moving`` (another time of change each time), ``growing`` (another size each time).
         status: what it answers, 0 for what is right.
         given: bytes of bodies so far.
@@ -113,6 +113,9 @@ class _Handler(BaseHTTPRequestHandler):
         first, _, last = asked.removeprefix("bytes=").partition("-")
         start, stop = int(first), min(int(last) + 1, size)
         known["Content-Range"] = f"bytes {start}-{stop - 1}/{total}"
+        if served.lies == "earlier" and asked != "bytes=0-0":
+            start, stop = start - 1, stop - 1
+            known["Content-Range"] = f"bytes {start}-{stop - 1}/{total}"
         if served.lies == "long" and asked != "bytes=0-0":
             stop = min(stop + 1000, size)
         if served.lies == "short" and asked != "bytes=0-0":

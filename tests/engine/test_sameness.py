@@ -75,6 +75,16 @@ def test_what_a_rule_sees_of_two_releases(tmp_path: Path, where: str, same: bool
     assert (one == other) is same
 
 
+def test_releases_on_both_sides_of_another_differ(tmp_path: Path) -> None:
+    rule = make_rule(tmp_path, find="node", where='op == "Neg" and target.release > (10, 8)')
+    facets = Facets()
+    seen = {
+        version: facets.of(rule, Target(version=version), True, ()) for version in ("10.6", "10.7", "10.9")
+    }
+    assert seen["10.6"] == seen["10.7"]
+    assert seen["10.7"] != seen["10.9"]
+
+
 def test_versions_of_facts_are_seen() -> None:
     rules = load_builtin()
     facts = facts_of(MODEL)

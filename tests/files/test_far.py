@@ -103,7 +103,7 @@ def test_a_server_without_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -
         assert served.given - given < 100_000
 
 
-@pytest.mark.parametrize("lie", ["whole", "long", "short"])
+@pytest.mark.parametrize("lie", ["whole", "long", "short", "earlier"])
 def test_servers_that_lie_about_parts(folder: Path, lie: str) -> None:
     with serving(folder, lies=lie) as served:
         message = refused(served)

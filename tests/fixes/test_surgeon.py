@@ -49,6 +49,9 @@ def test_the_script_gives_the_same_graph(name: str, tmp_path: Path, monkeypatch:
     run(["fix", str(path), *TRT, "--isolated", "--script", str(script)])
     monkeypatch.setattr("sys.argv", ["surgeon.py", str(path), str(tmp_path / "other.onnx")])
     runpy.run_path(str(script))
+    words = script.read_text("utf-8")
+    assert "model.onnx" in words
+    assert len([line for line in words.splitlines() if line.startswith("# ") and len(line) > 10]) >= 1
     one, other = (onnx.load(tmp_path / file) for file in ("model.fixed.onnx", "other.onnx"))
     assert nodes(one) == nodes(other)
     for model in (one, other):

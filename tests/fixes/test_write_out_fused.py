@@ -213,6 +213,12 @@ CASES: dict[str, tuple[str, str, str, dict[str, Array]]] = {
     "MultiHeadAttention, past": mha(
         f"y, nk, nv = {M} <num_heads = 3> (q, k, v, , , , pk, pv)", PASTS, PAST, PRESENT
     ),
+    "MultiHeadAttention, K and V given": mha(
+        f"y, nk, nv = {M} <num_heads = 3> (q, k, v)", more=", float[2,3,7,4] nk, float[2,3,7,4] nv"
+    ),
+    "MultiHeadAttention, V alone given": mha(
+        f"y, , nv = {M} <num_heads = 3> (q, k, v)", more=", float[2,3,7,4] nv"
+    ),
     "MultiHeadAttention, causal with a past": mha(
         f"y, nk, nv = {M} <num_heads = 3, unidirectional = 1> (q, q, q, , , , pk, pv)",
         PASTS,

@@ -261,6 +261,8 @@ def test_targets_in_words() -> None:
     assert targets.labels(["TensorRT 10.7, SM 8.9", "TensorRT 10.8, SM 8.9"]) == ["10.7", "10.8"]
     assert targets.labels(["TensorRT 10.7", "TensorRT-RTX 1.4"]) == ["TensorRT 10.7", "TensorRT-RTX 1.4"]
     assert targets.labels(["TensorRT 10.7"]) == ["TensorRT 10.7"]
+    assert targets.labels(["TensorRT 10.7", "TensorRT 10.7 FP16"]) == ["10.7", "10.7 FP16"]
+    assert targets.labels(["FP16 SM 8.9", "SM 8.9"]) == ["FP16 SM", "SM"]
     versions = ["10.6", "10.7", "10.8", "10.9"]
     assert targets.seen_for([1], versions) == "10.7 (gone from 10.8)"
     assert targets.seen_for([0, 1], versions) == "10.6 to 10.7 (gone from 10.8)"

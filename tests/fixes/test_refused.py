@@ -1,0 +1,244 @@
+"""What rewrites propose at the edges of what they take: bounds, unknown sizes, other operators nearby."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from tests.graphs import model_of
+from trtlint.facts.facts import Facts
+from trtlint.fixes import proposer
+from trtlint.fixes.patch import Patch, Refusal
+from trtlint.model.graph import Node
+from trtlint.model.load import Model
+
+HEAD = '< ir_version: 10, opset_import: ["" : {opset}, "com.microsoft" : 1] >'
+
+
+def proposed(rewrite: str, text: str, op: str, opset: int = 18, kind: str = "node") -> Patch | Refusal:
+    """What a rewrite proposes for the fact at the first operator of a type."""
+    return _proposed(rewrite, model_of(f"{HEAD.format(opset=opset)} g {text}"), op, kind)
+
+
+def _proposed(rewrite: str, model: Model, op: str, kind: str = "node") -> Patch | Refusal:
+    facts = Facts(model)
+    fact = next(
+        fact
+        for fact in facts.of(kind)
+        if any(step.node.op == op for step in fact.chain) or _is(fact.node, op)
+    )
+    return proposer(rewrite)(fact, model)
+
+
+def _is(node: Node | None, op: str) -> bool:
+    return node is not None and node.op == op
+
+
+def reason(found: Patch | Refusal) -> str:
+    """Why there is no patch; empty where there is one."""
+    return found.reason if isinstance(found, Refusal) else ""
+
+
+def inserted(found: Patch | Refusal) -> list[str]:
+    assert isinstance(found, Patch), found
+    return [node.op_type for node in found.insert]
+
+
+@pytest.mark.parametrize(("count", "fits"), [(64, True), (65, False)])
+def test_scattering_takes_a_bounded_tensor(count: int, fits: bool) -> None:
+    """The data times the number of updates: 2 ** 20 numbers, 64 times."""
+    text = (
+        f"(float[1048576,1] x, int64[1048576,{count}] i, float[1048576,{count}] u) => (float[1048576,1] y)"
+        '{ y = ScatterElements <axis = 1, reduction = "add"> (x, i, u) }'
+    )
+    found = proposed("write-out-scatter", text, "ScatterElements")
+    assert reason(found) == ("" if fits else "it would take too much memory")
+
+
+@pytest.mark.parametrize(
+    ("shapes", "attributes", "why"),
+    [
+        ("float[1,4,3,8] q, float[1,4,5,8] k, float[1,4,5,8] v", "", ""),
+        ("float[1,4,3,8] q, float[1,H,5,8] k, float[1,H,5,8] v", "", "the number of heads is not known"),
+        ("float[1,H,3,8] q, float[1,4,5,8] k, float[1,4,5,8] v", "", "the number of heads is not known"),
+        ("float[1,3,32] q, float[1,5,32] k, float[1,5,32] v", "", "the number of heads is not known"),
+        (
+            "float[1,3,32] q, float[1,5,32] k, float[1,5,32] v",
+            "<q_num_heads = 4>",
+            "the number of heads is not known",
+        ),
+        (
+            "float[1,3,32] q, float[1,5,32] k, float[1,5,32] v",
+            "<q_num_heads = 4, kv_num_heads = 3>",
+            "the heads of Q are no multiple of those of K and V",
+        ),
+        ("float[1,3,32] q, float[1,5,32] k, float[1,5,32] v", "<q_num_heads = 4, kv_num_heads = 2>", ""),
+        ("float[1,4,3,D] q, float[1,4,5,D] k, float[1,4,5,8] v", "", "the size of a head is not known"),
+        ("float[1,4,3,8] q, float16[1,4,5,8] k, float16[1,4,5,8] v", "", "types of Q, K and V are not known"),
+        ("float[4,3] q, float[4,3] k, float[4,3] v", "", "Q, K and V are not of rank 3 or 4"),
+    ],
+)
+def test_attention_is_written_out_for_known_heads(shapes: str, attributes: str, why: str) -> None:
+    found = proposed(
+        "decompose-attention",
+        f"({shapes}) => (float[A] y) {{ y = Attention {attributes} (q, k, v) }}",
+        "Attention",
+        23,
+    )
+    assert (why in reason(found)) if why else inserted(found).count("MatMul") == 2
+
+
+NORM = """< float two = {2}, float eps = {0.00001} >
+{ m = ReduceMean <axes = [-1]> (x)  c = Sub (x, m)  s = Pow (c, two)  var = ReduceMean <axes = [-1]> (s)
+  e = Add (var, eps)  r = Sqrt (e)  n = Div (c, r)  %s }"""
+RMS = """< float two = {2}, float eps = {0.00001}, int64[1] last = {-1} >
+{ s = Pow (x, two)  var = ReduceMean (s, last)
+  e = Add (var, eps)  r = Sqrt (e)  n = Div (x, r)  %s }"""
+
+
+def norm(text: str, opset: int) -> Model:
+    head = HEAD.format(opset=opset)
+    proto = onnx.parser.parse_model(f"{head} g (float[2,5,16] x, float[16] fed) => (float[2,5,16] y) {text}")
+    for name, number in (("gain", 1.5), ("bias", 0.5)):
+        proto.graph.initializer.append(numpy_helper.from_array(np.full(16, number, np.float32), name))
+    return model_of(onnx.printer.to_text(proto))
+
+
+@pytest.mark.parametrize(
+    ("opset", "body", "after", "gone"),
+    [
+        (17, NORM % "h = Mul (n, gain)  y = Add (h, bias)", "y", "Add"),
+        (17, NORM % "h = Mul (n, gain)  y = Sub (h, bias)", "h", "Mul"),
+        (17, NORM % "h = Mul (n, gain)  y = Add (h, fed)", "h", "Mul"),
+        (17, NORM % "h = Mul (n, fed)  y = Add (h, bias)", "n", "Div"),
+        (17, NORM % "h = Sub (n, gain)  y = Add (h, bias)", "n", "Div"),
+        (17, NORM % "h = Add (n, bias)  y = Mul (h, gain)", "n", "Div"),
+        (23, RMS % "h = Mul (n, gain)  y = Add (h, bias)", "h", "Mul"),
+        (23, RMS % "y = Mul (gain, n)", "y", "Mul"),
+    ],
+)
+def test_a_norm_takes_its_stored_gain_and_bias_and_nothing_else(
+    opset: int, body: str, after: str, gone: str
+) -> None:
+    """The new operator gives what the last of the removed ones gave."""
+    found = _proposed("fuse-norm", norm(body, opset), "Div", "normalization")
+    assert isinstance(found, Patch), found
+    assert inserted(found) == ["LayerNormalization" if opset == 17 else "RMSNormalization"]
+    assert list(found.insert[0].output) == [after]
+    assert found.remove[-1].op == gone
+    gain = found.insert[0].input[1]
+    assert (gain == "gain") is (after != "n")
+
+
+@pytest.mark.parametrize(("width", "fits"), [(12, True), (13, False)])
+def test_a_gelu_of_halves_needs_an_even_width(width: int, fits: bool) -> None:
+    text = (
+        f"(float[2,5,{width}] x, float[{width}] b) => (float[2,5,H] y)"
+        "{ y = com.microsoft.BiasSplitGelu (x, b) }"
+    )
+    assert (reason(proposed("write-out-fused", text, "BiasSplitGelu")) == "") is fits
+
+
+@pytest.mark.parametrize(
+    ("activation", "parameters", "expected"),
+    [
+        ("LeakyRelu", [], {}),
+        ("LeakyRelu", [0.5], {"alpha": 0.5}),
+        ("HardSigmoid", [0.5], {"alpha": 0.5}),
+        ("HardSigmoid", [0.5, 0.25], {"alpha": 0.5, "beta": 0.25}),
+        ("LeakyRelu", [0.5, 0.25], None),
+        ("Softsign", [], None),
+    ],
+)
+def test_parameters_of_a_fused_activation(
+    activation: str, parameters: list[float], expected: dict[str, float] | None
+) -> None:
+    """Those that are not given have the default of ONNX's operator."""
+    given = f", activation_params = [{', '.join(map(str, parameters))}]" if parameters else ""
+    text = (
+        "(float[1,3,9,9] x, float[4,3,3,3] w) => (float[1,4,7,7] y)"
+        f'{{ y = com.microsoft.FusedConv <activation = "{activation}"{given}> (x, w) }}'
+    )
+    found = proposed("write-out-fused", text, "FusedConv")
+    if expected is None:
+        assert "is none that is known" in reason(found)
+        return
+    assert inserted(found) == ["Conv", activation]
+    assert isinstance(found, Patch)
+    assert {each.name: each.f for each in found.insert[1].attribute} == expected
+
+
+def sparse(change: Callable[[onnx.SparseTensorProto], None]) -> Model:
+    """A model with a sparse tensor of 3 × 4 that was changed."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from trtlint.model.load import load
+
+    proto = onnx.parser.parse_model(
+        f"{HEAD.format(opset=17)} g (float[2,3] x) => (float[2,4] y) {{ y = MatMul (x, w) }}"
+    )
+    values = numpy_helper.from_array(np.array([1.5, -2], np.float32), "w")
+    places = numpy_helper.from_array(np.array([1, 11], np.int64), "places")
+    tensor = helper.make_sparse_tensor(values, places, [3, 4])
+    change(tensor)
+    proto.graph.sparse_initializer.append(tensor)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "m.onnx"
+        path.write_bytes(proto.SerializeToString())
+        return load(path)
+
+
+def away(tensor: onnx.TensorProto) -> None:
+    """Let a tensor lie in a file that is not there."""
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="gone.bin")
+
+
+def placed(*places: int) -> Callable[[onnx.SparseTensorProto], None]:
+    def change(tensor: onnx.SparseTensorProto) -> None:
+        tensor.indices.CopyFrom(numpy_helper.from_array(np.array(places, np.int64), "places"))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda tensor: away(tensor.values), "its values cannot be read"),
+        (lambda tensor: away(tensor.indices), "its values cannot be read"),
+        (placed(0, 11), ""),
+        (placed(0, 12), "its indices leave it"),
+        (placed(-1, 11), "its indices leave it"),
+        (placed(1, 2, 3), "its indices leave it"),
+        (lambda tensor: tensor.dims.__setitem__(0, 1 << 23), "it would be too large"),
+    ],
+    ids=["values away", "places away", "good", "beyond", "negative", "too many", "large"],
+)
+def test_a_sparse_tensor_is_stored_where_it_can_be(
+    change: Callable[[onnx.SparseTensorProto], None], why: str
+) -> None:
+    model = sparse(change)
+    (node,) = model.graph.by_op("MatMul")
+    fact = next(fact for fact in Facts(model).of("node") if fact.node is node)
+    assert reason(proposer("store-dense")(fact, model)) == why
+
+
+def test_what_the_reference_cannot_resize_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        def __init__(self, *_: object) -> None: ...
+
+        def run(self, *_: object) -> None:
+            raise NotImplementedError("no such mode")
+
+    text = """(float[1,3,8,8] x) => (float[1,3,4,4] y) < float[4] s = {1, 1, 0.5, 0.5} >
+    { y = Resize <mode = "linear", antialias = 1> (x, , s) }"""
+    assert reason(proposed("resize-by-matmul", text, "Resize")) == ""
+    monkeypatch.setattr("onnx.reference.ReferenceEvaluator", Failing)
+    found = proposed("resize-by-matmul", text, "Resize")
+    assert reason(found) == "ONNX's reference cannot compute it (NotImplementedError)"
