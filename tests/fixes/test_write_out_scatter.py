@@ -65,3 +65,10 @@ def test_sizes_that_only_fit_each_other_are_proven(
     {{ y = {op} <reduction = "min"> (x, i, u) }}"""
     fixed(tmp_path, text, "--rtx", "1.7", "--gpu", "L4", "--verify", "--dry-run")
     assert "write-out-scatter: writes the scattering out" in capsys.readouterr().out
+
+
+def test_data_without_elements_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = f"""{HEAD} g (float[4,0] x, int64[2,1] i, float[2,0] u) => (float[4,0] y)
+    {{ y = ScatterND <reduction = "add"> (x, i, u) }}"""
+    assert fixed(tmp_path, text)[1] is None
+    assert "write-out-scatter: the data has no elements" in capsys.readouterr().out

@@ -20,8 +20,7 @@ _DIVIDES_AS_ITS_SCALE = 23
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 """
 _TYPE_NAMES: Mapping[str, str] = {
-    short: onnx.TensorProto.DataType.Name(number).lower()  # type: ignore[arg-type]
-    for number, short in DTYPES.items()
+    short: onnx.TensorProto.DataType.Name(number).lower() for number, short in DTYPES.items()
 }
 """The names that ONNX's definitions have for element types, by the short ones."""
 

@@ -202,7 +202,17 @@ def attention(forms: Forms, node: Node) -> Refusal | None:
     scale = float(node.number("scale", 0.0)) or (sizes[0] // heads) ** -0.5
     columns = length if past is None else _sum(length, before)
     block = _Heads(
-        *parts, heads, sizes[2] // heads, scale, dtype or "", length, columns, before, past is not None
+        parts[0],
+        parts[1],
+        parts[2],
+        heads,
+        sizes[2] // heads,
+        scale,
+        dtype or "",
+        length,
+        columns,
+        before,
+        past is not None,
     )
     return _attended(forms, node, block, mask, added, batch)
 

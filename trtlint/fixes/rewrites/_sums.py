@@ -120,7 +120,8 @@ def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[
     if operands.grouped:
         return Refusal("its sums can exceed 2^24, up to which FP32 holds whole numbers, and it has groups")
     added = np.cumsum(terms, axis=0, dtype=np.float64)
-    found, start, before = [], 0, np.zeros(terms.shape[1])
+    found: list[tuple[int, int]] = []
+    start, before = 0, np.zeros(terms.shape[1])
     while start < len(terms):
         low, high = start, len(terms)  # rows up to low fit
         while low < high:
@@ -183,10 +184,12 @@ def _kernel(weight: Value | None) -> int | None:
 
 
 def _small(numbers: Numbers, value: Value | None) -> Array | None:
+    """The elements of a stored tensor that is not too large."""
     dims = () if value is None else value.shape or ()
-    if any(not isinstance(dim, int) for dim in dims):
+    known = [dim for dim in dims if isinstance(dim, int)]
+    if len(known) < len(dims) or math.prod(known) > MOST_ELEMENTS:
         return None
-    return None if np.prod(dims, dtype=np.float64) > MOST_ELEMENTS else numbers.stored(value)
+    return numbers.stored(value)
 
 
 def _count(value: Value | None, axis: int) -> int | None:

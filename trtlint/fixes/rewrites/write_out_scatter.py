@@ -143,6 +143,8 @@ def _nd(
     sizes = [dim for dim in data.shape if isinstance(dim, int)]
     if len(sizes) < len(data.shape):
         return Refusal("the shape of the data is not static")
+    if not all(sizes):
+        return Refusal("the data has no elements")
     rows, width = math.prod(sizes[:depth]), math.prod(sizes[depth:])
     counts = [dim for dim in (indices.shape or ())[:-1] if isinstance(dim, int)]
     if rows * width * math.prod(counts) > _MOST:
