@@ -13,6 +13,7 @@ from tests.graphs import model_of
 from trtlint.facts.facts import Facts
 from trtlint.fixes import proposer
 from trtlint.fixes.patch import Patch, Refusal
+from trtlint.fixes.rewrites._numbers import quantized_type
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
@@ -242,3 +243,109 @@ def test_what_the_reference_cannot_resize_is_left(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("onnx.reference.ReferenceEvaluator", Failing)
     found = proposed("resize-by-matmul", text, "Resize")
     assert reason(found) == "ONNX's reference cannot compute it (NotImplementedError)"
+
+
+@pytest.mark.parametrize(
+    ("opset", "count"), [(17, None), (18, 2), (19, 2)], ids=["by its outputs", "from 18 on", "later"]
+)
+def test_a_split_in_halves_says_how_many_parts_it_has(opset: int, count: int | None) -> None:
+    """Since opset 18: https://onnx.ai/onnx/operators/onnx__Split.html."""
+    text = """(float[2,5,12] x, int64[2,5] p, float[16,6] c, float[16,6] s) => (float[2,5,12] y)
+    { y = com.microsoft.RotaryEmbedding (x, p, c, s) }"""
+    found = proposed("write-out-fused", text, "RotaryEmbedding", opset)
+    assert isinstance(found, Patch), found
+    (split,) = (node for node in found.insert if node.op_type == "Split")
+    assert {each.name: each.i for each in split.attribute} == {
+        "axis": -1,
+        **({} if count is None else {"num_outputs": count}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("e = Expand (row, shape)  y = Add (x, e)", ""),
+        ("e = Expand (row, fed)  y = Add (x, e)", "sizes are not known"),
+        ("e = Expand (wide, shape)  y = Add (x, e)", "it does not only repeat dimensions of 1"),
+        (
+            "e = Expand (row, shape)  y = Concat <axis = 0> (x, e)",
+            "Concat reads it, which does not broadcast",
+        ),
+        ("e = Expand (row, shape)  y = Add (one, e)", "the result of Add is so large because of it"),
+        ("y = Expand (row, shape)  n = Add (x, y)", "the expanded tensor is an output"),
+    ],
+)
+def test_an_expanded_tensor_is_left_to_broadcasting(body: str, why: str) -> None:
+    if "(wide" in body:  # Tile of two rows, which broadcasting does not repeat
+        body = body.replace("Expand (wide, shape)", "Tile (wide, twice)")
+    text = f"""(float[4,8] x, int64[K] fed) => (float[A,B] y)
+    < float[1,8] row = {{1, 2, 3, 4, 5, 6, 7, 8}}, float[1,1] one = {{1}}, int64[2] shape = {{4, 8}},
+      float[2,8] wide = {{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}}, int64[2] twice = {{2, 1}} >
+    {{ {body} }}"""
+    found = proposed("broadcast-constant", text, "Tile" if "Tile" in body else "Expand")
+    assert (why in reason(found)) if why else isinstance(found, Patch), found
+
+
+def pairs(more: str = "") -> str:
+    """Two quantizers with the same parameters behind one operator."""
+    return f"""(float[4] x) => (float[4] y) < float s = {{0.1}}, int8 z = {{0}} >
+    {{ q = QuantizeLinear (x, s, z)  d = DequantizeLinear (q, s, z)
+       e = QuantizeLinear (d, s, z)  y = DequantizeLinear (e, s, z) {more} }}"""
+
+
+def test_what_is_computed_around_a_second_quantizer() -> None:
+    """The numbers are the same only where the first quantizer has rounded them."""
+    model = model_of(f"{HEAD.format(opset=19)} g {pairs()}")
+    second = next(node for node in model.graph.by_op("QuantizeLinear") if node.outputs[0].name == "e")
+    fact = next(fact for fact in Facts(model).of("node") if fact.node is second)
+    found = proposer("drop-second-quantizer")(fact, model)
+    assert isinstance(found, Patch), found
+    assert [node.outputs[0].name for node in found.around] == ["q", "d"]
+    assert [(node.outputs[0].name, port, name) for node, port, name in found.rewire] == [("y", 0, "q")]
+
+
+def test_the_type_that_operators_of_onnx_runtime_quantize_to() -> None:
+    model = model_of(f"""{HEAD.format(opset=17)} g (int8[4] q, float[4] x) => (float[4] y)
+    < float s = {{0.1}}, int8 z = {{0}}, int64[1] four = {{4}} >
+    {{
+      a = com.microsoft.QLinearAdd (q, s, z, q, s, z, s, z)  moved = Reshape (a, four)
+      other = com.microsoft.NhwcMaxPool (q)  n = Neg (moved)  f = com.microsoft.Gelu (x)
+      y = com.microsoft.Mystery (moved, other, n, f)
+    }}""")
+    (last,) = model.graph.by_op("Mystery")
+    moved, other, computed, floats = last.inputs
+    assert quantized_type(moved) == "i8"
+    assert quantized_type(other) is None
+    assert quantized_type(computed) is None
+    assert quantized_type(floats) is None
+    assert quantized_type(None) is None
+
+
+@pytest.mark.parametrize(("fed", "why"), [(True, "the table is not stored in the model"), (False, "")])
+def test_only_a_stored_table_is_cast(fed: bool, why: str) -> None:
+    from types import SimpleNamespace
+
+    text = "(int64[4] i, float[9,64] fed) => (float16[4,64] y) { e = Gather (%s, i)  y = Cast <to = 10> (e) }"
+    proto = onnx.parser.parse_model(f"{HEAD.format(opset=17)} g {text % ('fed' if fed else 'table')}")
+    proto.graph.initializer.append(numpy_helper.from_array(np.ones((9, 64), np.float32), "table"))
+    model = model_of(onnx.printer.to_text(proto))
+    steps = [SimpleNamespace(node=next(iter(model.graph.by_op(op)))) for op in ("Gather", "Cast")]
+    found = proposer("cast-table")(SimpleNamespace(chain=steps), model)  # type: ignore[arg-type]
+    assert reason(found) == why
+    assert fed or inserted(found) == ["Cast", "Gather"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"), [("half", "FP32"), ("double", "FP64, which TensorRT reads as FP32")]
+)
+def test_the_title_names_the_type_of_a_widened_norm(body: str, words: str) -> None:
+    wide = "w" if body == "double" else "c"
+    cast = "w = Cast <to = 11> (c)" if body == "double" else ""
+    kind = "double" if body == "double" else "float16"
+    text = f"""(float16[2,3,8] x) => (float16[2,3,8] y) < {kind} eps = {{1}} >
+    {{ m = ReduceMean <axes = [-1]> (x)  c = Sub (x, m)  {cast}  s = Mul ({wide}, {wide})
+       v = ReduceMean <axes = [-1]> (s)  e = Add (v, eps)  r = Sqrt (e)  n = Div ({wide}, r)
+       y = Cast <to = 10> (n) }}"""
+    found = proposed("widen-norm", text, "Div", 14, "normalization")
+    assert isinstance(found, Patch), found
+    assert found.title == f"computes the norm in {words}"

@@ -34,6 +34,10 @@ WRITTEN = {
     "no condition": (loop("n", '""', f"{{ again = Identity (c)  {GROW} }}"), 3),
     "no trip count": (loop('""', "t", f"{{ again = Less (i, last)  {GROW} }}"), 3),
     "ended by the condition": (loop("n", "t", f"{{ again = Less (i, one)  {GROW} }}"), 2),
+    "ended by its own condition": (
+        loop("n", "t", f"{{ less = Less (i, one)  again = And (less, c)  {GROW} }}"),
+        2,
+    ),
     "never begun": (loop("n", "f", f"{{ again = Identity (c)  {GROW} }}"), 0),
     "the number of the iteration": (
         loop(

@@ -82,6 +82,14 @@ def test_a_script_yields_batches(tmp_path: Path) -> None:
     assert [batch["x"].shape[0] for _, batch in read_feeds((), (), f"{script}:other", 3)] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("name", ["gone.py", "no_python", "folder.py"])
+def test_a_script_must_be_a_python_file(name: str, tmp_path: Path) -> None:
+    (tmp_path / "no_python").write_text("def load_data():\n    yield {}\n", encoding="ascii")
+    (tmp_path / "folder.py").mkdir()
+    with pytest.raises(InputsError, match="there is no such Python file"):
+        list(read_feeds((), (), str(tmp_path / name), None))
+
+
 def test_a_script_imports_what_lies_beside_it_and_nothing_of_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
