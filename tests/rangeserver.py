@@ -23,8 +23,9 @@ class Served:
         together: how many requests for parts must be under way before any is answered.
         redirects: by path, where it sends the client.
         lies: what it does wrong: ``whole`` (all of the file for a part), ``long`` (more than asked for),
-            ``short``, ``earlier`` (another part), ``changing`` (another version each time), ``drifting`` (the same, whatever the client
-            demands), ``moving`` (another time of change each time), ``growing`` (another size each time).
+            ``short``, ``earlier`` (another part), ``changing`` (another version each time), ``drifting`` (the
+            same, whatever the client demands), ``moving`` (another time of change each time), ``growing``
+            (another size each time).
         status: what it answers, 0 for what is right.
         given: bytes of bodies so far.
         requests: how many.
