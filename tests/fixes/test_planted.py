@@ -58,6 +58,7 @@ EQUIVALENT = {
     | {"input left out: Log_2/Clip": SHIFTED},
     "write-out-scatter": {"operator dropped: ScatterElements_0/Cast": "the indices have the type already"},
     "decompose-attention": {"sign turned round: Attention_0/softcap": "the tangent is odd"},
+    "leave-out-optional": {"operator dropped: Dropout": "nothing is left out but in training"},
     "state-from-sequence": {"off by one hidden_size: GRU": "ONNX's reference goes by the weights"},
     "write-out-quantized": {
         f"{kind}: QLinearMatMul_1/{zero}": "the zero point is added and taken away again"

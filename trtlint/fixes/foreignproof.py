@@ -33,6 +33,8 @@ _LOOPS = frozenset({"Loop", "Scan"})
 """ONNX's reference takes a condition that is left out for one that does not hold, and stacks otherwise."""
 _OPEN = frozenset({"DynamicQuantizeLinear", "OptionalGetElement"})
 """What the range of nothing is ONNX does not say; of the one tensor there is the reference gives a list."""
+_UNKNOWN: Mapping[str, tuple[bytes, ...]] = {"Resize": (b"tf_half_pixel_for_nn",)}
+"""Values of attributes that older opsets have and ONNX's reference lacks."""
 _SPLIT_WANTS_A_COUNT = 18
 """The opset from which Split wants to be told how many parts to make."""
 
@@ -42,7 +44,15 @@ _proven: dict[bytes, Proof] = {}
 
 def is_foreign(region: Region) -> bool:
     """Whether operators are among the changed ones that the reference does not compute as defined."""
-    return any(domain_of(node.domain) or node.op_type in _LOOPS | _OPEN for node in region.before.graph.node)
+    nodes = region.before.graph.node
+    return any(
+        domain_of(node.domain) or node.op_type in _LOOPS | _OPEN or _is_unknown(node) for node in nodes
+    )
+
+
+def _is_unknown(node: onnx.NodeProto) -> bool:
+    """Whether an attribute has a value that ONNX's reference refuses."""
+    return any(attribute.s in _UNKNOWN.get(node.op_type, ()) for attribute in node.attribute)
 
 
 def prove_foreign(patch: Patch, region: Region, feeds: Iterable[Feeds]) -> Proof:

@@ -45,7 +45,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != _COORDINATES]
     del proto.attribute[:]
     proto.attribute.extend([*kept, helper.make_attribute(_COORDINATES, "asymmetric")])
-    return draft.patch("resizes in coordinates that begin at the corner", [node])
+    return draft.patch("resizes in coordinates that begin at the corner", [node], folds=True)
 
 
 def _factors(node: Node, model: Model) -> Sequence[float] | None:
