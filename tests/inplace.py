@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from trtlint.files import forked
+from trtlint.files.forked import ComputationError, Work
+from trtlint.files.limits import Allowance
 from trtlint.model import infer
 from trtlint.runs import examples
 from trtlint.trials import process
 from trtlint.trials.process import Ended, Limits
 
 ISOLATED: dict[str, Callable[..., Any]] = {
+    "trtlint.files.forked._answers": forked._answers,
     "trtlint.model.infer._isolated": infer._isolated,
     "trtlint.trials.comparison.run": process.run,
     "trtlint.runs.examples._forked": examples._forked,
@@ -25,6 +29,11 @@ def call(work: Callable[[bytes], bytes], data: bytes, _: tuple[int, int]) -> byt
     return work(data)
 
 
+def answers(works: Sequence[Work], _: Allowance) -> Iterator[bytes | ComputationError]:
+    """Computations on strangers' data, as where there is no fork."""
+    yield from map(forked._answered, works)
+
+
 def run(module: str, request: Any, _: Limits, **__: object) -> Ended:
     """A comparison by ONNX Runtime."""
     answers: list[Any] = []
@@ -35,6 +44,7 @@ def run(module: str, request: Any, _: Limits, **__: object) -> Ended:
 
 
 STAND_INS: dict[str, Callable[..., Any]] = {
+    "trtlint.files.forked._answers": answers,
     "trtlint.model.infer._isolated": call,
     "trtlint.trials.comparison.run": run,
     "trtlint.runs.examples._forked": examples.in_place,
