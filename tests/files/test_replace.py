@@ -65,7 +65,8 @@ def test_files_are_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_an_error_names_the_file_that_was_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trtlint.files.replace._NEW", os.O_WRONLY)  # the temporary file is not there
+    monkeypatch.setattr("trtlint.files.replace._open_unnamed", lambda _: None)
+    monkeypatch.setattr("trtlint.files.temporary._NEW", os.O_WRONLY)  # the temporary file is not there
     with pytest.raises(FileNotFoundError) as caught:
         replace_text(tmp_path / "report", "text")
     assert caught.value.filename == str(tmp_path / "report")

@@ -7,7 +7,9 @@ device breaks the system.
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,9 +17,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from trtlint.files.regular import IrregularError, kind_of
+from trtlint.files.temporary import held_file, is_temporary, lock, new_name
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-"""O_EXCL follows no link: https://pubs.opengroup.org/onlinepubs/9799919799/functions/open.html."""
+_AGAIN = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+"""How a file that was just made is opened once more."""
+_NO_SUCH_FILES = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
+"""What systems say that know no files without names, or file systems that have none."""
 _PERMISSIONS = 0o777
 """What is kept of a file's mode; bits that lend its owner's rights are not."""
 
@@ -68,21 +73,71 @@ def replacing(
         OSError: it cannot be written, or :func:`require_replaceable` refuses it; ``filename`` is ``path``.
     """
     require_replaceable(path, spared)
-    temporary = path.with_name(f".trtlint-{os.urandom(8).hex()}.tmp")
     try:
-        with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:
+        unnamed = _open_unnamed(path.parent)
+        if unnamed is None:
+            with held_file(path.parent) as temporary:
+                with os.fdopen(os.open(temporary, _AGAIN), "wb") as file:
+                    yield file
+                _take_place(temporary, path, check)
+            return
+        with os.fdopen(unnamed, "wb") as file:
             yield file
-        if check is not None:
-            check(temporary)
-        with suppress(FileNotFoundError):
-            temporary.chmod(path.lstat().st_mode & _PERMISSIONS)
-        temporary.replace(path)
+            file.flush()
+            if check is None and not os.path.lexists(path) and _name(unnamed, path):
+                return
+            lock(unnamed)
+            temporary = path.with_name(new_name())
+            try:
+                if not _name(unnamed, temporary):  # some sandboxes do not let processes do so
+                    shutil.copyfile(f"/proc/self/fd/{unnamed}", temporary)
+                _take_place(temporary, path, check)
+            finally:
+                temporary.unlink(missing_ok=True)
     except OSError as error:
-        if error.filename in (None, os.fspath(temporary)):  # nobody knows the temporary file
-            error.filename = os.fspath(path)
+        named = None if error.filename is None else Path(os.fsdecode(error.filename))
+        if named is None or named == path.parent or is_temporary(named.name):
+            error.filename = os.fspath(path)  # nobody knows the temporary file
         raise
+
+
+def _take_place(temporary: Path, path: Path, check: Callable[[Path], None] | None) -> None:
+    """Put a file that was written in the place of another."""
+    if check is not None:
+        check(temporary)
+    with suppress(FileNotFoundError):
+        temporary.chmod(path.lstat().st_mode & _PERMISSIONS)
+    temporary.replace(path)
+
+
+def _open_unnamed(folder: Path) -> int | None:
+    """Open a new file that has no name yet, so that nothing is left of it where this process is killed.
+
+    None where the file system or the system has no such files.
+    https://man7.org/linux/man-pages/man2/open.2.html
+    """
+    flag = getattr(os, "O_TMPFILE", None)
+    if flag is None or not os.access("/proc/self/fd", os.X_OK):
+        return None
+    try:
+        return os.open(folder, flag | os.O_WRONLY, 0o666)
+    except OSError as error:
+        if error.errno in _NO_SUCH_FILES:
+            return None
+        raise
+
+
+def _name(descriptor: int, path: Path) -> bool:
+    """Give a file without a name its first one; False where something has it, or that cannot be done."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        # With a folder's descriptor Python calls linkat, which follows the link that /proc has of the file.
+        os.link(f"/proc/self/fd/{descriptor}", path.name, dst_dir_fd=folder)
+    except OSError:
+        return False
     finally:
-        temporary.unlink(missing_ok=True)
+        os.close(folder)
+    return True
 
 
 def _is(file: Path, status: os.stat_result) -> bool:
