@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from contextlib import suppress
+
+_INTERRUPTED = 130
+"""As shells report it, and as :mod:`trtlint.runs.exits` has it, which is not loaded yet."""
 
 
 def main() -> int:
@@ -26,9 +30,13 @@ def main() -> int:
         # product of matrices is worth them here: a quarter of the processor's time of a lint.
         # https://github.com/OpenMathLib/OpenBLAS#setting-the-number-of-threads-using-environment-variables
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from trtlint.cli import run
+    code = _INTERRUPTED
+    with suppress(KeyboardInterrupt):  # anywhere: while modules load, and behind the last handler
+        from trtlint.cli import run
 
-    code = run(sys.argv[1:])
+        code = run(sys.argv[1:])
+        # What is left is to end: nothing that an interrupt could stop.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError):  # a pipe that was closed, as the exit code says
         sys.stdout.flush()
     # Every other process has ended; that this one frees its objects one by one would take as long as
