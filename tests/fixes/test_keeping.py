@@ -42,7 +42,7 @@ measures = pytest.mark.skipif(
     importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed"
 )
 verifies = pytest.mark.skipif(
-    importlib.util.find_spec("polygraphy") is None, reason="polygraphy is not installed"
+    importlib.util.find_spec("onnxruntime") is None, reason="onnxruntime is not installed"
 )
 
 

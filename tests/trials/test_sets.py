@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from tests.graphs import model_of
-from trtlint.trials import sets
 from trtlint.trials.sets import Given, MadeUp, made_up, size_of
 
 INPUTS = model_of(
@@ -22,17 +20,15 @@ def test_the_first_set_is_the_first_of_all() -> None:
     assert all(np.array_equal(first[name], whole[0][name]) for name in first)
 
 
-def test_no_more_sets_are_made_than_memory_is_meant_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = MadeUp(INPUTS)
-    size = size_of(made.first())
-    monkeypatch.setattr(sets, "_MOST_BYTES", 4 * size)
+def test_no_more_sets_are_made_than_memory_is_meant_for() -> None:
+    size = size_of(MadeUp(INPUTS).first())
+    made = MadeUp(INPUTS, most=4 * size)
     assert len(made.all()) == 4
     assert len(made.all(beside=size)) == 2
     assert len(made.all(beside=100 * size)) == 1
 
 
-def test_what_the_user_gave_is_taken_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sets, "_MOST_BYTES", 1)
+def test_what_the_user_gave_is_taken_whole() -> None:
     given = Given(MadeUp(INPUTS).first() * 3)
     assert (len(given.first()), len(given.all(beside=9))) == (1, 3)
 

@@ -35,16 +35,3 @@ def onnx_runtime() -> Any:
     runtime = import_module("onnxruntime")
     runtime.disable_telemetry_events()
     return runtime
-
-
-def polygraphy(module: str) -> Any:
-    """Import a module of Polygraphy, which imports ONNX Runtime when it first needs it.
-
-    Args:
-        module: its name below ``polygraphy``.
-
-    Raises:
-        ImportError: it is not installed.
-    """
-    onnx_runtime()
-    return import_module(f"polygraphy.{module}")

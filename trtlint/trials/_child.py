@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import signal
 import sys
@@ -29,7 +30,7 @@ def main(order_file: str) -> None:
     order = json.loads(Path(order_file).read_text(encoding="ascii"))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(order["parent"])
-    _limit(order["memory"], order["seconds"])
+    _limit(order["memory"], order["seconds"], order["processor"])
     sys.path[:0] = [entry for entry in order["paths"] if entry not in sys.path]
     if order["own"] not in sys.path:
         sys.path.append(order["own"])
@@ -57,7 +58,7 @@ def _end_with(parent: int) -> None:
         os._exit(1)
 
 
-def _limit(memory: int, seconds: float) -> None:
+def _limit(memory: int, seconds: float, processor: float) -> None:
     """Bounds that hold even where the parent has died; systems without them have the parent's alone."""
     try:
         import resource
@@ -67,7 +68,7 @@ def _limit(memory: int, seconds: float) -> None:
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_AS, 2 * memory + _ROOM),
         (resource.RLIMIT_FSIZE, _LARGEST_FILE),
-        (resource.RLIMIT_CPU, int(seconds * (os.cpu_count() or 1)) + _GRACE),
+        (resource.RLIMIT_CPU, math.ceil(processor) or int(seconds * (os.cpu_count() or 1)) + _GRACE),
     )
     for what, most in bounds:
         _, hard = resource.getrlimit(what)

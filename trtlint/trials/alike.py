@@ -10,16 +10,15 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import onnx
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, helper
 
+from trtlint.lean import dataclass
 from trtlint.model.contents import graphs, nodes
 from trtlint.model.operators import RANDOM
 from trtlint.model.protos import domain_of, text
-from trtlint.trials.widening import widen_node, widen_type
+from trtlint.trials.widening import Types, widen_node, widen_tensor, widen_type
 
-_NARROW = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 IR_VERSION = 10
 """The newest version of the format that all of ONNX Runtime since 1.18 reads; newer ones only add to it.
 https://onnxruntime.ai/docs/reference/compatibility.html
@@ -30,18 +29,33 @@ _APART = 1024
 """Bytes from which a tensor is kept in a file beside the copy: no message holds more than 2 GB."""
 
 
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Two models as they can be compared.
+
+    Attributes:
+        before: the model, or a copy of it.
+        after: its rewritten form, or a copy of it.
+        random: whether they draw random numbers, so that a session gives other outputs when it runs again.
+    """
+
+    before: Path
+    after: Path
+    random: bool
+
+
 class RandomError(ValueError):
     """What draws random numbers in one model does not do so in the other."""
 
 
-def alike(before: Path, after: Path, folder: Path, *, wide: bool) -> tuple[Path, Path]:
+def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -> Alike:
     """Two models as they can be compared: copies where something is to be changed, else themselves.
 
     Args:
         before: a model.
         after: its rewritten form.
         folder: where copies may be written.
-        wide: whether both are to compute in FP32 what they compute in 16 bits.
+        types: the wider types in which both are to compute; None for their own.
 
     Raises:
         RandomError: random numbers are drawn without a seed at other places in the two.
@@ -52,19 +66,20 @@ def alike(before: Path, after: Path, folder: Path, *, wide: bool) -> tuple[Path,
     draws = [sorted(_key(node) for node in _drawing(shell)) for shell in shells]
     if draws[0] != draws[1]:
         raise RandomError("the model draws random numbers without a seed, and the rewrite has changed where")
+    random = any(_is_random(node) for shell in shells for node in nodes(shell))
     newer = any(shell.ir_version > IR_VERSION for shell in shells)
-    if not wide and not draws[0] and not newer:
-        return paths
+    if types is None and not draws[0] and not newer:
+        return Alike(before, after, random)
     copies = folder / "before.onnx", folder / "after.onnx"
     for path, copy in zip(paths, copies, strict=True):
         proto = onnx.load(path)
         for node in _drawing(proto):
             seed = float(zlib.crc32(_key(node).encode()) % 10_000)
             node.attribute.append(helper.make_attribute("seed", seed))
-        if wide:
-            _widen(proto)
+        if types is not None:
+            _widen(proto, types)
         proto.ir_version = min(proto.ir_version, IR_VERSION)
-        apart = f"{copy.stem}.{'wide' if wide else 'own'}.bin"
+        apart = f"{copy.stem}.{'own' if types is None else len(types)}.bin"
         (folder / apart).unlink(missing_ok=True)  # what is there would be appended to
         onnx.save(
             proto,
@@ -73,7 +88,7 @@ def alike(before: Path, after: Path, folder: Path, *, wide: bool) -> tuple[Path,
             location=apart,
             size_threshold=_APART,
         )
-    return copies
+    return Alike(*copies, random)
 
 
 def _key(node: NodeProto) -> str:
@@ -84,24 +99,26 @@ def _key(node: NodeProto) -> str:
 def _drawing(proto: onnx.ModelProto) -> Iterator[NodeProto]:
     """The operators that draw random numbers without a seed, those in bodies and functions too."""
     for node in nodes(proto):
-        if domain_of(node.domain) or any(attribute.name == "seed" for attribute in node.attribute):
-            continue
-        trained = node.op_type == "Dropout" and len(node.input) > _TRAINED and node.input[_TRAINED]
-        if node.op_type in RANDOM or trained:
+        if _is_random(node) and not any(attribute.name == "seed" for attribute in node.attribute):
             yield node
 
 
-def _widen(proto: onnx.ModelProto) -> None:
-    """Let a model compute in FP32 what it computes in types of 16 bits."""
+def _is_random(node: NodeProto) -> bool:
+    if domain_of(node.domain):
+        return False
+    trained = node.op_type == "Dropout" and len(node.input) > _TRAINED and bool(node.input[_TRAINED])
+    return node.op_type in RANDOM or trained
+
+
+def _widen(proto: onnx.ModelProto, types: Types) -> None:
+    """Let a model compute in wider types."""
     for graph in graphs(proto):
         for tensor in graph.initializer:
-            if tensor.data_type in _NARROW:
-                wide = numpy_helper.to_array(tensor).astype(np.float32)
-                tensor.CopyFrom(numpy_helper.from_array(wide, tensor.name))
+            widen_tensor(tensor, types)
         for info in (*graph.input, *graph.output):
             copy = onnx.ValueInfoProto()
             copy.CopyFrom(info)
-            widen_type(info, copy)
+            widen_type(info, copy, types)
         del graph.value_info[:]
     for node in nodes(proto):
-        widen_node(node)
+        widen_node(node, types)

@@ -40,10 +40,12 @@ class Limits:
     Attributes:
         seconds: wall time.
         memory: bytes of memory of its own, files that it maps apart.
+        processor: processor time; 0 for what its wall time allows on all processors.
     """
 
     seconds: float = 120.0
     memory: int = 8 << 30
+    processor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Ended:
         seconds: how long it ran.
         peak: bytes of its largest resident set, None where the system does not tell.
         answers: what it said, JSON data in their order; all but the last where it was ended meanwhile.
+        processor: seconds of processor time that it took, 0 where the system does not tell.
     """
 
     cause: Cause
@@ -65,6 +68,7 @@ class Ended:
     seconds: float
     peak: int | None
     answers: tuple[Any, ...]
+    processor: float = 0.0
 
     @property
     def words(self) -> str:
@@ -110,6 +114,7 @@ def run(
             "parent": os.getpid(),
             "memory": limits.memory,
             "seconds": limits.seconds,
+            "processor": limits.processor,
         }
         order.write_text(json.dumps(document), encoding="ascii")
         command = [sys.executable, "-I", str(_CHILD), str(order)]
@@ -136,9 +141,9 @@ def _watched(
     """Wait for the end of a process, or end it at a limit."""
     began = time.monotonic()
     stopped: Literal["time", "memory"] | None = None
-    pause, peak, heard, size = _SHORTEST, None, 0, 0
+    pause, heard, size = _SHORTEST, 0, 0
     while True:
-        ended, peak = _poll(process)
+        ended, peak, processor = _poll(process)
         seconds = time.monotonic() - began
         if ended:
             break
@@ -156,20 +161,23 @@ def _watched(
         pause = min(_LONGEST, pause * 1.5)
     code = process.returncode
     name = _signal_name(code)
+    if name == "SIGXCPU":
+        stopped = stopped or "time"
     cause: Cause = stopped or ("done" if code == 0 else "crashed" if name else "failed")
-    return Ended(cause, None if name else code, name, seconds, peak, _read(answers))
+    return Ended(cause, None if name else code, name, seconds, peak, _read(answers), processor)
 
 
-def _poll(process: subprocess.Popen[bytes]) -> tuple[bool, int | None]:
-    """Whether a process has ended, and the bytes of its largest resident set."""
+def _poll(process: subprocess.Popen[bytes]) -> tuple[bool, int | None, float]:
+    """Whether a process has ended, the bytes of its largest resident set, its seconds of processor time."""
     if not hasattr(os, "wait4"):
-        return process.poll() is not None, None
+        return process.poll() is not None, None, 0.0
     pid, status, usage = os.wait4(process.pid, os.WNOHANG)
     if pid == 0:
-        return False, None
+        return False, None, 0.0
     process.returncode = os.waitstatus_to_exitcode(status)
     # https://man7.org/linux/man-pages/man2/getrusage.2.html: kilobytes; macOS counts bytes
-    return True, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return True, peak, usage.ru_utime + usage.ru_stime
 
 
 def _size(file: Path) -> int:

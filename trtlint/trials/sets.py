@@ -16,7 +16,7 @@ from trtlint.trials.feeds import Array, Feeds, random_feeds
 
 _KINDS = ("random", "random", "small", "zeros", "large", "ones", "masked", "random")
 """What the sets are that are made up; ``masked`` has no key that is allowed."""
-_MOST_BYTES = 1 << 30
+MOST_BYTES = 1 << 30
 """Bytes of sets that are made up, and of what a model makes of them; one is made whatever it takes."""
 _ATTEMPTS = 2
 _SIZES = (4, 8, 2, 16)
@@ -57,11 +57,13 @@ class MadeUp:
         inputs: the model's inputs, with the dimensions that the choice settles.
         attempt: which of the likely sizes the others get.
         still: whether whole numbers, which may be positions, are zero.
+        most: bytes of all sets, and of what a model makes of them.
     """
 
     inputs: Sequence[Value]
     attempt: int = 0
     still: bool = False
+    most: int = MOST_BYTES
 
     def first(self) -> list[Feeds]:
         """The first one; none where there is no such choice.
@@ -74,7 +76,7 @@ class MadeUp:
     def all(self, beside: int = 0) -> list[Feeds]:
         """One of each kind, as far as memory goes, with so many bytes beside each of them."""
         each = max(1, size_of(self.first()) + beside)
-        return self._made(max(1, min(len(_KINDS), _MOST_BYTES // each)))
+        return self._made(max(1, min(len(_KINDS), self.most // each)))
 
     def _made(self, count: int) -> list[Feeds]:
         made = random_feeds(self.inputs, count, self.attempt) or []
@@ -87,17 +89,22 @@ class MadeUp:
         return [{name: _zeros(array) for name, array in batch.items()} for batch in sets]
 
 
-def made_up(inputs: Sequence[Value]) -> list[MadeUp]:
-    """Sets for one choice of shapes after the other, the likeliest first."""
-    found = [MadeUp(inputs, attempt) for attempt in range(_ATTEMPTS)]
+def made_up(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[MadeUp]:
+    """Sets for one choice of shapes after the other, the likeliest first.
+
+    Args:
+        inputs: the model's inputs.
+        most: bytes of all sets of a choice, and of what the model makes of them.
+    """
+    found = [MadeUp(inputs, attempt, most=most) for attempt in range(_ATTEMPTS)]
     for size in _SIZES:  # where dimensions of several names must be equal
         equal = [_resized(value, dict.fromkeys(_varying(value), size)) for value in inputs]
-        found += [MadeUp(equal), MadeUp(equal, still=True)]
+        found += [MadeUp(equal, most=most), MadeUp(equal, still=True, most=most)]
     names = list(dict.fromkeys(key for value in inputs for key in _varying(value)))
     for sizes in product(_MIXED, repeat=len(names)) if 1 < len(names) <= _MOST_MIXED else ():
         if len(set(sizes)) > 1:  # where one is to be that of another tensor
             mixed = dict(zip(names, sizes, strict=True))
-            found.append(MadeUp([_resized(value, mixed) for value in inputs]))
+            found.append(MadeUp([_resized(value, mixed) for value in inputs], most=most))
     return found
 
 

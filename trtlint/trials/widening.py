@@ -1,28 +1,48 @@
-"""Types of 16 bits written as FP32, so that a model can be computed in FP32 whatever its file says."""
+"""Narrow types written as wider ones: a model computed in FP32, or in FP64, whatever its file says."""
 
 from __future__ import annotations
 
-import numpy as np
-import onnx
-from onnx import NodeProto, TensorProto, numpy_helper
+from collections.abc import Mapping
 
-_NARROW = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
+import onnx
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+Types = Mapping[int, int]
+"""By number of an element type, the number of the type that takes its place."""
+
+FP32: Types = {TensorProto.FLOAT16: TensorProto.FLOAT, TensorProto.BFLOAT16: TensorProto.FLOAT}
+FP64: Types = dict.fromkeys((*FP32, TensorProto.FLOAT), TensorProto.DOUBLE)
 _TYPE_ATTRIBUTES = frozenset({"to", "dtype"})
 """Attributes that name an element type: of Cast, EyeLike, RandomNormal and their like."""
 
 
-def widen_type(target: onnx.ValueInfoProto, source: onnx.ValueInfoProto) -> None:
-    """Copy what a model declares of an input or output, its element type FP32 where it is of 16 bits."""
+def widen_type(target: onnx.ValueInfoProto, source: onnx.ValueInfoProto, types: Types = FP32) -> None:
+    """Copy what a model declares of an input or output, with a wider element type."""
     target.CopyFrom(source)
-    if target.type.HasField("tensor_type") and target.type.tensor_type.elem_type in _NARROW:
-        target.type.tensor_type.elem_type = TensorProto.FLOAT
+    if target.type.HasField("tensor_type"):
+        number = target.type.tensor_type.elem_type
+        target.type.tensor_type.elem_type = types.get(number, number)
 
 
-def widen_node(node: NodeProto) -> None:
-    """Let a node compute FP32 where it would compute a type of 16 bits."""
+def widen_tensor(tensor: onnx.TensorProto, types: Types = FP32) -> None:
+    """Store a tensor in a wider element type."""
+    if tensor.data_type in types:
+        wide = helper.tensor_dtype_to_np_dtype(types[tensor.data_type])
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(wide), tensor.name))
+
+
+def widen_node(node: NodeProto, types: Types = FP32) -> None:
+    """Let a node compute in a wider type."""
     for attribute in node.attribute:
-        if attribute.name in _TYPE_ATTRIBUTES and attribute.i in _NARROW:
-            attribute.i = TensorProto.FLOAT
-        elif attribute.type == onnx.AttributeProto.TENSOR and attribute.t.data_type in _NARROW:
-            array = numpy_helper.to_array(attribute.t).astype(np.float32)
-            attribute.t.CopyFrom(numpy_helper.from_array(array, attribute.t.name))
+        if attribute.name in _TYPE_ATTRIBUTES and attribute.i in types:
+            attribute.i = types[attribute.i]
+        elif attribute.type == onnx.AttributeProto.TENSOR:
+            widen_tensor(attribute.t, types)
+        elif (
+            TensorProto.FLOAT in types and node.op_type == "Constant" and attribute.name.startswith("value_f")
+        ):
+            single = attribute.name == "value_float"
+            dims = [] if single else [len(attribute.floats)]
+            numbers = [attribute.f] if single else list(attribute.floats)
+            wide = helper.make_tensor("", types[TensorProto.FLOAT], dims, numbers)
+            attribute.CopyFrom(helper.make_attribute("value", wide))

@@ -1,0 +1,149 @@
+"""The outputs of a model and of its rewritten form, compared element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trtlint.lean import dataclass
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Outputs = Mapping[str, Array]
+"""The outputs of one run, by name."""
+
+_TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
+"""By type of an output, how far it may be off, relative to its largest element."""
+_CANCELLED = 0.01
+"""The share of an output's largest element in any set that its tolerance is relative to at least: what is
+rounded on the way is left over where larger terms cancel each other."""
+_LEAST = 1e-3
+"""The magnitude that tolerances are relative to at least."""
+
+
+@dataclass(slots=True)
+class Judgement:
+    """The comparison of all outputs in all sets of inputs.
+
+    Attributes:
+        sets: number of sets of inputs.
+        difference: largest absolute difference of elements that are finite in both.
+        beyond: elements that are finite in both and differ by more than the tolerance.
+        lost: elements that are finite before and not after.
+        gained: elements that are not finite before and are finite after.
+        unsure: those of ``gained`` that were infinite and are not known to be finite in FP64.
+        changed: elements that are not finite in both and not the same, or not numbers and not the same.
+        shape: the first output whose shape differs, or that is missing; empty for none.
+        telling: whether an output before has an element that can be compared.
+    """
+
+    sets: int = 0
+    difference: float = 0.0
+    beyond: int = 0
+    lost: int = 0
+    gained: int = 0
+    unsure: int = 0
+    changed: int = 0
+    shape: str = ""
+    telling: bool = False
+
+    @property
+    def equal(self) -> bool:
+        """Whether the rewritten form is as good as the model, or better."""
+        return not (self.beyond or self.lost or self.changed or self.shape)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The figures as JSON data."""
+        return {
+            "equal": self.equal,
+            "sets": self.sets,
+            "largest_difference": self.difference,
+            "beyond": self.beyond,
+            "lost": self.lost,
+            "gained": self.gained,
+            "unsure": self.unsure,
+            "changed": self.changed,
+            "shape": self.shape,
+            "telling": self.telling,
+        }
+
+
+def judge(
+    before: Sequence[Outputs],
+    after: Sequence[Outputs],
+    *,
+    mended: bool = False,
+    truth: Sequence[Outputs] | None = None,
+) -> Judgement:
+    """Compare the outputs of two models, set of inputs by set of inputs.
+
+    An element that is not finite before and finite after counts as better: types overflow where a rewrite
+    keeps within their range.  Of an infinite element that is sure only if it is finite in FP64: a model may
+    give infinity on purpose.
+
+    Args:
+        before: the outputs of the model.
+        after: the outputs of its rewritten form.
+        mended: whether an element that is NaN before may be anything after.
+        truth: the outputs of the model in FP64; None where they are not known.
+    """
+    found = Judgement(sets=len(before))
+    largest = [{name: _largest(np.asarray(array)) for name, array in batch.items()} for batch in before]
+    for index, (one, other) in enumerate(zip(before, after, strict=True)):
+        for name in one:
+            array = np.asarray(one[name])
+            found.telling = found.telling or _tells(array)
+            if name not in other or np.asarray(other[name]).shape != array.shape:
+                found.shape = found.shape or name
+                continue
+            floor = _CANCELLED * max(each.get(name, 0.0) for each in largest)
+            scale = max(largest[index][name], floor, _LEAST)
+            wide = None if truth is None else truth[index].get(name)
+            _compare(found, (array, np.asarray(other[name])), scale, wide, mended=mended)
+    return found
+
+
+def _compare(
+    found: Judgement, pair: tuple[Array, Array], scale: float, truth: Array | None, *, mended: bool
+) -> None:
+    """Add the comparison of one output to what was found."""
+    one, other = pair
+    tolerance = _TOLERANCE.get(one.dtype.name, 0.0)
+    if one.dtype.kind not in "fbiu" or other.dtype.kind not in "fbiu":
+        found.changed += int(np.count_nonzero(one != other))
+        return
+    good, still = np.isfinite(one), np.isfinite(other)
+    both = good & still
+    a, b = (each[both].astype(np.float64) for each in (one, other))
+    off = np.abs(a - b)
+    found.difference = max(found.difference, float(off.max(initial=0.0)))
+    found.beyond += int(np.count_nonzero(off > tolerance * (scale + np.abs(b))))
+    if both.all():
+        return
+    nan = np.isnan(one)
+    found.lost += int(np.count_nonzero(good & ~still))
+    gained = ~good & still
+    found.gained += int(np.count_nonzero(gained))
+    neither = ~good & ~still & ~(nan & np.isnan(other)) & ~(nan & mended)
+    found.changed += int(np.count_nonzero(neither & (one != other)))
+    infinite = gained & ~nan
+    if not infinite.any():
+        return
+    known = truth is not None and truth.shape == one.shape
+    doubtful = infinite & ~np.isfinite(truth) if known and truth is not None else infinite
+    found.unsure += int(np.count_nonzero(doubtful))
+
+
+def _largest(array: Array) -> float:
+    """The largest finite magnitude in an output."""
+    if array.dtype.kind not in "fbiu":
+        return 0.0
+    finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
+    return float(np.max(np.abs(finite.astype(np.float64)), initial=0.0))
+
+
+def _tells(array: Array) -> bool:
+    """Whether an output has an element that can be compared; of nothing there is nothing to compare."""
+    return array.dtype.kind != "f" or array.size == 0 or bool(np.isfinite(array).any())
