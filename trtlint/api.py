@@ -238,6 +238,7 @@ def fix(
 
     import onnx
 
+    from trtlint.files.limits import limited
     from trtlint.fixes.fixing import fix_file, write_fixed
     from trtlint.fixes.source import beside, read_source
     from trtlint.model.errors import ModelError
@@ -247,7 +248,7 @@ def fix(
     book = _book(rules)
     entries = looking_at(grounds_for(None, None), book)
     policy = Policy(ran=Ran(entries, targets), known=names(book))
-    prove: Prove | None = import_module("trtlint.fixes.proof").prove if verify else None
+    prove: Prove | None = import_module("trtlint.fixes.proof").prove_all if verify else None
 
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         graph: Any = None
@@ -270,7 +271,8 @@ def fix(
         with Writing(written) as writing:
             source = read_source(path)
             writing.begin(source.proto, source.raw.tensors)
-            fixed = fix_file(source, judge, unsafe=unsafe, prove=prove, keep=keep)
+            with limited(path, allowance=source.allowance()):
+                fixed = fix_file(source, judge, unsafe=unsafe, prove=prove, keep=keep)
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:

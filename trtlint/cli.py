@@ -160,7 +160,8 @@ def fix(**options: Any) -> int:
     """Rewrite ONNX models so that findings are gone, and write them beside their sources.
 
     Each rewrite is linted again; one whose finding stays, or that brings another as grave, is taken
-    back. The source is never changed, and weights are copied as they are.
+    back. One with which the whole model is invalid, or worse in --verify, is withdrawn alone. The source
+    is never changed, and weights are copied as they are.
 
     Exit code: 0 nothing left at or above --fail-on, 1 findings left, or what --verify or
     --verify-build was to prove could not be told, 2 wrong usage or inputs, 3 a file that cannot be

@@ -345,7 +345,7 @@ def test_wrong_rewrites_are_caught(
 ) -> None:
     text, target, name, spoil = CASES[case]
     if not available():
-        pytest.skip("polygraphy or onnxruntime is not installed")
+        pytest.skip("onnxruntime is not installed")
     path = tmp_path / "model.onnx"
     onnx.save(model_of(text), path)
 

@@ -24,4 +24,4 @@ def test_draws_of_two_bodies_under_one_name_are_two(tmp_path: Path) -> None:
     onnx.save(onnx.parser.parse_model(TEXT % (RANDOM, RANDOM)), before)
     onnx.save(onnx.parser.parse_model(TEXT % (RANDOM, "r = Neg (x)")), after)
     with pytest.raises(RandomError):
-        alike(before, after, tmp_path, wide=False)
+        alike(before, after, tmp_path)

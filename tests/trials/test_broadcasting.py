@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -42,5 +43,5 @@ def test_one_cache_is_for_all_batches(text: str, shape: tuple[int, ...], batch: 
     assert found.outputs[0].error is not None
     assert found.outputs[0].error < 2e-3
     mine, _ = Session(rewrite(skeleton(tmp_path / "model.onnx"))).run(feeds)
-    theirs = ReferenceEvaluator(model).run(None, feeds)
+    theirs: list[Any] = list(ReferenceEvaluator(model).run(None, feeds))
     np.testing.assert_allclose(mine["y"], np.asarray(theirs[0]), rtol=1e-4, atol=1e-5)

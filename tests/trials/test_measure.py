@@ -9,7 +9,8 @@ import pytest
 
 from trtlint.trials import measure
 from trtlint.trials.measure import MeasureError, Request
-from trtlint.trials.process import Cause, Ended
+from trtlint.trials.process import Ended
+from trtlint.trials.result import Cause
 
 pytest.importorskip("onnxruntime")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,12 @@ from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.ranges import kept
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.commands.verifying import Verifier, require_weights
+from trtlint.files.limits import limited
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
+from trtlint.files.temporary import remove_stale
+from trtlint.fixes.costs import costs_of
 from trtlint.fixes.fixing import KEY, Fixed, fix_file, write_fixed
 from trtlint.fixes.source import beside, read_source
 from trtlint.model.errors import ModelError
@@ -36,6 +40,7 @@ from trtlint.trials.inputs import InputsError
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Prove
     from trtlint.fixes.relint import Judge
+    from trtlint.fixes.source import Source
     from trtlint.fixes.verification import Verdict
     from trtlint.report.fixpage import FixPage
 
@@ -90,35 +95,35 @@ def _fix(
         click.UsageError: what was asked for cannot be had of this model.
     """
     writing = Writing(out) if begun is None else begun.writing
+    verdicts: tuple[Verdict, ...] = ()
+    if not options.dry_run:
+        remove_stale(out.parent)
     with tidying_up(), writing:
         try:
             source = read_source(task.file) if begun is None else begun.source
             if begun is None and options.writes_at_once:
                 writing.begin(source.proto, source.raw.tensors)
-            fixed = fix_file(
-                source,
-                _judge(task),
-                unsafe=options.unsafe,
-                prove=_prover() if options.verify else None,
-                keep=keep,
-            )
-        except (UnreadableError, OSError) as error:
-            report.problem(Problem.of(task.file, error))
-            return Exit.UNREADABLE
-        edits = _script(fixed, Path(options.script)) if options.script is not None else None
-        try:
-            written, verdicts = _write(fixed, out, options, task, writing)
+            with limited(task.file, allowance=source.allowance()):
+                fixed, verdicts = _fixed(source, task, out, keep, options)
+                edits = _script(fixed, Path(options.script)) if options.script is not None else None
+                if fixed.changed:
+                    require_weights(source, out)
         except InputsError as error:
             report.problem(Problem(str(task.file), f"not written: {error}"))
             return Exit.USAGE
+        except (UnreadableError, OSError) as error:
+            report.problem(Problem.of(task.file, error))
+            return Exit.UNREADABLE
+        try:
+            written = _write(fixed, out, options, writing, verdicts)
+            costs = costs_of(fixed, source, written, verdicts)
         except (ModelError, OSError) as error:
             problem = Problem.of(task.file, error)
             report.problem(replace(problem, path=str(out), message=f"cannot be written: {problem.message}"))
             return Exit.UNREADABLE
-    against = [verdict.words for verdict in verdicts if verdict.good is False]
-    for words in [fixed.fault, *against] if fixed.fault else against:
-        report.problem(Problem(str(task.file), f"not written: {words}"))
-    failed = bool(fixed.fault or against)
+    failed = bool(fixed.fault)
+    if failed:
+        report.problem(Problem(str(task.file), f"not written: {fixed.fault}"))
     if edits is not None and not failed:
         try:
             replace_text(Path(str(options.script)), edits, [task.file])
@@ -126,7 +131,7 @@ def _fix(
             reason = error.strerror or error
             report.problem(Problem(str(options.script), f"cannot be written: {reason}"))
             failed = True
-    report.add(fixed, written, verdicts)
+    report.add(fixed, written, verdicts, costs)
     if failed or unsearched(fixed.outcome.after.reports, task.fail_on):
         return Exit.UNREADABLE
     unproven = any(verdict.good is None for verdict in verdicts)
@@ -233,9 +238,9 @@ def _script(fixed: Fixed, path: Path) -> str | None:
 
 
 def _prover() -> Prove:
-    from trtlint.fixes.proof import prove
+    from trtlint.fixes.proof import prove_all
 
-    return prove
+    return prove_all
 
 
 def _judge(task: Task) -> Judge:
@@ -249,48 +254,36 @@ def _judge(task: Task) -> Judge:
     )
 
 
-def _write(
-    fixed: Fixed, out: Path, options: FixOptions, task: Task, writing: Writing
-) -> tuple[Path | None, tuple[Verdict, ...]]:
-    """Prove what is to be proven, and write the model if there is something to write and nothing against it.
+def _fixed(
+    source: Source, task: Task, out: Path, keep: Sequence[str], options: FixOptions
+) -> tuple[Fixed, tuple[Verdict, ...]]:
+    """The fixed model, and what was found of it as a whole.
 
-    What is proven is the file itself, which is therefore written under another name first.
+    Raises:
+        InputsError: the user's inputs cannot be used.
+        UnreadableError: it cannot be linted, or takes more than may be.
+        OSError: a file cannot be read, or a form of the model not be written.
     """
-    if not fixed.changed or fixed.fault:
-        return None, ()
-    outside = fixed.outcome.after.model.tensors.locations
-    if outside and out.parent.resolve() != fixed.path.parent.resolve():
-        raise click.UsageError(
-            f"the weights are in {outside[0]!r} beside the model; write the fixed one to {fixed.path.parent}"
-        )
-    if options.writes_at_once:
-        write_fixed(fixed, writing)
-        return out, ()
-    if not (options.verify or options.verify_build):
-        return None, ()
-    trial = out.with_name(f".{out.name}.{os.getpid()}.trial.onnx")
-    try:
-        with Writing(trial) as tried:
-            write_fixed(fixed, tried)
-        verdicts = tuple(_verdicts(fixed, trial, options, task))
-    finally:
-        trial.unlink(missing_ok=True)
-    if options.dry_run or any(verdict.good is False for verdict in verdicts):
-        return None, verdicts
+    verifier = None
+    if options.verify or options.verify_build:
+        sm = next((target.sm for target in task.targets if target.sm is not None), None)
+        verifier = Verifier(source, out, options, sm)
+    fixed = fix_file(
+        source,
+        _judge(task),
+        unsafe=options.unsafe,
+        prove=_prover() if options.verify else None,
+        keep=keep,
+        verify=None if verifier is None else verifier.check,
+    )
+    return fixed, () if verifier is None else verifier.verdicts(fixed.outcome.after.proto)
+
+
+def _write(
+    fixed: Fixed, out: Path, options: FixOptions, writing: Writing, verdicts: Sequence[Verdict]
+) -> Path | None:
+    """Write the model if there is something to write; gives the file."""
+    if not fixed.changed or fixed.fault or options.dry_run:
+        return None
     write_fixed(fixed, writing, [verdict.document for verdict in verdicts])
-    return out, verdicts
-
-
-def _verdicts(fixed: Fixed, after: Path, options: FixOptions, task: Task) -> Iterator[Verdict]:
-    from trtlint.fixes.keeping import NAME as KEEP_FP32
-    from trtlint.fixes.verification import build, outputs
-
-    before = fixed.path
-    # What is kept in FP32 leaves the range in the source: there they are to differ.
-    wide = any(applied.fix == KEEP_FP32 for applied in fixed.outcome.applied)
-    made = [patch for _, patches in fixed.outcome.rounds for patch in patches]
-    mended, keyed = any(patch.mends for patch in made), any(patch.keeps_a_key for patch in made)
-    if options.verify:
-        yield outputs(before, after, options.inputs, wide=wide, mended=mended, keyed=keyed)
-    if options.verify_build:
-        yield build(before, after, next((t.sm for t in task.targets if t.sm is not None), None))
+    return out

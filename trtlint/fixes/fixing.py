@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,11 @@ from trtlint.model.writer import Writing
 from trtlint.trials.identity import digest_of
 
 if TYPE_CHECKING:
-    from trtlint.fixes.outcome import Applied, Outcome, Prove
+    from trtlint.fixes.outcome import Applied, Key, Outcome, Prove
+    from trtlint.fixes.patch import Patch
     from trtlint.fixes.relint import Judge
     from trtlint.fixes.source import Source
+    from trtlint.fixes.withdrawing import Check
 
 KEY = "trtlint.fixes"
 """The key of a model's ``metadata_props`` under which it says what was done to it."""
@@ -69,15 +71,20 @@ def fix_file(
     unsafe: bool = False,
     prove: Prove | None = None,
     keep: Sequence[str] = (),
+    verify: Check | None = None,
 ) -> Fixed:
     """Fix one model, writing nothing.
+
+    A rewrite with which the checker refuses the model, or with which the whole model is worse, is withdrawn
+    alone.
 
     Args:
         source: the model.
         judge: lints it.
         unsafe: whether rewrites that are a choice are made.
-        prove: proves each patch on its own before it is kept.
+        prove: proves patches on their own before they are kept.
         keep: paths of operators that are to compute in FP32.
+        verify: says what is wrong with the whole model behind some patches.
 
     Raises:
         UnreadableError: it cannot be linted, or takes more than may be.
@@ -86,9 +93,22 @@ def fix_file(
     # What it takes to rewrite a model is loaded while its weights are being copied.
     from trtlint.fixes.relint import checked, linting
     from trtlint.fixes.session import Session
+    from trtlint.fixes.withdrawing import withdrawing
+    from trtlint.model.check import fault
 
     lint = linting(judge, source.path, source.raw.tensors)
-    outcome = Session(lint, unsafe=unsafe, prove=prove).run(source.proto, keep)
+
+    def run(withdrawn: Mapping[Key, str]) -> Outcome:
+        session = Session(lint, unsafe=unsafe, prove=prove, withdrawn=withdrawn)
+        return session.run(source.proto, keep)
+
+    def check(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
+        _, wrong = checked(proto, source.proto)
+        if wrong:  # no rewrite can help where the source is no valid model
+            return "" if fault(source.proto) else f"the checker refuses the model with it: {wrong}"
+        return "" if verify is None else verify(proto, patches)
+
+    outcome = withdrawing(run, check)
     fixed, wrong = outcome.after.proto, ""
     if outcome.applied:
         fixed, wrong = checked(fixed, outcome.before.proto)
@@ -107,6 +127,11 @@ def write_fixed(fixed: Fixed, writing: Writing, proofs: Sequence[object] = ()) -
         ModelError: the source changed meanwhile.
         OSError: the file cannot be written.
     """
+    writing.finish(described(fixed, proofs), fixed.raw.tensors)
+
+
+def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
+    """The structure of a fixed model, with what was done to it in its metadata."""
     proto = onnx.ModelProto()
     proto.CopyFrom(fixed.proto)
     for index in range(len(proto.metadata_props) - 1, -1, -1):
@@ -118,7 +143,7 @@ def write_fixed(fixed: Fixed, writing: Writing, proofs: Sequence[object] = ()) -
         "proofs": list(proofs),
     }
     proto.metadata_props.add(key=KEY, value=json.dumps(value))
-    writing.finish(proto, fixed.raw.tensors)
+    return proto
 
 
 def _done(outcome: Outcome) -> list[dict[str, object]]:

@@ -1,12 +1,12 @@
 """The proof of a patch to operators that only ONNX Runtime computes: what changes, run by it apart.
 
-It runs in a process of its own, once for places that are alike.
+It runs in a process of its own, one for all places of a rewrite.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,16 @@ from onnx import helper
 
 from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.outcome import Proof
-from trtlint.fixes.patch import Patch
 from trtlint.fixes.region import Region, RegionError
 from trtlint.model.protos import domain_of, opsets
 from trtlint.trials.alike import IR_VERSION
-from trtlint.trials.comparison import MISSING, available, compare
+from trtlint.trials.comparison import MISSING, Comparison, Pair, available, compare_all, usual_limits
 from trtlint.trials.inputs import Inputs, InputsError
 
 _SETS = 4
 """Sets of inputs for one choice of sizes."""
 _CHOICES = 2
 """Choices of sizes that are tried."""
-_MOST_KEPT = 1024
 _LOOPS = frozenset({"Loop", "Scan"})
 """ONNX's reference takes a condition that is left out for one that does not hold, and stacks otherwise."""
 _OPEN = frozenset({"DynamicQuantizeLinear", "OptionalGetElement"})
@@ -37,9 +35,6 @@ _UNKNOWN: Mapping[str, tuple[bytes, ...]] = {"Resize": (b"tf_half_pixel_for_nn",
 """Values of attributes that older opsets have and ONNX's reference lacks."""
 _SPLIT_WANTS_A_COUNT = 18
 """The opset from which Split wants to be told how many parts to make."""
-
-_proven: dict[bytes, Proof] = {}
-"""What was found at places that are alike, by what they are like."""
 
 
 def is_foreign(region: Region) -> bool:
@@ -55,70 +50,108 @@ def _is_unknown(node: onnx.NodeProto) -> bool:
     return any(attribute.s in _UNKNOWN.get(node.op_type, ()) for attribute in node.attribute)
 
 
-def prove_foreign(patch: Patch, region: Region, feeds: Iterable[Feeds]) -> Proof:
-    """Run what changes before and after in ONNX Runtime.
+def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof]:
+    """Run what changes before and after in ONNX Runtime, in one process.
+
+    Of each case, the first choice of sizes that ONNX Runtime takes counts, and then an empty batch or length.
 
     Args:
-        patch: the edit.
-        region: what it changes, cut out.
-        feeds: inputs, those of one choice of sizes after the other.
-
-    Raises:
-        RegionError: it cannot be run.
+        cases: what changes, cut out, each with its inputs, those of one choice of sizes after the other.
     """
     if not available():
-        raise RegionError(MISSING)
-    key = _likeness(patch, region)
-    if key not in _proven:
-        if len(_proven) > _MOST_KEPT:
-            _proven.clear()
-        _proven[key] = _run(region, iter(feeds))
-    return _proven[key]
+        return [_unproven(MISSING)] * len(cases)
+    found = [_unproven("no inputs could be made")] * len(cases)
+    choices = [_Choices(feeds) for _, feeds in cases]
+    waiting = list(range(len(cases)))
+    for _ in range(_CHOICES):
+        drawn: dict[int, list[Feeds]] = {}
+        for index in waiting:
+            drawn[index] = choices[index].next()
+            if choices[index].failure:
+                found[index] = _unproven(choices[index].failure)
+        for index, proof in _compared(cases, drawn).items():
+            found[index] = proof
+        waiting = [index for index, chosen in drawn.items() if chosen and found[index].equal is None]
+    empty = {index: each.empty() for index, each in enumerate(choices) if found[index].equal}
+    for index, proof in _compared(cases, empty).items():
+        if proof.equal is False:
+            found[index] = Proof(False, f"of an empty batch or length: {proof.words}", {})
+    return found
 
 
-def _run(region: Region, feeds: Iterator[Feeds]) -> Proof:
-    """The proof by the first choice of sizes that ONNX Runtime takes, and by an empty batch or length."""
-    words = "no inputs could be made"
-    empty: list[Feeds] = []
-    proof: Proof | None = None
-    tried = 0
-    for size, chosen in groupby(feeds, key=lambda each: each.size):
-        if not size:
-            empty = list(islice(chosen, 1))
-        elif proof is None and tried < _CHOICES:
-            tried += 1
-            proof, words = _of_sizes(region, list(islice(chosen, _SETS)))
-    if proof is None:
-        raise RegionError(words)
-    if proof.equal and empty:
-        other, words = _of_sizes(region, empty)
-        if other is not None and not other.equal:
-            return Proof(False, f"of an empty batch or length: {words}", {})
-    return proof
+class _Choices:
+    """The inputs of a region by choices of sizes.
 
+    Attributes:
+        failure: why no more inputs can be made; empty where they can.
+    """
 
-def _of_sizes(region: Region, chosen: list[Feeds]) -> tuple[Proof | None, str]:
-    """The proof on inputs of one choice of sizes, None where there is none, and what was found in words."""
-    with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
-        folder = Path(name)
-        files = []
-        for index, each in enumerate(chosen):
-            files.append(str(folder / f"{index}.npz"))
-            np.savez(files[-1], **{name: _stored(array) for name, array in each.arrays.items()})  # type: ignore[arg-type]
-        models = [folder / "before.onnx", folder / "after.onnx"]
-        for proto, path in zip((_unpacked(region.before), region.after), models, strict=True):
-            onnx.save(typed(proto, chosen[0].arrays), path)
+    def __init__(self, feeds: Iterable[Feeds]) -> None:
+        self._groups = groupby(feeds, key=lambda each: each.size)
+        self._empty: list[Feeds] = []
+        self.failure = ""
+
+    def next(self) -> list[Feeds]:
+        """Return inputs of the next choice of sizes above zero; none where there is no other."""
         try:
-            found = compare(models[0], models[1], Inputs(files=tuple(files)))
-        except InputsError as error:
-            raise RegionError(str(error)) from None
-    words = found.words
+            for size, group in self._groups:
+                if size:
+                    return list(islice(group, _SETS))
+                self._empty = list(islice(group, 1))
+        except RegionError as error:
+            self.failure = str(error)
+        return []
+
+    def empty(self) -> list[Feeds]:
+        """Return inputs of an empty batch or length; none where no size varies."""
+        while self.next():
+            pass
+        return self._empty
+
+
+def _compared(
+    cases: Sequence[tuple[Region, Iterable[Feeds]]], drawn: Mapping[int, list[Feeds]]
+) -> dict[int, Proof]:
+    """Return the proofs of cases on the inputs that were drawn for each; none where none were drawn."""
+    with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
+        pairs = {
+            index: _saved(cases[index][0], chosen, Path(name, str(index)))
+            for index, chosen in drawn.items()
+            if chosen
+        }
+        if not pairs:
+            return {}
+        results = compare_all(list(pairs.values()), usual_limits(part=True))
+        return {index: _proof(result) for index, result in zip(pairs, results, strict=True)}
+
+
+def _unproven(reason: str) -> Proof:
+    return Proof(None, f"not proven on its own: {reason}", {})
+
+
+def _proof(found: Comparison | InputsError) -> Proof:
+    if isinstance(found, InputsError):
+        return _unproven(str(found))
     if found.equal is None:
-        return None, words
+        return _unproven(found.words)
     figures: dict[str, float | int | str] = {"sets": found.sets, "difference": found.difference}
-    if not found.equal and found.difference:
-        words = f"differs by {found.difference:.2g} in ONNX Runtime"
-    return Proof(found.equal, words, figures), words
+    plain = not (found.equal or found.lost or found.gained) and found.difference
+    return Proof(
+        found.equal, f"differs by {found.difference:.2g} in ONNX Runtime" if plain else found.words, figures
+    )
+
+
+def _saved(region: Region, chosen: Sequence[Feeds], folder: Path) -> Pair:
+    """Write what changes, before and after, and inputs to files."""
+    folder.mkdir()
+    files = []
+    for index, each in enumerate(chosen):
+        files.append(str(folder / f"{index}.npz"))
+        np.savez(files[-1], **{name: _stored(array) for name, array in each.arrays.items()})  # type: ignore[arg-type]
+    models = [folder / "before.onnx", folder / "after.onnx"]
+    for proto, path in zip((_unpacked(region.before), region.after), models, strict=True):
+        onnx.save(typed(proto, chosen[0].arrays), path)
+    return Pair(models[0], models[1], Inputs(files=tuple(files)))
 
 
 def _stored(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
@@ -166,17 +199,3 @@ def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
         number = helper.np_dtype_to_tensor_dtype(array.dtype)
         copy.graph.input.append(helper.make_tensor_value_info(name, number, array.shape))
     return copy
-
-
-def _likeness(patch: Patch, region: Region) -> bytes:
-    """What a patch does, names apart: a name stands for when it is met first."""
-    met: dict[str, int] = {"": 0}
-    parts = [patch.title.encode()]
-    parts += [f"{met.setdefault(v.name, len(met))}{v.dtype}{v.shape}".encode() for v in region.inputs]
-    for tensor in patch.initializers:
-        parts += [f"{met.setdefault(tensor.name, len(met))}{tensor.dims}".encode(), tensor.raw_data]
-    for node in (*region.before.graph.node, *region.after.graph.node):
-        settings = sorted(attribute.SerializeToString() for attribute in node.attribute)
-        names = [met.setdefault(name, len(met)) for name in (*node.input, *node.output)]
-        parts += [node.domain.encode(), node.op_type.encode(), *settings, str(names).encode()]
-    return b"\0".join(parts)

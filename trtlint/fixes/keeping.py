@@ -22,7 +22,8 @@ from trtlint.trials.widening import widen_node
 NAME = "keep-fp32"
 """The rewrite's name in reports."""
 
-_TITLE = "computes in FP32 what was measured to need it"
+TITLE = "computes in FP32 what was measured to need it"
+"""What each of its patches is called."""
 _NARROW = frozenset({"f16", "bf16"})
 _NARROW_TYPES = frozenset({onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16})
 _INSIDE = frozenset({"softmax_precision", "stash_type", "output_dtype"})
@@ -63,7 +64,7 @@ def widen(model: Model, paths: Iterable[str]) -> tuple[list[Widened], dict[str, 
             refused[path] = why
         else:
             chosen.append(node)
-    return [Widened(tuple(group), in_fp32(model, group, _TITLE)) for group in _groups(chosen)], refused
+    return [Widened(tuple(group), in_fp32(model, group, TITLE)) for group in _groups(chosen)], refused
 
 
 def _groups(nodes: Sequence[Node]) -> list[list[Node]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Literal
 
@@ -13,6 +13,9 @@ from trtlint.facts.facts import Facts
 from trtlint.fixes.patch import Patch
 from trtlint.lean import dataclass
 from trtlint.model.load import Model
+
+Key = tuple[str, str]
+"""A rewrite, and the name of the first value that its place computes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,10 @@ class Applied:
     """A rewrite that was made at one place.
 
     ``rule`` is empty where no finding, but a measurement or the checker asks for it.
+
+    Attributes:
+        key: the rewrite and the place, under names that outlive other rewrites.
+        patch: the edit; None where it is not known.
     """
 
     rule: str
@@ -80,6 +87,8 @@ class Applied:
     place: str
     title: str
     proof: Proof | None = None
+    key: Key = field(default=("", ""), repr=False, compare=False)
+    patch: Patch | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,4 +136,5 @@ def proofs(members: Iterable[Applied]) -> Iterator[str]:
 
 
 Lint = Callable[[onnx.ModelProto], Linted]
-Prove = Callable[[Model, Patch], Proof]
+Prove = Callable[[Model, Sequence[Patch]], list[Proof]]
+"""Proves patches of one model."""

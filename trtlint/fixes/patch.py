@@ -101,6 +101,7 @@ class Draft:
     _nodes: list[onnx.NodeProto] = field(default_factory=list)
     _tensors: list[onnx.TensorProto] = field(default_factory=list)
     _taken: set[str] = field(default_factory=set)
+    _counts: dict[str, int] = field(default_factory=dict)
     _constants: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
 
     def op(
@@ -213,12 +214,15 @@ class Draft:
     def name(self, what: str) -> str:
         """A name that no value and no operator of the model has."""
         base = name = f"{self.node.path}/{what}"
-        count = 1
         graph = self.model.graph
+        count = self._counts.get(base, 1)
+        if count > 1:
+            name = f"{base}_{count}"
         while name in self._taken or name in graph.values or name in graph.node_names:
             count += 1
             name = f"{base}_{count}"
         self._taken.add(name)
+        self._counts[base] = count
         return name
 
 

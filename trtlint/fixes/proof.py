@@ -10,16 +10,21 @@ nothing that could be compared, is never said to be proven.
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from trtlint.files.forked import ComputationError, compute_all
 from trtlint.fixes.boundary import EMPTY, Feeds, feeds_of
 from trtlint.fixes.edit import EditError
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
+from trtlint.fixes.likeness import likeness
 from trtlint.fixes.opsets import difference
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Patch
@@ -36,26 +41,80 @@ _INTEGER_SUMS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLi
 _WORSE = 4
 """So many times as far from FP64 as before, or as what is allowed, is worse in half precision."""
 
+_ENOUGH = 5.0
+"""Seconds of processor time after which further sizes of what varies are left out."""
+_FEWEST = 5
+"""Sets of inputs that are computed however long they take: one of each kind for a choice of sizes."""
+
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+_MOST_KEPT = 4096
+_proven: dict[bytes, Proof] = {}
+"""The proofs that were made, by the likeness of the places: blocks of a model are alike."""
 
 
 def prove(model: Model, patch: Patch) -> Proof:
     """Compute what a patch changes before and after, and compare."""
-    if patch.set_opset:
-        return _same_operators(model, patch)
-    if not patch.touched:
-        return _same_tensors(model, patch)
-    if patch.parts:
-        return _together([prove(model, part) for part in patch.parts])
+    return prove_all(model, [patch])[0]
+
+
+def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
+    """Compute what patches of one model change before and after, and compare; places that are alike once.
+
+    The computations run in processes of their own, with limits of time and memory.
+    """
+    found: dict[int, Proof] = {}
+    keys: dict[int, bytes] = {}
+    new: dict[bytes, tuple[Patch, Region]] = {}
+    if len(_proven) > _MOST_KEPT:
+        _proven.clear()
+    for index, patch in enumerate(patches):
+        if patch.set_opset:
+            found[index] = _same_operators(model, patch)
+        elif not patch.touched:
+            found[index] = _same_tensors(model, patch)
+        elif patch.parts:
+            found[index] = _together(prove_all(model, patch.parts))
+        else:
+            try:
+                region = region_of(model, patch)
+                keys[index] = key = likeness(model, patch, region)
+            except EditError as error:
+                found[index] = Proof(False, str(error), {})
+            except RegionError as error:
+                found[index] = Proof(None, f"not proven on its own: {error}", {})
+            else:
+                if key not in _proven:
+                    new[key] = patch, region
+    _proven.update(_computed(model, new))
+    return [found[index] if index in found else _proven[keys[index]] for index in range(len(patches))]
+
+
+def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict[bytes, Proof]:
+    """The proofs of patches, by the keys of these."""
+    foreign = {key: case for key, case in cases.items() if is_foreign(case[1])}
+    drawn = [(region, feeds_of(model, patch, region, plain=True)) for patch, region in foreign.values()]
+    found = dict(zip(foreign, prove_foreign(drawn) if drawn else (), strict=True))
+    own = {key: case for key, case in cases.items() if key not in foreign}
+    works = [partial(_written, model, patch, region) for patch, region in own.values()]
+    for key, answer in zip(own, compute_all(works), strict=True):
+        if isinstance(answer, ComputationError):
+            found[key] = Proof(None, f"not proven on its own: {answer}", {})
+        else:
+            found[key] = Proof(**json.loads(answer))
+    return found
+
+
+def _written(model: Model, patch: Patch, region: Region) -> bytes:
+    """The proof of a patch as JSON."""
     try:
-        region = region_of(model, patch)
-        if is_foreign(region):
-            return prove_foreign(patch, region, feeds_of(model, patch, region, plain=True))
-        return _compared(model, patch, region)
+        proof = _compared(model, patch, region)
     except EditError as error:
-        return Proof(False, str(error), {})
+        proof = Proof(False, str(error), {})
     except RegionError as error:
-        return Proof(None, f"not proven on its own: {error}", {})
+        proof = Proof(None, f"not proven on its own: {error}", {})
+    return json.dumps({"equal": proof.equal, "words": proof.words, "figures": proof.figures}).encode()
 
 
 def _together(proofs: Sequence[Proof]) -> Proof:
@@ -104,8 +163,11 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     unfit = False
     failure = "no inputs could be made"
     summed = any(node.op in _INTEGER_SUMS for node in region.nodes)
+    enough = time.process_time() + _ENOUGH
     guessed = any(None in (model.constants.dimensions(value) or ()) for value in region.inputs)
     for feeds in feeds_of(model, patch, region):
+        if feeds.kind != EMPTY and len(sizes) >= _FEWEST and time.process_time() > enough:
+            continue
         wide_feeds = {name: wide(array) for name, array in feeds.arrays.items()}
         if feeds.kind == EMPTY:
             if sizes and not guessed and (wrong := _of_nothing(doubled, wide_feeds)):
@@ -113,6 +175,8 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             continue
         try:
             before = run_reference(doubled[0], wide_feeds)
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001 - sizes that do not fit each other, or no implementation
             failure = f"{type(error).__name__}: {error}".splitlines()[0][:120]
             continue
@@ -123,6 +187,8 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             after = run_reference(doubled[1], wide_feeds)
         except NoImplementationError as error:
             raise RegionError(str(error)) from None
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001 - what ran before must run after
             if guessed:  # sizes that do not belong together, which the reference did not notice before
                 failure, unfit = "the shapes of what it reads are not known", True
@@ -161,10 +227,14 @@ def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -
     """What is wrong with the results of an empty batch or length; empty for nothing."""
     try:
         before = run_reference(protos[0], feeds)
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 - what is not computed before need not be after
         return ""
     try:
         after = run_reference(protos[1], feeds)
+    except MemoryError:
+        raise
     except NoImplementationError:
         return ""
     except Exception as error:  # noqa: BLE001 - what ran before must run after
@@ -183,6 +253,8 @@ def _same_integers(region: Region, feeds: Feeds) -> bool:
     """Whether whole numbers are the same in the types that both compute in, as FP64 hides rounding."""
     try:
         before, after = (run_reference(proto, feeds.arrays) for proto in (region.before, region.after))
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 - types that the reference does not mix
         return True
     pairs = zip(before, after, strict=True)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import onnx
 
-from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Rewrite, Severity, Site
+from trtlint.engine.finding import SEVERITIES, Rewrite, Severity, Site
 from trtlint.facts.base import Fact, Step
+from trtlint.files.limits import current
 from trtlint.fixes import keeping, names, proposer
 from trtlint.fixes.edit import EditError, apply
-from trtlint.fixes.outcome import Applied, Lint, Linted, Outcome, Proof, Prove, Refused
+from trtlint.fixes.harm import harm_of, places_of
+from trtlint.fixes.outcome import Applied, Key, Lint, Linted, Outcome, Proof, Prove, Refused
 from trtlint.fixes.patch import Patch, Refusal
-from trtlint.fixes.unfixable import reason
+from trtlint.fixes.unfixable import reason as unfixable
 from trtlint.lean import dataclass
 from trtlint.model.check import fault
 from trtlint.model.errors import ModelError
@@ -24,6 +25,8 @@ MOST_ROUNDS = 64
 """Rounds of linting and rewriting; each settles every place of one rewrite that is free of others."""
 MOST_TRIES = 64
 """Places that are tried one by one where a rewrite of all of them at once makes something worse."""
+_RESERVE = 0.15
+"""The share of the time for a model that is left for comparing and writing it."""
 _UNIFY = "unify-types"
 """The rewrite without which the checker refuses some models, whatever was found in them."""
 
@@ -39,7 +42,7 @@ class _Wanted:
     place: str
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> Key:
         """The rewrite and the place, under a name that outlives other rewrites."""
         return self.rewrite.name, _value_of(self.fact.node)
 
@@ -59,14 +62,23 @@ class Session:
     Args:
         lint: lints a structure.
         unsafe: whether rewrites that are a choice are made.
-        prove: proves each patch on its own before it is kept; None for no proof.
+        prove: proves patches on their own before they are kept; None for no proof.
+        withdrawn: rewrites that are not to be made, by their keys, each with the reason.
     """
 
-    def __init__(self, lint: Lint, *, unsafe: bool = False, prove: Prove | None = None) -> None:
+    def __init__(
+        self,
+        lint: Lint,
+        *,
+        unsafe: bool = False,
+        prove: Prove | None = None,
+        withdrawn: Mapping[Key, str] | None = None,
+    ) -> None:
         self._lint = lint
         self._unsafe = unsafe
         self._prove = prove
-        self._done: set[tuple[str, str]] = set()
+        self._withdrawn = withdrawn or {}
+        self._done: set[Key] = set()
 
     def run(self, proto: onnx.ModelProto, keep: Sequence[str] = ()) -> Outcome:
         """Fix a model as far as rewrites reach.
@@ -97,10 +109,11 @@ class Session:
     def _keep(self, outcome: Outcome, paths: Sequence[str]) -> None:
         """Let operators compute in FP32 before anything else is done: later rewrites give others names."""
         state = outcome.after
-        found, refused = keeping.widen(state.model, paths)
+        wanted = [path for path in paths if (keeping.NAME, path) not in self._withdrawn]
+        found, refused = keeping.widen(state.model, wanted)
+        refused |= {path: why for (name, path), why in self._withdrawn.items() if name == keeping.NAME}
         made: list[tuple[keeping.Widened, Proof | None]] = []
-        for each in found:
-            proof = None if self._prove is None else self._prove(state.model, each.patch)
+        for each, proof in zip(found, self._proofs(state.model, [each.patch for each in found]), strict=True):
             if proof is not None and proof.equal is False:
                 refused |= {node.path: f"the proof failed: {proof.words}" for node in each.nodes}
             else:
@@ -109,7 +122,7 @@ class Session:
         if made:
             try:
                 after = self._lint(apply(state.proto, state.model.graph, patches))
-                harm = _new(state, after, SEVERITIES.index("error"))
+                harm = harm_of(state, after, SEVERITIES.index("error"))
             except (EditError, ModelError) as error:
                 harm = str(error)
             if harm:
@@ -118,11 +131,26 @@ class Session:
                 outcome.after = after
                 outcome.rounds.append((state, patches))
                 outcome.applied += [
-                    Applied("", "error", keeping.NAME, "safe", node.path, each.patch.title, proof)
+                    Applied(
+                        "",
+                        "error",
+                        name,
+                        "safe",
+                        node.path,
+                        each.patch.title,
+                        proof,
+                        (name, node.path),
+                        each.patch,
+                    )
+                    for name in (keeping.NAME,)
                     for each, proof in made
                     for node in each.nodes
                 ]
         outcome.refused += [Refused("", "error", keeping.NAME, path, why) for path, why in refused.items()]
+
+    def _proofs(self, model: Model, patches: Sequence[Patch]) -> Sequence[Proof | None]:
+        """The proofs of patches; None for each where none are made."""
+        return [None] * len(patches) if self._prove is None else self._prove(model, patches)
 
     def _name_unfixable(self, outcome: Outcome) -> None:
         """Say of the findings that are left, and that nothing was said of, why.
@@ -135,7 +163,7 @@ class Session:
         for finding in (each for report in outcome.after.reports for each in report.findings):
             if finding.rule in told:
                 continue
-            unknown = "" if finding.fixes else reason(finding)
+            unknown = "" if finding.fixes else unfixable(finding)
             for site in finding.sites:
                 name = next((fix.name for fix in finding.fixes if (fix.name, site.node) in tried), None)
                 why = unknown if name is None else tried[name, site.node]
@@ -181,11 +209,11 @@ class Session:
 
     def _alone(self, outcome: Outcome, wanted: _Wanted) -> None:
         """Make a rewrite at one place, where its reason still is."""
-        for current in (_wanted if wanted.rule else _mixed)(outcome.after):
-            if current.key == wanted.key:
-                for proposal in self._proposals(outcome, [current]):
+        for again in (_wanted if wanted.rule else _mixed)(outcome.after):
+            if again.key == wanted.key:
+                for proposal in self._proposals(outcome, [again]):
                     if harm := self._try(outcome, [proposal]):
-                        self._refuse(outcome, current, harm)
+                        self._refuse(outcome, again, harm)
                 return
 
     def _finished(self, trial: Outcome, staying: Sequence[_Wanted]) -> bool:
@@ -205,9 +233,11 @@ class Session:
 
     def _proposals(self, outcome: Outcome, batch: Iterable[_Wanted]) -> list[_Proposal]:
         """Patches that have no node in common; what is refused is noted."""
-        found: list[_Proposal] = []
+        found: list[tuple[_Wanted, Patch]] = []
         touched: set[Node] = set()
         for wanted in batch:
+            if wanted.fact.node in touched:
+                continue  # as below, without making a patch of all that is connected at each of its places
             patch = self._propose(wanted, outcome.after.model)
             if isinstance(patch, Patch) and touched.intersection(patch.touched):
                 continue  # its turn comes when the other one has been made
@@ -215,16 +245,23 @@ class Session:
             if isinstance(patch, Refusal):
                 self._refuse(outcome, wanted, patch.reason)
                 continue
-            proof = None if self._prove is None else self._prove(outcome.after.model, patch)
+            touched.update(patch.touched)
+            found.append((wanted, patch))
+        good = []
+        proofs = self._proofs(outcome.after.model, [patch for _, patch in found])
+        for (wanted, patch), proof in zip(found, proofs, strict=True):
             if proof is not None and proof.equal is False:
                 self._refuse(outcome, wanted, f"the proof failed: {proof.words}")
-                continue
-            touched.update(patch.touched)
-            found.append(_Proposal(wanted, patch, proof))
-        return found
+            else:
+                good.append(_Proposal(wanted, patch, proof))
+        return good
 
     def _propose(self, wanted: _Wanted, model: Model) -> Patch | Refusal:
         rewrite = wanted.rewrite
+        if reason := self._withdrawn.get(wanted.key):
+            return Refusal(reason)
+        if (allowance := current()) and allowance.left_but(_RESERVE) < 0:
+            return Refusal(f"fixing the model came too close to {allowance.words}")
         if rewrite.safety == "unsafe" and not self._unsafe:
             return Refusal("it changes results by choice; --unsafe allows it")
         if rewrite.name not in names():
@@ -247,7 +284,7 @@ class Session:
         made = [each.wanted for each in proposals]
         if (staying := _staying(after, made)) and not self._finished(trial, staying):
             return f"taken back, as {staying[0].rule} stays"
-        if harm := _new(state, trial.after, _mildest(made)):
+        if harm := harm_of(state, trial.after, _mildest(made)):
             return harm
         outcome.after = trial.after
         outcome.rounds += trial.rounds
@@ -262,10 +299,18 @@ class Session:
                     place=wanted.place,
                     title=each.patch.title,
                     proof=each.proof,
+                    key=wanted.key,
+                    patch=each.patch,
                 )
             )
         outcome.applied += trial.applied
         return ""
+
+
+def _kept(patch: Patch, proof: Proof | None, node: Node) -> Applied:
+    """The record of an operator that computes in FP32 now."""
+    key = keeping.NAME, node.path
+    return Applied("", "error", keeping.NAME, "safe", node.path, patch.title, proof, key, patch)
 
 
 def _wanted(state: Linted) -> list[_Wanted]:
@@ -303,69 +348,16 @@ def _mixed(state: Linted) -> list[_Wanted]:
     ]
 
 
-def _places(reports: Iterable[ModelReport]) -> Iterator[tuple[Finding, str]]:
-    """Findings with each of their places."""
-    for report in reports:
-        for finding in report.findings:
-            for site in finding.sites:
-                yield finding, site.node
-
-
 def _staying(after: Linted, made: Sequence[_Wanted]) -> list[_Wanted]:
     """The rewrites that were made and whose finding is still there."""
     nodes = {node.path: node for node in after.model.graph.nodes}
-    there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in _places(after.reports)}
+    there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in places_of(after.reports)}
     return [wanted for wanted in made if (wanted.rule, wanted.key[1]) in there]
 
 
 def _mildest(made: Iterable[_Wanted]) -> int:
     """The position of the mildest severity of what rewrites are for."""
     return max((SEVERITIES.index(wanted.severity) for wanted in made), default=0)
-
-
-def _new(before: Linted, after: Linted, mildest: int) -> str:
-    """Which finding is new that is at least so grave, in words; empty for none."""
-    old, new = _counts(before.reports, mildest), _counts(after.reports, mildest)
-    if any(count > old[key] for key, count in new.items()):
-        new = _counts(after.reports, mildest, _seen_late(before, after))
-    for (target, rule), count in new.items():
-        if count > old[target, rule]:
-            return f"taken back, as {rule} is new{_message(after.reports[target], rule)}"
-    return ""
-
-
-def _message(report: ModelReport, rule: str) -> str:
-    """What a rule says first, behind a colon."""
-    return next((f": {finding.message}" for finding in report.findings if finding.rule == rule), "")
-
-
-def _seen_late(before: Linted, after: Linted) -> frozenset[str]:
-    """Places of operators that are as they were, but read what had no type or shape and has one now.
-
-    Nothing is inferred behind operators of other domains; what is found there was there all along.
-    """
-    blind = {
-        node.path: node.proto.SerializeToString()
-        for node in before.model.graph.nodes
-        if any(value is not None and (value.dtype is None or value.shape is None) for value in node.inputs)
-    }
-    return frozenset(
-        node.path
-        for node in after.model.graph.nodes
-        if node.path in blind and node.proto.SerializeToString() == blind[node.path]
-    )
-
-
-def _counts(
-    reports: Sequence[ModelReport], mildest: int, but: frozenset[str] = frozenset()
-) -> Counter[tuple[int, str]]:
-    """Places by target and rule, of findings that are at least so grave; some places do not count."""
-    return Counter(
-        (index, finding.rule)
-        for index, report in enumerate(reports)
-        for finding, place in _places([report])
-        if SEVERITIES.index(finding.severity) <= mildest and place not in but
-    )
 
 
 def _value_of(node: Node | None) -> str:

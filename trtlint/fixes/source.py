@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import onnx
 
-from trtlint.files.limits import limited
+from trtlint.files.beside import real_file
+from trtlint.files.limits import Allowance, grown, limited
 from trtlint.lean import dataclass
+from trtlint.model.contents import all_tensors
+from trtlint.model.protos import text
 from trtlint.model.reader import RawModel, decode, read
+from trtlint.model.tensors import LEFT
+from trtlint.trials.process import machine_memory
 
+_MOST_FILES = 1000
+"""Files with external data that are looked at."""
 _OPSET = 17
 """The opset of ONNX for a model that names none: the newest that every TensorRT since 8.6 reads."""
+
+
+SECONDS = 55.0
+"""Processor time for fixing an ordinary model, its proofs included; reading it is apart."""
+MEMORY = 2 << 30
+"""Bytes of memory for that, of each process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +41,28 @@ class Source:
     path: Path
     raw: RawModel
     proto: onnx.ModelProto
+
+    @property
+    def external(self) -> int:
+        """Bytes of the files with external data."""
+        names = {
+            text(entry.value)
+            for tensor in all_tensors(self.proto)
+            for entry in tensor.external_data
+            if entry.key == "location" and text(entry.value) != LEFT
+        }
+        size = 0
+        for name in sorted(names)[:_MOST_FILES]:
+            with suppress(OSError, ValueError):
+                file = real_file(self.path.parent, name, self.path)
+                size += 0 if file is None else file.stat().st_size
+        return size
+
+    def allowance(self) -> Allowance:
+        """What fixing it may take from now on; that grows with the file and its external data."""
+        allowance = grown(SECONDS, MEMORY, self.raw.tensors.size + self.external)
+        allowance.memory = max(MEMORY, min(allowance.memory, machine_memory() * 3 // 4))
+        return allowance
 
 
 def beside(model: Path) -> Path:

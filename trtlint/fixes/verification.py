@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trtlint.lean import dataclass
-from trtlint.trials.comparison import compare
+from trtlint.trials.comparison import Times, compare
 from trtlint.trials.inputs import Inputs
 
 if TYPE_CHECKING:
@@ -28,12 +28,14 @@ class Verdict:
             None is not proven.
         words: the figures in words.
         figures: by name.
+        times: the times of both in ONNX Runtime, where they were measured.
     """
 
     check: str
     good: bool | None
     words: str
     figures: dict[str, Any]
+    times: Times = ((), ())
 
     @property
     def judgement(self) -> str:
@@ -54,6 +56,7 @@ def outputs(
     wide: bool = False,
     mended: bool = False,
     keyed: bool = False,
+    timed: bool = False,
 ) -> Verdict:
     """Compare what both compute.
 
@@ -64,10 +67,16 @@ def outputs(
         wide: whether to do so in FP32, as the source may leave the range of its types.
         mended: whether what is NaN in the source may be a number.
         keyed: whether both are to be the same only where a mask leaves every row a key.
+        timed: whether to measure the time of both as well.
     """
-    found = compare(before, after, inputs, wide=wide, mended=mended, keyed=keyed)
-    figures = {"sets": found.sets, "largest_difference": found.difference}
-    return Verdict("outputs", found.equal, found.words, figures)
+    found = compare(before, after, inputs, wide=wide, mended=mended, keyed=keyed, timed=timed)
+    figures = {
+        "sets": found.sets,
+        "largest_difference": found.difference,
+        "no_longer_finite": found.lost,
+        "finite_now": found.gained,
+    }
+    return Verdict("outputs", found.equal, found.words, figures, found.times)
 
 
 def build(before: Path, after: Path, sm: int | None) -> Verdict:

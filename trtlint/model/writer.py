@@ -44,6 +44,27 @@ def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
         writing.finish(proto, source)
 
 
+def write_to(file: BinaryIO, proto: onnx.ModelProto, source: TensorStore) -> None:
+    """Write such a model to a file that is open.
+
+    Args:
+        file: the file, open for writing in binary.
+        proto: the structure.
+        source: the tensors of the file that it was read from.
+
+    Raises:
+        ModelError: the file has changed and no longer holds what was read.
+        OSError: a file cannot be read or written.
+    """
+    pieces = Assembly(source).pieces(proto.SerializeToString())
+    with source.opened() as weights:
+        for piece in pieces:
+            if isinstance(piece, bytes):
+                file.write(piece)
+            else:
+                copy_stretch(weights, file, *piece)
+
+
 class _AbandonedError(Exception):
     """The file is not wanted any more."""
 

@@ -16,6 +16,7 @@ import onnx.printer
 
 from trtlint.engine.caveats import caveats
 from trtlint.files.problem import Problem
+from trtlint.fixes.costs import Costs
 from trtlint.fixes.fixing import Fixed
 from trtlint.fixes.outcome import proofs
 from trtlint.model.protos import DTYPES, text
@@ -67,15 +68,22 @@ class FixReport:
         if not self._as_json:
             self._print(f"error: {problem}")
 
-    def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict] = ()) -> None:
-        """Say what was done to a model, and where it was written; None for nowhere."""
+    def add(
+        self,
+        fixed: Fixed,
+        written: Path | None,
+        verdicts: Sequence[Verdict] = (),
+        costs: Costs | None = None,
+    ) -> None:
+        """Say what was done to a model, what it costs, and where it was written; None for nowhere."""
+        costs = costs or Costs()
         if self._page is not None:
-            self._page.add(fixed, written, verdicts)
+            self._page.add(fixed, written, verdicts, costs)
         lines = list(difference(fixed)) if self._diff else []
         if self._as_json:
-            self._models.append(_data(fixed, written, verdicts, lines if self._diff else None))
+            self._models.append(_data(fixed, written, verdicts, costs, lines if self._diff else None))
             return
-        for line in _text(fixed, written, verdicts):
+        for line in _text(fixed, written, verdicts, costs):
             self._print(line)
         for line in lines:
             self._print(line)
@@ -91,7 +99,7 @@ class FixReport:
         self._file.write(clean(line) + "\n")
 
 
-def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs: Costs) -> Iterator[str]:
     outcome = fixed.outcome
     yield f"{fixed.path}" + (f" -> {written}" if written is not None else "")
     groups: dict[tuple[str, ...], list[Applied]] = defaultdict(list)
@@ -119,6 +127,8 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict]) -> It
     first, last = counts
     for verdict in verdicts:
         yield f"  {verdict.check + ':':<8} {verdict.judgement}: {verdict.words}"
+    for words in costs.words:
+        yield f"  costs:   {words}"
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
 
@@ -170,7 +180,11 @@ def _tensor(tensor: onnx.TensorProto) -> str:
 
 
 def _data(
-    fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], diff: Sequence[str] | None
+    fixed: Fixed,
+    written: Path | None,
+    verdicts: Sequence[Verdict],
+    costs: Costs,
+    diff: Sequence[str] | None,
 ) -> dict[str, Any]:
     outcome = fixed.outcome
     return {
@@ -203,5 +217,6 @@ def _data(
         "left": [finding_data(finding) for finding in outcome.after.findings],
         "caveats": [caveat.message for caveat in caveats(outcome.after.reports)],
         "verified": [verdict.document for verdict in verdicts],
+        "costs": costs.document,
         "diff": None if diff is None else list(diff),
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import SEVERITIES, Row, Severity
 from trtlint.files.problem import Problem
+from trtlint.fixes.costs import Costs
 from trtlint.fixes.fixing import Fixed
 from trtlint.fixes.outcome import Applied, Linted, Outcome, Refused, proofs
 from trtlint.fixes.patch import Patch
@@ -53,8 +54,8 @@ class FixPage:
         """Take that a file could not be read or written."""
         self._problems.append(problem)
 
-    def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict] = ()) -> None:
-        """Take what was done to a model, and where it was written; None for nowhere."""
+    def add(self, fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs: Costs) -> None:
+        """Take what was done to a model, what it costs, and where it was written; None for nowhere."""
         outcome = fixed.outcome
         before, after = outcome.before.findings, outcome.after.findings
         self._before.update(finding.severity for finding in before)
@@ -67,6 +68,7 @@ class FixPage:
         told = {refused.rule for refused in outcome.refused}
         left = [finding for finding in after if finding.rule not in told]
         checks = [f"{verdict.check}: {verdict.judgement}: {verdict.words}" for verdict in verdicts]
+        checks += [f"costs: {words}" for words in costs.words]
         body: list[Content] = [
             tag("h2", tag("code", clipped(str(fixed.path), 300)), id=f"model-{number}-h"),
             tag("p", where, f"; {counts[0]} before, {counts[1]} after"),

@@ -9,12 +9,14 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from trtlint.files.forked import ComputationError, compute
 from trtlint.fixes.patch import MOST_ELEMENTS, Refusal, numpy_type
 from trtlint.fixes.reference import run_reference
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
 _MOST_NODES = 256
+_TOO_LARGE = "it is too large to be stored"
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -40,11 +42,19 @@ def computed(value: Value, model: Model) -> Array | Refusal:
     output = helper.make_value_info(value.name, onnx.TypeProto())
     graph = helper.make_graph(protos, "weights", [], [output], list(tensors.values()))
     opsets = [helper.make_opsetid(domain, version) for domain, version in model.opsets.items()]
+    proto = helper.make_model(graph, opset_imports=opsets)
     try:
-        (array,) = run_reference(helper.make_model(graph, opset_imports=opsets), {})
-    except Exception as error:  # noqa: BLE001 - whatever the reference cannot compute stays as it is
-        return Refusal(f"ONNX's reference cannot compute it ({type(error).__name__})")
-    return array if array.size <= MOST_ELEMENTS else Refusal("it is too large to be stored")
+        data = compute(lambda: _result(proto))
+    except ComputationError as error:
+        return Refusal(f"ONNX's reference does not compute it: {error}")
+    return numpy_helper.to_array(onnx.TensorProto.FromString(data)) if data else Refusal(_TOO_LARGE)
+
+
+def _result(proto: onnx.ModelProto) -> bytes:
+    """The only output of a model without inputs, as a tensor; nothing where it is too large."""
+    (array,) = run_reference(proto, {})
+    tensor: onnx.TensorProto = numpy_helper.from_array(array)
+    return bytes(tensor.SerializeToString()) if array.size <= MOST_ELEMENTS else b""
 
 
 def known(value: Value | None, model: Model) -> Array | None:

@@ -9,6 +9,7 @@ https://onnx.ai/onnx/operators/onnx__Loop.html
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ import onnx
 from onnx import helper
 
 from trtlint.facts.base import Fact
+from trtlint.files.forked import ComputationError, compute
 from trtlint.fixes.edit import needs
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, store
@@ -153,6 +155,19 @@ def _counted(loop: _Loop, model: Model) -> int | Refusal | None:
 def _run(
     proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], state: dict[int, Array]
 ) -> int | Refusal | None:
+    try:
+        times, reason = json.loads(
+            compute(lambda: json.dumps(_times_of(proto, loop, outside, state)).encode())
+        )
+    except ComputationError as error:
+        return Refusal(f"how often it runs is not computed: {error}")
+    return times if times is not None else Refusal(reason)
+
+
+def _times_of(
+    proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], state: dict[int, Array]
+) -> tuple[int | None, str]:
+    """How often a body runs, or why that is not known."""
     from onnx.reference import ReferenceEvaluator
 
     inputs, outputs = loop.body.inputs, loop.body.outputs
@@ -160,18 +175,20 @@ def _run(
         evaluator = ReferenceEvaluator(proto)
         for times in range(_MOST_TIMES + 1):
             if loop.most is not None and times >= loop.most:
-                return times
+                return times, ""
             feeds = {inputs[0].name: np.array(times, np.int64), inputs[1].name: np.array(True), **outside}
             feeds |= {inputs[place].name: array for place, array in state.items()}
             results = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
             state = {place: results[outputs[place - 1].name] for place in state}
             if any(array.size > _MOST_CARRIED for array in state.values()):
-                return Refusal("what decides how often it runs takes too long to compute")
+                return None, "what decides how often it runs takes too long to compute"
             if not results[outputs[0].name]:
-                return times + 1
+                return times + 1, ""
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 - whatever the reference raises for what it has not
-        return Refusal(_AT_RUN_TIME)
-    return Refusal("it runs too often to be written out")
+        return None, _AT_RUN_TIME
+    return None, "it runs too often to be written out"
 
 
 def _deciding(loop: _Loop, model: Model) -> tuple[list[Node], dict[str, Array], dict[int, Array]] | None:

@@ -1,0 +1,74 @@
+"""What is said of the size and the time of a fixed model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+from trtlint.cli import run
+from trtlint.fixes.costs import Costs, slower
+
+BEFORE = (1.00, 1.02, 1.01, 1.05, 1.00, 1.30)
+
+
+@pytest.mark.parametrize(
+    ("after", "ratio"),
+    [
+        ((1.40, 1.41, 1.42, 1.40, 1.45, 1.44), 1.4),
+        ((1.19, 1.19, 1.19, 1.19, 1.19, 1.19), None),  # not by a fifth
+        ((1.21, 1.00, 1.40, 1.40, 1.40, 1.40), None),  # once it was as fast
+        ((1.30, 1.22, 1.21, 1.23, 1.21, 1.21), None),  # two pairs of six say something else
+        ((1.40, 1.41), None),  # too few
+    ],
+)
+def test_only_what_is_clear_is_said_of_times(after: tuple[float, ...], ratio: float | None) -> None:
+    found = slower(BEFORE, after)
+    assert found == (None if ratio is None else pytest.approx(ratio))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ratio"),
+    [((100_000, 133_000), 1.33), ((100_000, 109_000), None), ((1000, 2900), None), ((1000, 3100), 3.1)],
+)
+def test_growth_is_told_beyond_a_tenth_and_two_kilobytes(sizes: tuple[int, int], ratio: float | None) -> None:
+    assert Costs(*sizes).larger == (None if ratio is None else pytest.approx(ratio))
+
+
+def test_words_and_json() -> None:
+    costs = Costs(324_000, 430_000, (0.001,) * 5, (0.0014,) * 5)
+    assert costs.words == [
+        "the fixed file is 1.33 times as large (324 kB before, 430 kB after)",
+        "ONNX Runtime takes 1.4 times as long on this CPU (1 ms before, 1.4 ms after)",
+    ]
+    assert costs.document["times_as_long"] == pytest.approx(1.4)
+    assert Costs().words == []
+    assert set(Costs().document.values()) == {None}
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_file_that_grows_is_told_so(dry: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = onnx.parser.parse_model(
+        """< ir_version: 8, opset_import: ["" : 17] > g (float[1,8,64,64] x) => (float[1,1024,64,64] y)
+        < float s = {0.1}, uint8 z = {128} >
+        { q = QuantizeLinear (x, s, z)  c = QLinearConv (q, s, z, w, s, z, s, z)
+          y = DequantizeLinear (c, s, z) }"""
+    )
+    weight = np.arange(8192, dtype=np.uint8).reshape(1024, 8, 1, 1)
+    model.graph.initializer.append(numpy_helper.from_array(weight, "w"))
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    words = ["fix", str(path), "--trt", "10.7", "--isolated", "--format", "json", *["--dry-run"] * dry]
+    run(words)
+    (found,) = json.loads(capsys.readouterr().out)["models"]
+    assert found["applied"]
+    sizes = found["costs"]
+    assert sizes["bytes_before"] == path.stat().st_size
+    if not dry:
+        assert sizes["bytes_after"] == (tmp_path / "model.fixed.onnx").stat().st_size
+    assert sizes["times_as_large"] is not None
+    assert sizes["seconds_before"] is None

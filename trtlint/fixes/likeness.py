@@ -1,0 +1,89 @@
+"""What two places have in common whose patches are proven by the same computation."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import fields
+
+import numpy as np
+import onnx
+
+from trtlint.fixes.patch import Patch
+from trtlint.fixes.region import Region
+from trtlint.model.graph import Value
+from trtlint.model.load import Model
+from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.model.sizes import Dimensions
+
+
+def likeness(model: Model, patch: Patch, region: Region) -> bytes:
+    """Hash all that a proof of a patch computes with.
+
+    Names are left out: a name stands for the order in which it is met.  So are the values of stored tensors
+    in whose place a proof draws random ones.
+
+    Args:
+        model: the model.
+        patch: the edit.
+        region: what it changes, cut out.
+    """
+    names = _Names()
+    settings = [value for each in fields(patch) if isinstance(value := getattr(patch, each.name), int | str)]
+    parts: list[object] = [settings, sorted(model.opsets.items())]
+    for value in region.inputs:
+        parts += [names.of(value.name), value.dtype, names.dims(model.constants.dimensions(value))]
+        if value.dtype not in FLOAT_DTYPES:  # of whole numbers, readers say which there are
+            parts.append(sorted({reader.op for reader, _ in value.uses}))
+        if model.constants.foldable(value):
+            parts.append(_stored(model, patch, value))
+    for tensor in patch.initializers:
+        parts += [names.of(tensor.name), _content(tensor)]
+    for value, shape in patch.shapes:
+        parts += [names.of(value.name), names.dims(value.shape), names.dims(shape)]
+    for proto in (region.before, region.after):
+        for node in proto.graph.node:
+            parts += [node.domain, node.op_type]
+            parts += sorted(each.SerializeToString(deterministic=True) for each in node.attribute)
+            parts += [[names.of(name) for name in each] for each in (node.input, node.output)]
+        parts.append([names.of(info.name) for info in proto.graph.output])
+    parts += [[names.of(name) for name in each] for each in (patch.altered, patch.retyped, patch.finite)]
+    parts += [(names.of(name), numbers) for name, numbers in patch.holds]
+    return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).digest()
+
+
+class _Names:
+    """Names by the order in which they are met."""
+
+    def __init__(self) -> None:
+        self._met: dict[str, int] = {"": 0}
+
+    def of(self, name: str) -> int:
+        """The number of a name."""
+        return self._met.setdefault(name, len(self._met))
+
+    def dims(self, shape: Dimensions | Iterable[int | str | None] | None) -> list[object] | None:
+        """A shape with numbers in place of names."""
+        if shape is None:
+            return None
+        return [dim if dim is None or isinstance(dim, int) else (self.of(f"dim {dim}"),) for dim in shape]
+
+
+def _stored(model: Model, patch: Patch, value: Value) -> object:
+    """The values of a constant as far as a proof reads them."""
+    array = model.constants.payload(value)
+    if array is None:
+        folded = model.constants.array(value)
+        array = None if folded is None else np.asarray(folded)
+    if array is None:
+        return None
+    drawn = array.dtype.kind == "f" and array.size > 1 and not patch.folds
+    digest = "" if drawn else hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+    return array.dtype.str, array.shape, digest
+
+
+def _content(tensor: onnx.TensorProto) -> str:
+    bare = onnx.TensorProto()
+    bare.CopyFrom(tensor)
+    bare.ClearField("name")
+    return hashlib.sha256(bare.SerializeToString(deterministic=True)).hexdigest()

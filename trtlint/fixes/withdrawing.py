@@ -1,0 +1,131 @@
+"""Rewrites that make the whole model worse or invalid: each is found, and withdrawn alone.
+
+A model is rewritten in rounds, and the model before each round is kept.  The first round behind which the
+model is worse is found by halving, and so is the patch in that round.  Everything is then done again
+without that rewrite at that place, as later rewrites may rest on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import onnx
+
+from trtlint.files.limits import FOR_THE_END, current
+from trtlint.fixes.edit import EditError, apply
+from trtlint.fixes.outcome import Applied, Key, Outcome, Refused
+from trtlint.fixes.patch import Patch
+
+MOST_CHECKS = 24
+"""Checks of a whole model to find the rewrites to withdraw."""
+
+Check = Callable[[onnx.ModelProto, tuple[Patch, ...]], str]
+"""Says what is wrong with a model that some patches made; nothing where it is as good as its source."""
+Run = Callable[[Mapping[Key, str]], Outcome]
+"""Rewrites the model without some rewrites, each with the reason."""
+
+
+class _SpentError(Exception):
+    """No further check may be made."""
+
+
+def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> Outcome:
+    """Rewrite a model, and leave out the rewrites with which it is worse.
+
+    Args:
+        run: rewrites it.
+        check: says what is wrong with it then.
+        most: checks at most; where they do not suffice, the rewrites of all later rounds are withdrawn.
+
+    Returns:
+        What was done in the end; its model passed the check, or is the source.
+    """
+    left = most
+    withdrawn: dict[Key, str] = {}
+    fallback: Outcome | None = None
+
+    def counted(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
+        nonlocal left
+        # What is checked first was not checked before, whatever is left for it.
+        if left < most and (left <= 0 or ((time := current()) and time.left_but(FOR_THE_END) < 0)):
+            raise _SpentError
+        left -= 1
+        return check(proto, patches)
+
+    while True:
+        outcome = run(withdrawn)
+        if not outcome.applied:
+            return outcome
+        try:
+            why = counted(outcome.after.proto, _patches(outcome, len(outcome.rounds)))
+        except _SpentError:
+            return fallback or outcome
+        if not why:
+            return outcome
+        good, found, why, spent = _search(outcome, counted, why)
+        fallback = _up_to(outcome, good, f"withdrawn with all later rewrites: {why}")
+        if spent or not found:
+            return fallback
+        names = {name for name, _ in found}
+        if names & {name for name, _ in withdrawn}:  # it is worse at two places: at all of them, then
+            found |= {each.key for each in outcome.applied if each.fix in names}
+            why = f"at another place: {why}"
+        withdrawn |= dict.fromkeys(found, f"withdrawn: {why}")
+
+
+def _search(outcome: Outcome, check: Check, why: str) -> tuple[int, set[Key], str, bool]:
+    """Find the first bad patch.
+
+    Returns:
+        The last good round, the rewrites of the patch, why it is bad, and whether checks ran out.
+    """
+    states = [state for state, _ in outcome.rounds]
+    good, bad = 0, len(states)
+    try:
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            if reason := check(states[middle].proto, _patches(outcome, middle)):
+                bad, why = middle, reason
+            else:
+                good = middle
+        state, patches = outcome.rounds[good]
+        least, most = 0, len(patches)
+        while most - least > 1:
+            middle = (least + most) // 2
+            try:
+                proto = apply(state.proto, state.model.graph, patches[:middle])
+            except EditError as error:
+                most, why = middle, str(error)
+                continue
+            if reason := check(proto, (*_patches(outcome, good), *patches[:middle])):
+                most, why = middle, reason
+            else:
+                least = middle
+    except _SpentError:
+        return good, set(), why, True
+    return good, {each.key for each in outcome.applied if each.patch is patches[most - 1]}, why, False
+
+
+def _patches(outcome: Outcome, rounds: int) -> tuple[Patch, ...]:
+    """The patches of the first rounds."""
+    return tuple(patch for _, patches in outcome.rounds[:rounds] for patch in patches)
+
+
+def _up_to(outcome: Outcome, rounds: int, reason: str) -> Outcome:
+    """What was done in the first rounds; the rewrites of the others are refused."""
+    if rounds == len(outcome.rounds):
+        return outcome
+    kept = {id(patch) for patch in _patches(outcome, rounds)}
+    made = [each for each in outcome.applied if id(each.patch) in kept]
+    gone = [each for each in outcome.applied if id(each.patch) not in kept]
+    return Outcome(
+        outcome.before,
+        outcome.rounds[rounds][0],
+        made,
+        [*outcome.refused, *_refused(gone, reason)],
+        outcome.rounds[:rounds],
+    )
+
+
+def _refused(gone: Iterable[Applied], reason: str) -> list[Refused]:
+    return [Refused(each.rule, each.severity, each.fix, each.place, reason) for each in gone]
