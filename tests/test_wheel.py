@@ -42,8 +42,6 @@ def trtlint(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     venv.create(folder, with_pip=not elsewhere)
     mine: list[str | Path] = [sys.executable, "-m", "pip", "--python", python]
     pip = mine if elsewhere else [python, "-m", "pip"]
-        [sys.executable, "-m", "pip", "--python", python] if elsewhere else [python, "-m", "pip"]
-    )
     subprocess.run([*pip, "install", "--quiet", "--no-compile", wheel], check=True)
     return folder / "bin" / "trtlint"
 

@@ -27,7 +27,6 @@ pytest.importorskip("onnxruntime")
         ),
         ("failed", 1, "", "", "ended with code 1"),
         ("crashed", None, "SIGSEGV", "the last words\n", "crashed (SIGSEGV)"),
-        ("memory", None, "SIGKILL", "the last words\n", "was stopped at its limit of memory"),
     ],
 )
 def test_the_last_line_is_the_reason_of_a_failure_alone(
