@@ -140,3 +140,33 @@ trtlint.__main__.main()
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == threads
+
+
+_INTERRUPTED = """
+import os, signal, sys, trtlint.__main__, trtlint.cli
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever the parent has made of it
+
+def run(_):
+    {during}
+
+trtlint.cli.run = run
+sys.argv = ["trtlint", "rules"]
+{behind}
+trtlint.__main__.main()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are POSIX's")
+@pytest.mark.parametrize(
+    ("during", "behind", "code"),
+    [
+        ("os.kill(os.getpid(), signal.SIGINT)", "", 130),
+        ("return 0", "sys.stdout.flush = lambda: os.kill(os.getpid(), signal.SIGINT)", 0),
+    ],
+    ids=["behind the last handler", "while it ends"],
+)
+def test_an_interrupt_at_the_end_is_quiet(during: str, behind: str, code: int) -> None:
+    program = _INTERRUPTED.format(during=during, behind=behind)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, "")

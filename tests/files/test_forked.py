@@ -58,7 +58,9 @@ def test_all_together_are_held_to_the_allowance_of_the_file(monkeypatch: pytest.
     with limited(allowance=allowance):
         found = list(compute_all([endless] * 4))
     assert all(isinstance(each, ComputationError) for each in found)
-    assert str(found[-1]) == "computing it exceeded the limit of 2 s of processor time"
+    assert (
+        str(found[-1]) == "all rewrites together exceeded their share of the limit of 2 s of processor time"
+    )
     assert allowance.left < 1.0
 
 

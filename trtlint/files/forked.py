@@ -107,7 +107,7 @@ def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | Co
 
 
 def _spent(allowance: Allowance) -> ComputationError:
-    return ComputationError(f"computing it exceeded {allowance.words}")
+    return ComputationError(f"all rewrites together exceeded their share of {allowance.words}")
 
 
 def _answered(work: Work) -> bytes | ComputationError:

@@ -24,8 +24,8 @@ _OPSET = 17
 
 SECONDS = 55.0
 """Processor time for fixing an ordinary model, its proofs included; reading it is apart."""
-MEMORY = 2 << 30
-"""Bytes of memory for that, of each process."""
+MEMORY = 1800 << 20
+"""Bytes of memory for that, of each process: what Python and its libraries take comes to it."""
 
 
 @dataclass(frozen=True, slots=True)
