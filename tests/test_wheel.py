@@ -40,9 +40,8 @@ def trtlint(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # To install pip takes as long as to install trtlint: pip of this environment does it where it can.
     elsewhere = Version(metadata.version("pip")) >= Version("22.3")
     venv.create(folder, with_pip=not elsewhere)
-    mine: list[str | Path] = [sys.executable, "-m", "pip", "--python", python]
-    pip = mine if elsewhere else [python, "-m", "pip"]
-    subprocess.run([*pip, "install", "--quiet", "--no-compile", wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python)] if elsewhere else [str(python), "-m", "pip"]
+    subprocess.run([*pip, "install", "--quiet", "--no-compile", str(wheel)], check=True)
     return folder / "bin" / "trtlint"
 
 

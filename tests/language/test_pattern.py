@@ -262,8 +262,11 @@ def test_time_grows_no_faster_than_the_nodes(pattern: str, shape: str) -> None:
         assert matches <= 2 * (1_000 + 8 * count)  # a search that is cut short is made again
         return time.process_time() - started
 
-    small, large = (min(seconds(count), seconds(count)) for count in (250, 2_000))
-    assert large < max(24 * small, 0.25)  # eight times the nodes; a quadratic search takes 64 times
+    large = seconds(2_000)
+    if large >= 0.25:  # it may have been disturbed
+        large = min(large, seconds(2_000))
+        small = min(seconds(250), seconds(250))
+        assert large < max(24 * small, 0.25)  # eight times the nodes; a quadratic search takes 64 times
 
 
 @pytest.mark.slow

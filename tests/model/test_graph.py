@@ -222,8 +222,7 @@ def test_ten_thousand_nodes(tmp_path: Path) -> None:
     proto = model(f"g (float[2] v0) => (float[2] v10000) {{ {lines} }}")
     path = tmp_path / "model.onnx"
     onnx.save(proto, path)
-    best = min(_seconds(path) for _ in range(3))
-    assert best < 3.0  # a fraction of a second on an idle machine
+    assert any(_seconds(path) < 3.0 for _ in range(3))  # a fraction of a second on an idle machine
 
 
 def _seconds(path: Path) -> float:

@@ -13,6 +13,7 @@ import onnx
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.inprocess import printed
 from trtlint.report.formats import OVERLAYS, TEXTS
 from trtlint.report.guard import harmless
 
@@ -63,18 +64,9 @@ def hostile(tmp_path: Path) -> Path:
 
 
 def lint(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "trtlint", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONUTF8": "1", "COLUMNS": "80"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert "a bug in trtlint" not in done.stdout
-    return done.stdout
+    found = printed(folder, *arguments)
+    assert "a bug in trtlint" not in found.err
+    return found.err + found.out
 
 
 FILES = (

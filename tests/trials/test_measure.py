@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from trtlint.trials import measure
 from trtlint.trials.measure import MeasureError, Request
 from trtlint.trials.process import Ended
-from trtlint.trials.result import Cause
 
 pytest.importorskip("onnxruntime")
 
@@ -30,7 +29,7 @@ pytest.importorskip("onnxruntime")
     ],
 )
 def test_the_last_line_is_the_reason_of_a_failure_alone(
-    cause: Cause,
+    cause: Literal["failed", "crashed", "memory"],
     code: int | None,
     signal: str,
     printed: str,

@@ -1,0 +1,32 @@
+"""The command, run in the process of the tests: a process of its own takes longer to start than to lint."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from trtlint.cli import run
+
+
+class Printed(NamedTuple):
+    """How the command ended, and what it printed on each stream."""
+
+    code: int
+    out: str
+    err: str
+
+
+def printed(folder: Path, *arguments: str) -> Printed:
+    """Run the command in a folder, with streams in UTF-8 that are no terminals."""
+    raw = io.BytesIO(), io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "80")
+        out, err = (io.TextIOWrapper(each, encoding="utf-8", write_through=True) for each in raw)
+        with redirect_stdout(out), redirect_stderr(err):
+            code = run(arguments)
+        return Printed(code, *(each.getvalue().decode("utf-8") for each in raw))
