@@ -61,7 +61,9 @@ OPERATORS = (
     *(f"ReplaceComparisonOperator_{old}_{new}" for old, all_ in _COMPARISONS.items() for new in all_),
     *(f"ReplaceBinaryOperator_{old}_{new}" for old, all_ in _ARITHMETIC.items() for new in all_),
 )
-"""Cosmic Ray's operators without decorators, which mostly cache, and without meaningless replacements."""
+"""Cosmic Ray's operators without meaningless replacements.
+
+Decorators stay as they are: they cache results, or make classes whose objects nothing changes."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _made(root: Path, file: str, variant: Variant) -> Mutant | None:
     line, before, after = next(
         ((number, old, new) for number, (old, new) in enumerate(pairs, 1) if old != new), (0, "", "")
     )
-    if not line or "TYPE_CHECKING" in before:
+    if not line or "TYPE_CHECKING" in before or before.lstrip().startswith("@"):
         return None
     return Mutant(file, line, variant.operator, before.strip(), after.strip(), code)
 

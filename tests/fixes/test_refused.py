@@ -349,3 +349,16 @@ def test_the_title_names_the_type_of_a_widened_norm(body: str, words: str) -> No
     found = proposed("widen-norm", text, "Div", 14, "normalization")
     assert isinstance(found, Patch), found
     assert found.title == f"computes the norm in {words}"
+
+
+def test_a_causal_mask_of_known_sizes_is_stored() -> None:
+    """With the positions of the past: no position is computed at run time."""
+    text = """(float[2,5,12] q, float[2,3,4,4] pk, float[2,3,4,4] pv) => (float[2,5,12] y)
+    { y = com.microsoft.MultiHeadAttention <num_heads = 3, unidirectional = 1> (q, q, q, , , , pk, pv) }"""
+    found = proposed("write-out-fused", text, "MultiHeadAttention")
+    assert "Range" not in inserted(found)
+    assert isinstance(found, Patch)
+    (mask,) = (numpy_helper.to_array(t) for t in found.initializers if t.name.endswith("ahead"))
+    assert mask.tolist() == [[key > query + 4 for key in range(9)] for query in range(5)]
+    unknown = proposed("write-out-fused", text.replace("[2,3,4,4]", "[2,3,P,4]"), "MultiHeadAttention")
+    assert "Range" in inserted(unknown)

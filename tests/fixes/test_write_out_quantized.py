@@ -152,6 +152,26 @@ def test_operators_of_onnx_runtime(kind: str, tmp_path: Path, capsys: pytest.Cap
     assert not [op for op in ops(after) if op.startswith("Q")]
 
 
+@pytest.mark.parametrize("turned", [0, 1])
+def test_zero_points_of_columns(turned: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is along the axis of the results, which is the first of a turned matrix."""
+    text = f"""g (float[2,6] x) => (float[2,4] y) {{
+      q = QuantizeLinear (x, s2, z0)
+      o = com.microsoft.QGemm <transB = {turned}> (q, s2, z0, n, ns, nz, , s4, z1)
+      y = DequantizeLinear (o, s4, z1) }}"""
+    model = with_weights(
+        text,
+        **SCALES,
+        z0=np.array(3, np.uint8),
+        z1=np.array(7, np.uint8),
+        n=whole(*((4, 6) if turned else (6, 4)), dtype="uint8"),
+        ns=np.float32(RNG.uniform(0.001, 0.01, 4)),
+        nz=np.array([0, 9, 130, 255], np.uint8),
+    )
+    _, after = verified(model, tmp_path, capsys)
+    assert "QGemm" not in ops(after)
+
+
 def test_a_stored_table_is_dequantized_before_it_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
