@@ -83,7 +83,7 @@ def read_source(path: Path) -> Source:
         if raw.has_functions:
             from trtlint.model.inline import inline
 
-            raw.notes.extend(inline(proto))
+            raw.notes.extend(inline(proto).notes)
     # Rewrites bring operators of ONNX into models that have those of other domains only.
     if not any(opset.domain in ("", "ai.onnx") for opset in proto.opset_import):
         proto.opset_import.add(version=_OPSET)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import onnx
 from google.protobuf.message import DecodeError
 
+from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import bodies, defined, domain_of, opsets, text
 
@@ -32,8 +33,36 @@ _Key = tuple[str, str, str]
 _Nodes = Iterable[onnx.NodeProto]
 
 
-def inline(proto: onnx.ModelProto) -> list[str]:
-    """Inline all model-local functions of ``proto`` in place; returns notes on what is uncertain.
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """The first call of a model-local function by the graph or by a body of it.
+
+    Attributes:
+        name: the function, which the call has as its operator type.
+        domain: its domain, empty for ONNX's own.
+        path: the name of the call; those of the function's nodes begin with it and a slash.
+    """
+
+    name: str
+    domain: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """Result of inlining.
+
+    Attributes:
+        notes: sentences on what is uncertain.
+        calls: the functions that the graph calls; functions called by functions alone are not in it.
+    """
+
+    notes: tuple[str, ...]
+    calls: tuple[FunctionCall, ...]
+
+
+def inline(proto: onnx.ModelProto) -> Inlined:
+    """Inline all model-local functions of ``proto`` in place.
 
     Raises:
         ModelError: a function calls itself, or the graph would become absurdly large.
@@ -46,7 +75,7 @@ def inline(proto: onnx.ModelProto) -> list[str]:
     del proto.functions[:]
     if any(level > _DEEPEST_BODY for _, level in _walk(proto.graph.node)):
         raise _too_deep()
-    return inliner.notes
+    return Inlined(tuple(inliner.notes), tuple(inliner.calls.values()))
 
 
 class _Inliner:
@@ -55,6 +84,8 @@ class _Inliner:
         for function in proto.functions:
             self.functions.setdefault(_key(function.domain, function.name, function.overload), function)
         self.notes: list[str] = []
+        self.calls: dict[_Key, FunctionCall] = {}
+        self._depth = 0
         self._taken: set[str] = set(_names(proto.graph))
         self._repeats: dict[str, int] = {}
         self._left = _MOST_BYTES
@@ -140,6 +171,9 @@ class _Inliner:
         self, call: onnx.NodeProto, function: onnx.FunctionProto, graph: onnx.GraphProto, path: str
     ) -> Iterator[onnx.NodeProto]:
         path = path[-_LONGEST_PATH:]
+        if not self._depth:
+            key = _callee(call)
+            self.calls.setdefault(key, FunctionCall(key[1], key[0], path))
         self._spend(function.ByteSize())
         inherited = sum(entry.ByteSize() for entry in call.metadata_props)
         names = dict(_zip(function.input, call.input))
@@ -154,6 +188,7 @@ class _Inliner:
             if text(info.name) in own:
                 graph.value_info.add().CopyFrom(info)
                 graph.value_info[-1].name = own[text(info.name)]
+        self._depth += 1
         for index, original in enumerate(function.node):
             self._spend(_BYTES_PER_NODE + len(path))
             node = onnx.NodeProto()
@@ -164,6 +199,7 @@ class _Inliner:
                 node.metadata_props.extend(call.metadata_props)
             self._bind(node, names, attributes, path)
             yield from self._node(node, graph, node.name)
+        self._depth -= 1
 
     def _bind(
         self,

@@ -17,7 +17,7 @@ from trtlint.model.dimensions import clean_bodies, clean_dimensions
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
-from trtlint.model.inline import inline
+from trtlint.model.inline import FunctionCall, inline
 from trtlint.model.protos import DTYPES, domain_of, opsets, text
 from trtlint.model.reader import RawModel, decode, decode_graph, read
 from trtlint.model.retype import retype
@@ -42,6 +42,7 @@ class Model:
         tensors: reads the values of stored tensors from the file.
         declared: element types that the file declares for outputs of the graph (``f32``), by name; where
             they contradict the operators, the graph has what the operators give.
+        calls: the model-local functions that the file calls; the graph has their bodies instead.
     """
 
     path: Path
@@ -53,6 +54,7 @@ class Model:
     metadata: Mapping[str, str]
     tensors: TensorStore
     declared: Mapping[str, str]
+    calls: tuple[FunctionCall, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -88,8 +90,9 @@ def load(path: Path, elsewhere: Elsewhere | None = None) -> Model:
     """
     try:
         with limited(path):
-            data, tensors, declared = _inlined(read(path) if elsewhere is None else elsewhere.read())
-            model = interpret(path, data, tensors, declared)
+            raw = read(path) if elsewhere is None else elsewhere.read()
+            data, declared, calls = _inlined(raw)
+            model = interpret(path, data, raw.tensors, declared, calls)
     except LimitError as error:
         raise ModelError(error.message) from None
     return model
@@ -101,10 +104,11 @@ def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
     Raises:
         ModelError: the file is not a model that can be linted.
     """
-    data, tensors, _ = _inlined(read(path))
-    inferred = _infer(data, tensors)
+    raw = read(path)
+    data, _, _ = _inlined(raw)
+    inferred = _infer(data, raw.tensors)
     restore_names(inferred.proto.graph, inferred.names)
-    return inferred.proto, tensors
+    return inferred.proto, raw.tensors
 
 
 def interpret(
@@ -112,6 +116,7 @@ def interpret(
     data: bytes,
     tensors: TensorStore,
     declared: Mapping[str, onnx.TypeProto] = MappingProxyType({}),
+    calls: tuple[FunctionCall, ...] = (),
 ) -> Model:
     """The model that a structure without functions describes.
 
@@ -120,6 +125,7 @@ def interpret(
         data: the structure as serialized protobuf.
         tensors: reads the tensors that were left in the file.
         declared: types that the file declares of values in between and the structure leaves out.
+        calls: the functions that the file calls.
 
     Raises:
         ModelError: it is not a model that can be linted.
@@ -148,21 +154,25 @@ def interpret(
         metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
         tensors=tensors,
         declared=inferred.declared or _output_types(proto),
+        calls=calls,
     )
 
 
-def _inlined(raw: RawModel) -> tuple[bytes, TensorStore, Mapping[str, onnx.TypeProto]]:
-    """A model with its functions inlined, and the types that it declares in between."""
+def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], tuple[FunctionCall, ...]]:
+    """Return a structure without functions, the types it declares in between, and the functions it calls."""
     data = raw.data
+    calls: tuple[FunctionCall, ...] = ()
     declared = {text(info.name): info.type for info in decode_graph(raw.declared).value_info}
     if raw.has_functions or (declared and raw.domains):
         proto = decode(data)
         if raw.has_functions:
-            for note in inline(proto):
+            inlined = inline(proto)
+            calls = inlined.calls
+            for note in inlined.notes:
                 raw.tensors.note(note)
         _declare_foreign(proto.graph, declared)
         data = proto.SerializeToString()
-    return data, raw.tensors, declared
+    return data, declared, calls
 
 
 def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypeProto]]:
