@@ -163,7 +163,7 @@ def test_bodies_are_looked_at() -> None:
 
 def test_one_fact_says_that_the_gpu_lacks_a_type() -> None:
     facts = rejections("a = Neg (x) b = Neg (a) y = Neg (b)", "bfloat16[4] x")
-    assert [(f.reason, f.min_sm) for f in facts] == [("gpu", 80)]
+    assert [(f.reason, f.min_sm) for f in facts if f.reason != "interface"] == [("gpu", 80)]
 
 
 def test_zero_points_and_scales() -> None:
@@ -274,3 +274,81 @@ def test_missing_weights_of_a_body_are_those_that_its_operator_reads(tmp_path: P
     (missing,) = (fact for fact in found if "gone.bin" in fact.says)
     assert missing.node is not None
     assert missing.node.op == "Mul"
+
+
+# ---- functions of the model, which the parser of 8.6 does not know
+
+FUNCTIONS = """
+< ir_version: 8, opset_import: ["" : 17, "local" : 1] >
+g (float[4] x, bool p) => (float[4] z) {
+    y = local.Block (x)
+    z = If (p) <
+        then_branch = a () => (float[4] u) { [inner] u = local.Block (y) },
+        else_branch = b () => (float[4] v) { v = Abs (y) }
+    >
+}
+< domain: "local", opset_import: ["" : 17, "local" : 1] >
+Block (a) => (b) { h = local.Half (a) b = Neg (h) }
+< domain: "local", opset_import: ["" : 17] >
+Half (a) => (b) { b = Neg (a) }
+"""
+
+
+def of_functions(text: str) -> list[Rejection]:
+    return [fact for fact in facts_of(text).of("rejection") if isinstance(fact, Rejection)]
+
+
+def test_functions_are_refused_before_there_are_functions() -> None:
+    (fact,) = of_functions(FUNCTIONS)
+    assert fact.says == "the model calls functions of its own (Block), and the parser knows none"
+    assert (fact.op, fact.stage, fact.code) == ("Block", "parse", "UNSUPPORTED_NODE")
+    assert fact.node is not None
+    assert fact.node.path == "Block_0/Half_0/Neg_0"
+    assert refused_by([fact], "8.6", "tensorrt") == ["operator"]
+    assert refused_by([fact], "9.0", "tensorrt") == []
+    assert set(fact.applies) == {"tensorrt"}
+    assert fact.accepted_from == {"tensorrt": "9.0"}
+
+
+def test_a_function_of_a_body_is_found_at_its_nodes() -> None:
+    text = FUNCTIONS.replace("y = local.Block (x)", "y = Neg (x)")
+    (fact,) = of_functions(text)
+    assert fact.node is not None
+    assert fact.node.path == "If_1/then_branch/inner/Half_0/Neg_0"
+
+
+def test_many_functions_are_one_refusal() -> None:
+    calls = " ".join(f"v{i + 1} = local.F{i} (v{i})" for i in range(5))
+    bodies = "\n".join(
+        f'< domain: "local", opset_import: ["" : 17] > F{i} (a) => (b) {{ b = Neg (a) }}' for i in range(5)
+    )
+    (fact,) = of_functions(f"""
+    < ir_version: 8, opset_import: ["" : 17, "local" : 1] >
+    g (float[4] v0) => (float[4] v5) {{ {calls} }}
+    {bodies}
+    """)
+    assert "(F0, F1, F2 and 2 more)" in fact.says
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Relu",  # looked up among the importers first, so the parser never asks for a function
+        "Unread",
+    ],
+)
+def test_functions_that_are_no_refusal(name: str) -> None:
+    call = "Relu" if name == "Relu" else ""
+    node = f"y = local.{call} (x)" if call else "y = Neg (x)"
+    assert not of_functions(f"""
+    < ir_version: 8, opset_import: ["" : 17, "local" : 1] >
+    g (float[4] x) => (float[4] y) {{ {node} }}
+    < domain: "local", opset_import: ["" : 17] >
+    {name} (a) => (b) {{ b = Neg (a) }}
+    """)
+
+
+def test_a_refusal_says_what_its_range_rests_on() -> None:
+    (fact,) = rejections("y = Trilu (x)", "uint8[2,4] x", "uint8[2,4] y")[:1]
+    assert fact.known in ("measured", "source", "documented")
+    assert fact.refusal.known == fact.known

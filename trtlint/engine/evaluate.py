@@ -348,7 +348,7 @@ class _Case:
             name=rule.name,
             severity=group.severity,
             confidence=_confidence(rule, product, group),
-            evidence_level=rule.evidence,
+            evidence_level=rule.evidence if group.refusal is None else group.refusal.known or rule.evidence,
             message=group.message,
             sites=tuple(sites),
             applies=in_words(product, specifier),

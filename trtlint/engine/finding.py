@@ -120,7 +120,9 @@ class Finding:
     severity: Severity
     confidence: Confidence
     evidence_level: str
-    """What the rule rests on: documented, maintainer-confirmed, measured, ..."""
+    """What the rule rests on: documented, maintainer-confirmed, measured, ...
+
+    Of a refusal, what its range of releases rests on: measured, source or documented."""
     message: str
     sites: tuple[Site, ...]
     applies: str

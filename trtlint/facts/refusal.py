@@ -13,9 +13,12 @@ class Refusal:
 
     ``stage`` says whether the ONNX parser refuses it, or the builder what was parsed; ``op`` is the
     operator type, empty for an input of the model; ``code`` is the parser's error code
-    (``UNSUPPORTED_NODE``) or the builder's (``API Usage Error``), empty where there is none.
+    (``UNSUPPORTED_NODE``) or the builder's (``API Usage Error``), empty where there is none; ``known`` says
+    what the range of releases rests on (``measured``, ``source``, ``documented``), empty where the rule
+    says so for all its findings.
     """
 
     stage: Literal["parse", "build"]
     op: str
     code: str
+    known: str = ""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, cast, get_args
 
-from trtlint.facts.blocks.reasons import Reason, Stage
+from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.knowledge import parsed, path_of, text
 from trtlint.knowledge.parsers import lines_of, lines_with_parser, range_of
 from trtlint.knowledge.releases import Product
@@ -33,7 +33,7 @@ _EXAMPLES = re.compile(r"^  (?:refused|accepted):", re.MULTILINE)
 KEYS = frozenset(
     (
         *("op", "tensorrt", "rtx", "stage", "code", "reason", "plugin", "typing", "min_sm", "types", "once"),
-        *("unused", "where", "says", "do", "source"),
+        *("unused", "where", "says", "do", "source", "known"),
     )
 )
 """The keys of an entry besides those of its examples."""
@@ -73,6 +73,7 @@ class Condition:
         unused: whether it holds of operators that the builder drops, too.
         min_sm: the least compute capability times ten that takes it, None where it does not matter.
         source: public URL.
+        known: what the range of releases rests on.
     """
 
     applies: Mapping[Product, str]
@@ -89,6 +90,7 @@ class Condition:
     unused: bool
     min_sm: int | None
     source: str
+    known: Known
 
     def holds(self, names: Mapping[str, object]) -> bool:
         """Whether a node with these names is refused.
@@ -215,6 +217,9 @@ def _condition(block: str) -> Condition:
     reason, stage = entry["reason"], entry.get("stage", "parse")
     if reason not in get_args(Reason) or stage not in get_args(Stage):
         raise ValueError(f"{entry['op']}: no such reason or stage: {reason}, {stage}")
+    known = entry.get("known")
+    if known not in get_args(Known):
+        raise ValueError(f"{entry['op']}: known is one of {', '.join(get_args(Known))}, not {known}")
     return Condition(
         applies=_applies(entry),
         stage=cast("Stage", stage),
@@ -230,6 +235,7 @@ def _condition(block: str) -> Condition:
         unused=entry.get("unused", False),
         min_sm=entry.get("min_sm"),
         source=_sources()[entry["source"]],
+        known=cast("Known", known),
     )
 
 

@@ -35,3 +35,8 @@ lacks."""
 
 Stage = Literal["parse", "build"]
 """Whether the ONNX parser refuses it, or the builder a network that was parsed."""
+
+Known = Literal["measured", "source", "documented"]
+"""What a refusal's range of releases rests on.  ``measured``: the parsers of TensorRT 8.6 and 10.0 to 10.10
+ran on models that tell the edges apart; ``source``: the source code of a parser; ``documented``: other
+documents of NVIDIA or of the parser."""

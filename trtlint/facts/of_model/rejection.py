@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, Condition, conditions_for
-from trtlint.facts.blocks.reasons import Reason, Stage
+from trtlint.facts.blocks.reasons import Known, Reason, Stage
 from trtlint.facts.of_model.node import Attributes
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.parsers import (
@@ -25,6 +25,7 @@ from trtlint.knowledge.releases import PRODUCTS, Product, minors
 from trtlint.lean import dataclass
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import decided_if, owners_within
+from trtlint.model.protos import text
 from trtlint.model.schemas import has_function, is_defined
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _DYNAMIC_QUANTISATION = frozenset(
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization"})
 """Operators of ONNX Runtime's that it has in ONNX's domain
 (https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/graph/contrib_ops/contrib_defs.cc)."""
+WITHOUT_FUNCTIONS = "<9.0"
+"""The releases whose parser has no model-local functions."""
 _PARSER = "https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"
 
 
@@ -65,6 +68,7 @@ class Rejection(Fact):
         decided: of a reason of control flow, whether every run takes the same branch of the ``If`` that
             it is, or that it lies in.
         source: where the condition is written.
+        known: what the range of releases rests on: ``measured``, ``source`` or ``documented``.
     """
 
     kind: ClassVar[str] = "rejection"
@@ -85,6 +89,7 @@ class Rejection(Fact):
     versions: Mapping[Product, str]
     once: bool = False
     decided: bool = False
+    known: Known = "documented"
 
     @property
     def is_whole(self) -> bool:
@@ -99,7 +104,7 @@ class Rejection(Fact):
     @property
     def refusal(self) -> Refusal:
         """Who refuses what, in the parser's words."""
-        return Refusal(self.stage, self.op, self.code)
+        return Refusal(self.stage, self.op, self.code, self.known)
 
 
 def find(facts: Facts) -> Iterator[Rejection]:
@@ -123,6 +128,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         read = ((v, next((n for n, _ in v.uses if n in imported), None)) for v in graph.sparse)
         yield from ((None, _of_sparse(value, node)) for value, node in read if node is not None)
     yield from _of_missing(facts)
+    yield from _of_functions(facts)
     contrib = _contrib(facts.imported)
     stated: set[Condition] = set()
     present = frozenset(value.dtype for values in graph.values.values() for value in values)
@@ -233,6 +239,7 @@ def _rejection(
         versions=versions,
         once=condition.once,
         decided=decided,
+        known=condition.known,
     )
 
 
@@ -256,6 +263,50 @@ def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
         yield None, _of_stored(next(readers, None), "", "INVALID_GRAPH", says, way)
 
 
+def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
+    """The rejection of all model-local functions that the graph calls, at the first call.
+
+    A parser without functions looks the name up among its importers and the plugins
+    (https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp, parseGraph); the first one
+    that imports them is https://github.com/onnx/onnx-tensorrt/blob/df96128368ef/ModelImporter.cpp.
+    """
+    without = lines_of("tensorrt", WITHOUT_FUNCTIONS)
+    ranges = {call: refusing(call.name).get("tensorrt", "<0") for call in facts.model.calls}
+    found = {
+        call: lines for call, range_ in ranges.items() if (lines := lines_of("tensorrt", range_) & without)
+    }
+    if not found:
+        return
+    names = list(dict.fromkeys(call.name for call in found))
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    first = next(iter(found))
+    node = next((node for node in facts.imported if text(node.proto.name).startswith(f"{first.path}/")), None)
+    versions: dict[Product, str] = {"tensorrt": range_of("tensorrt", set().union(*found.values())) or ""}
+    called = f"{', '.join(names[:3])}{more}"
+    yield (
+        None,
+        Rejection(
+            node=node,
+            chain=() if node is None else (Step(node, "refused"),),
+            op=first.name,
+            stage="parse",
+            code="UNSUPPORTED_NODE",
+            reason="operator",
+            says=f"the model calls functions of its own ({called}), and the parser knows none",
+            way="Inline the functions before the build: onnx.inliner.inline_local_functions(model).",
+            plugin=first.name,
+            typing="",
+            min_sm=None,
+            accepted_from=_accepted_from(versions),
+            has_body=False,
+            source="https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp",
+            versions=versions,
+            once=True,
+            known="source",
+        ),
+    )
+
+
 def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Rejection:
     """https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp, importInitializers."""
     return Rejection(
@@ -274,6 +325,7 @@ def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Re
         has_body=False,
         source="https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp",
         versions=dict.fromkeys(PRODUCTS, ""),
+        known="source",
     )
 
 
