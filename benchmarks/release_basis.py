@@ -5,7 +5,8 @@
 The verdicts are those of :mod:`benchmarks.release_verdicts`.  A range is ``measured`` where they tell its
 edges apart:
 
-* the first and the last measured release of the range refuse models that only this condition explains;
+* the first and the last measured release of the range refuse models that only this condition explains, and
+  their parsers do so more often than the network behind them;
 * the measured releases just outside of the range take models of which the condition is true, or refuse them
   for another condition on the same operator.
 
@@ -102,7 +103,8 @@ class Support:
     """The models that support the range of one condition, counted by release.
 
     Attributes:
-        refused: refused models that no other reason explains.
+        refused: models that the parser refuses and that no other reason explains; less those that the network
+            refuses, which is not the release's own.
         others: models of which the condition is true and that are taken, or refused for another condition on
             the same operator.
     """
@@ -122,12 +124,16 @@ def supports(
             active = [reason for reason in every if release in reason.releases]
             lines, ops = {reason.line for reason in active}, {reason.op for reason in active}
             for reason in every:
-                if reason.line is None or row["verdict"] not in ("taken", "refused"):
+                if reason.line is None or row["verdict"] not in ("taken", "refused", "network"):
                     continue
                 alone = lines == {reason.line} and (not row.get("op") or row["op"] in ops or "" in ops)
                 if row["verdict"] == "refused" and alone:
                     found[reason.line].refused[release] += 1
-                elif row["verdict"] == "taken" or (reason.line not in lines and reason.op in ops):
+                elif row["verdict"] == "network" and alone:
+                    found[reason.line].refused[release] -= 1
+                elif row["verdict"] == "taken" or (
+                    row["verdict"] == "refused" and reason.line not in lines and reason.op in ops
+                ):
                     found[reason.line].others[release] += 1
     return found
 
@@ -147,7 +153,7 @@ def is_measured(releases: frozenset[str], support: Support) -> bool:
         if (one in releases) != (next_ in releases):
             edges.add(one if one in releases else next_)
             outside.add(next_ if one in releases else one)
-    return all(support.refused[edge] for edge in edges) and all(support.others[edge] for edge in outside)
+    return all(support.refused[edge] > 0 for edge in edges) and all(support.others[edge] for edge in outside)
 
 
 def bases(

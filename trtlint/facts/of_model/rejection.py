@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, Condition, conditions_for
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
+from trtlint.facts.blocks.refusalranges import accepted_from, joined, without
 from trtlint.facts.of_model.node import Attributes
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.parsers import (
@@ -21,7 +22,7 @@ from trtlint.knowledge.parsers import (
     range_of,
     refusing,
 )
-from trtlint.knowledge.releases import PRODUCTS, Product, minors
+from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.lean import dataclass
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import decided_if, owners_within
@@ -156,7 +157,9 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         conditions, typed = possible[node.op]
         operands = (*node.inputs, *node.outputs) if typed else ()
         types = {value.dtype for value in operands if value is not None}
-        typed_by_own: dict[Product, frozenset[str]] = {}
+        typed_by_own: Mapping[Product, frozenset[str]] = {}
+        refused: Mapping[Product, frozenset[str]] = taken
+        held: list[tuple[Condition, Mapping[Product, str]]] = []
         for condition in conditions:
             if condition in stated or (condition.types and types.isdisjoint(condition.types)):
                 continue
@@ -165,15 +168,20 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
             ):
                 if condition.once:
                     stated.add(condition)
-                versions = _without(condition.applies, taken)
+                versions = without(condition.applies, taken)
                 if _of_types(condition):
                     if condition in everywhere:  # the operator's own condition says more
-                        versions = _without(versions, typed_by_own)
+                        versions = without(versions, typed_by_own)
                     else:
-                        typed_by_own = _with(typed_by_own, versions)
+                        typed_by_own = joined(typed_by_own, versions)
                 if versions:
-                    decided = condition.reason == "control" and decided_if(node, graph, constants) is not None
-                    yield condition, _rejection(condition, names, node.op, node, versions, decided=decided)
+                    held.append((condition, versions))
+                    if not (condition.typing or condition.plugin or condition.min_sm):
+                        refused = joined(refused, versions)
+        for condition, versions in held:
+            decided = condition.reason == "control" and decided_if(node, graph, constants) is not None
+            until = joined(refused, versions)
+            yield condition, _rejection(condition, names, node.op, node, versions, until, decided=decided)
 
 
 def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tuple[Condition, Rejection]]:
@@ -181,7 +189,8 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
     for condition in conditions_for(kind):
         if condition.holds(names):
             reader = value.uses[0][0] if value.uses else None
-            yield condition, _rejection(condition, names, "", reader, condition.applies)
+            refused = joined({}, condition.applies)
+            yield condition, _rejection(condition, names, "", reader, condition.applies, refused)
 
 
 def _of_types(condition: Condition) -> bool:
@@ -190,33 +199,13 @@ def _of_types(condition: Condition) -> bool:
     return condition.reason == "type" and condition.stage == "parse" and whatever
 
 
-def _with(
-    taken: Mapping[Product, frozenset[str]], versions: Mapping[Product, str]
-) -> dict[Product, frozenset[str]]:
-    """Releases by product, and those of ranges."""
-    more = {product: lines_of(product, text) for product, text in versions.items()}
-    return {product: taken.get(product, frozenset()) | more.get(product, frozenset()) for product in PRODUCTS}
-
-
-def _without(
-    applies: Mapping[Product, str], taken: Mapping[Product, frozenset[str]]
-) -> Mapping[Product, str]:
-    """The ranges without releases that refuse the operator whatever it looks like."""
-    if not taken:
-        return applies
-    left = {
-        product: range_of(product, lines_of(product, text) - taken.get(product, frozenset()))
-        for product, text in applies.items()
-    }
-    return {product: text for product, text in left.items() if text is not None}
-
-
 def _rejection(
     condition: Condition,
     names: Mapping[str, object],
     op: str,
     node: Node | None,
     versions: Mapping[Product, str],
+    refused: Mapping[Product, frozenset[str]],
     *,
     decided: bool = False,
 ) -> Rejection:
@@ -233,7 +222,7 @@ def _rejection(
         plugin=condition.plugin,
         typing=condition.typing,
         min_sm=condition.min_sm,
-        accepted_from=_accepted_from(versions),
+        accepted_from=accepted_from(refused),
         has_body=False,
         source=condition.source,
         versions=versions,
@@ -297,7 +286,7 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
             plugin=first.name,
             typing="",
             min_sm=None,
-            accepted_from=_accepted_from(versions),
+            accepted_from=accepted_from(joined({}, versions)),
             has_body=False,
             source="https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp",
             versions=versions,
@@ -353,7 +342,7 @@ def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
         plugin=node.op,
         typing="",
         min_sm=None,
-        accepted_from=_accepted_from(versions),
+        accepted_from=accepted_from(joined({}, versions)),
         has_body=reason == "operator" and has_function(node.op, node.domain),
         source=_PARSER,
         versions=versions,
@@ -385,15 +374,3 @@ def _contrib(nodes: Iterable[Node]) -> str:
     dynamic = any(op in _DYNAMIC_QUANTISATION for op in found)
     cause = "quantized dynamically by ONNX Runtime" if dynamic else "optimised for ONNX Runtime"
     return f"the model was {cause}, and the parser has no importer for {counted}"
-
-
-def _accepted_from(versions: Mapping[Product, str]) -> Mapping[str, str]:
-    """The first release after the last one that refuses."""
-    found: dict[str, str] = {}
-    for product, specifier in versions.items():
-        known = minors(product)
-        refusing = [line for line in known if line in lines_of(product, specifier)]
-        after = known[known.index(refusing[-1]) + 1 :] if refusing else ()
-        if after:
-            found[product] = after[0]
-    return found

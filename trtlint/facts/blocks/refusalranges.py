@@ -1,0 +1,41 @@
+"""The releases that refuse a node, as sets of release lines by product."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trtlint.knowledge.parsers import lines_of, range_of
+from trtlint.knowledge.releases import PRODUCTS, Product, minors
+
+
+def joined(
+    lines: Mapping[Product, frozenset[str]], versions: Mapping[Product, str]
+) -> Mapping[Product, frozenset[str]]:
+    """Return the releases and those of ranges together."""
+    more = {product: lines_of(product, text) for product, text in versions.items()}
+    return {product: lines.get(product, frozenset()) | more.get(product, frozenset()) for product in PRODUCTS}
+
+
+def without(
+    versions: Mapping[Product, str], lines: Mapping[Product, frozenset[str]]
+) -> Mapping[Product, str]:
+    """Return the ranges without these releases; a product that has none left is not in the result."""
+    if not lines:
+        return versions
+    left = {
+        product: range_of(product, lines_of(product, text) - lines.get(product, frozenset()))
+        for product, text in versions.items()
+    }
+    return {product: text for product, text in left.items() if text is not None}
+
+
+def accepted_from(refused: Mapping[Product, frozenset[str]]) -> Mapping[str, str]:
+    """Return the first release after the last that refuses; a product without one is not in the result."""
+    found: dict[str, str] = {}
+    for product, lines in refused.items():
+        known = minors(product)
+        refusing = [line for line in known if line in lines]
+        after = known[known.index(refusing[-1]) + 1 :] if refusing else ()
+        if after:
+            found[product] = after[0]
+    return found
