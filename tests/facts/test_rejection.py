@@ -349,6 +349,25 @@ def test_functions_that_are_no_refusal(name: str) -> None:
 
 
 def test_a_refusal_says_what_its_range_rests_on() -> None:
-    (fact,) = rejections("y = Trilu (x)", "uint8[2,4] x", "uint8[2,4] y")[:1]
-    assert fact.known in ("measured", "source", "documented")
-    assert fact.refusal.known == fact.known
+    (fact,) = rejections("y = Sign (x)", "int32[2] x", "int32[2] y")
+    assert fact.known == "source"
+    assert fact.refusal.known == "source"
+
+
+# ---- who refuses, and until when
+
+
+def test_the_build_fails_where_only_the_network_refuses() -> None:
+    facts = rejections("y = Mul (x, x)", "uint8[2] x", "uint8[2] y")
+    stages = {f.stage for f in facts if refused_by([f], "10.7", "tensorrt")}
+    newer = {f.stage for f in facts if refused_by([f], "10.16", "tensorrt")}
+    assert (stages, newer) == ({"build"}, {"parse"})
+
+
+def test_no_release_takes_what_another_condition_still_refuses() -> None:
+    facts = rejections("y = Mul (x, x)", "uint8[2] x", "uint8[2] y")
+    assert [fact.accepted_from for fact in facts] == [{}, {}]
+    (pow_,) = [
+        f for f in rejections("y = Pow (x, n)", "float[2] x, int32[2] n", "float[2] y") if f.op == "Pow"
+    ]
+    assert pow_.accepted_from["tensorrt"] == "10.8"
