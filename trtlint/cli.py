@@ -194,7 +194,7 @@ def fix(**options: Any) -> int:
 @click.option("--select", multiple=True, metavar="RULE,...", help=f"Only these: {SELECTORS}")
 @click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Not these: {SELECTORS}")
 @PREVIEW
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option("--format", "format_", type=click.Choice(["text", "json", "markdown", "html"]), default="text")
 @click.option("--output", "outputs", multiple=True, metavar="FORMAT:FILE", help="Also to a file; repeatable.")
 @click.option(
     "--fail-on",
@@ -202,7 +202,12 @@ def fix(**options: Any) -> int:
     default="never",
     help="Mildest finding about the graph at the end of the way that gives exit code 1.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Only what models have in common, and a line for each.")
+@click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="Only the matrix of refusals, what models have in common, and a line for each.",
+)
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
 @click.option("--show-conditional", is_flag=True, help="Also what depends on options not given.")

@@ -29,7 +29,7 @@ from trtlint.runs.exits import Exit
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
 
-FORMATS = ("text", "json")
+FORMATS = ("text", "json", "markdown", "html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +168,16 @@ def _streamed(
 
 def _written(results: Sequence[Upgrade | Problem], format_: str, options: UpgradeOptions) -> str:
     """Reports in a format."""
-    if format_ == "json":
-        from trtlint.report.upgradejson import dumps
-
+    if format_ != "text":
         upgrades = [result for result in results if isinstance(result, Upgrade)]
-        return dumps(upgrades, [result for result in results if isinstance(result, Problem)]) + "\n"
+        problems = [result for result in results if isinstance(result, Problem)]
+        if format_ == "json":
+            from trtlint.report.upgradejson import dumps
+
+            return dumps(upgrades, problems) + "\n"
+        from trtlint.report.upgradepages import html, markdown
+
+        return (markdown if format_ == "markdown" else html)(upgrades, problems)
     buffer = io.StringIO()
     for _ in _reported(iter(results), buffer, options, len(results) > 1):
         pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from trtlint.engine.applying import advice_for, affects, best_reading, common_versions, version_truth
 from trtlint.engine.finding import (
@@ -26,6 +27,7 @@ from trtlint.engine.rule import EVIDENCE, Advice, Rule
 from trtlint.engine.rulebook import looking_at
 from trtlint.engine.sameness import Facets
 from trtlint.engine.subjects import Subject, Subjects
+from trtlint.engine.taken import RefusedLines, with_taken
 from trtlint.engine.told import Told, about_builds, about_trials, turn
 from trtlint.engine.witness import Shown, Verdict
 from trtlint.facts.base import Step
@@ -51,6 +53,7 @@ class Evaluation:
         self.facts = facts
         self.subjects = Subjects(facts)
         self.fingerprints = Fingerprints(facts.model)
+        self.refused_lines = RefusedLines(facts)
         self._facets = Facets()
 
     def report(self, rules: Iterable[Rule], target: Target) -> ModelReport:
@@ -69,7 +72,7 @@ class Evaluation:
                     unsearched.append(_unsearched(rule))
         if facts.record is not None and not any(map(_is_sure_error, found)):
             found += self._last_resort(looking, target)
-        found.sort(key=_rank)
+        found = sorted((with_taken(finding, target) for finding in found), key=_rank)
         return ModelReport(
             path=str(facts.model.path),
             target=target.words,
@@ -230,7 +233,13 @@ class _Case:
                 # Blocks that are built alike but differ in a value, such as the scale that is named.
                 fingerprint = digest(fingerprint, str(taken[fingerprint]))
             shown = self._shown([hit for _, _, hit in sites])
-            yield self._finding(group, [site for _, site, _ in sites], fingerprint, shown)
+            finding = self._finding(group, [site for _, site, _ in sites], fingerprint, shown)
+            if group.refusal is None:
+                yield finding
+            else:
+                subjects = [hit.subject for _, _, hit in sites]
+                lines, limit = self.evaluation.refused_lines.of(subjects, self.target.product)
+                yield replace(finding, refusal=replace(group.refusal, lines=lines, limit=limit))
 
     def _hits(self) -> Iterator[_Hit]:
         """The places where the rule holds or may hold."""

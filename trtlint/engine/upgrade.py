@@ -39,6 +39,7 @@ class Assessed:
         risks: how many findings about the graph there are, by severity; those of low confidence
             left out.
         found: indexes into :attr:`Upgrade.findings`.
+        refused: number of places that the parser or the builder refuses.
     """
 
     line: str
@@ -47,6 +48,7 @@ class Assessed:
     supported: bool
     risks: Mapping[Severity, int]
     found: tuple[int, ...]
+    refused: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,14 @@ def _assessed(index: int, target: Target, findings: Sequence[Listed], words: str
         supported=target.gpu_supported is not False,
         risks={severity: counts[severity] for severity in SEVERITIES},
         found=found,
+        refused=sum(len(findings[number].finding.sites) for number in found if _refuses(findings[number])),
     )
+
+
+def _refuses(listed: Listed) -> bool:
+    """Whether a finding is sure that the model cannot be built."""
+    finding = listed.finding
+    return finding.refusal is not None and finding.severity == "error"
 
 
 def _is_risk(listed: Listed) -> bool:

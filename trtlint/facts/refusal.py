@@ -16,9 +16,16 @@ class Refusal:
     (``UNSUPPORTED_NODE``) or the builder's (``API Usage Error``), empty where there is none; ``known`` says
     what the range of releases rests on (``measured``, ``source``, ``documented``), empty where the rule
     says so for all its findings.
+    ``lines`` are the release lines that refuse it, empty where they are not known, and ``limit`` the
+    limit of that statement (``without the plugin``).  Of the other lines, ``first_taken`` is the first
+    after the target and ``last_taken`` the last before it, None where there is none.
     """
 
     stage: Literal["parse", "build"]
     op: str
     code: str
     known: str = ""
+    lines: tuple[str, ...] = ()
+    limit: str = ""
+    first_taken: str | None = None
+    last_taken: str | None = None

@@ -133,6 +133,9 @@ def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
     if finding.refusal is not None:
         stage, op, code = finding.refusal.stage, finding.refusal.op, finding.refusal.code
         refusal = {"refusal": {"stage": stage, "op": op, "code": code}}
+        if finding.refusal.lines:
+            taken = finding.refusal.first_taken, finding.refusal.last_taken
+            refusal["refusal"] |= {"first_taken_by": taken[0], "last_taken_by": taken[1]}
     suppression: dict[str, Any] = {}
     if finding.suppression is not None:
         suppression = {"suppression": _suppression(finding.suppression)}

@@ -21,6 +21,7 @@ from trtlint.report.escape import clean
 from trtlint.report.layout import hang
 from trtlint.report.terminal import console
 from trtlint.report.text import SEVERITY_STYLES
+from trtlint.report.upgradematrix import TITLE, matrix, text_lines
 from trtlint.report.upgradesummary import rows, shared
 from trtlint.report.upgradewording import asks, places, reasons, risks, some, still, when, why
 from trtlint.report.wording import fix_command
@@ -92,8 +93,11 @@ class UpgradeReport:
             self._print(*hang(Text(), Text(line, style="dim"), self._width))
 
     def close(self) -> None:
-        """Write what several models have in common, and a line for each."""
-        if not self._upgrades or not (self._several or self._quiet):
+        """Write the matrix of refusals, what several models have in common, and a line for each."""
+        if not self._upgrades:
+            return
+        self._matrix()
+        if not (self._several or self._quiet):
             return
         for concern in CONCERNS:
             if concern != "graph":
@@ -110,6 +114,15 @@ class UpgradeReport:
             for caveat in upgrade.caveats:
                 words = f"  {caveat.severity}: {upgrade.path}: {caveat.message}"
                 self._print(*hang(Text("  "), Text(clean(words.strip())), self._width))
+
+    def _matrix(self) -> None:
+        if not any(line.refused for upgrade in self._upgrades for line in upgrade.lines):
+            return
+        if not self._quiet:
+            self._print(Text())
+        self._print(Text(TITLE, style="bold underline"))
+        for line in text_lines(matrix(self._upgrades), self._width or _UNBOUNDED):
+            self._print(Text(line))
 
     def _common(self, concern: Concern) -> None:
         found = shared(self._upgrades, concern)

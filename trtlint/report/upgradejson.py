@@ -76,6 +76,7 @@ def _line(line: Assessed, upgrade: Upgrade) -> dict[str, Any]:
         "cuda": list(release.cuda),
         "inspector": release.inspector,
         "risks": dict(line.risks),
+        "refused": line.refused,
         "findings": list(line.found),
     }
 

@@ -1,0 +1,124 @@
+"""Matrix of models and releases that refuse them, in every format of an upgrade."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import onnx
+import pytest
+from rich.cells import cell_len
+from syrupy.assertion import SnapshotAssertion
+
+from trtlint.cli import run
+from trtlint.report.upgradematrix import Matrix, text_lines
+
+GELU = """< ir_version: 9, opset_import: ["" : 20] >
+g (float[4] x) => (float[4] y, float[4] z) { y = Gelu (x) z = Gelu (y) }"""
+SLICE = """< ir_version: 8, opset_import: ["" : 17] >
+g (float[8] x, int64[1] axes) => (float[n] y) <int64[1] a = {0}, int64[1] b = {4}>
+{ y = Slice (x, a, b, axes) }"""
+TAKEN = """< ir_version: 8, opset_import: ["" : 17] >
+g (float[4] x) => (float[4] y) { y = Relu (x) }"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("gelu", GELU), ("slice", SLICE), ("taken", TAKEN)):
+        onnx.save(onnx.parser.parse_model(text), tmp_path / f"{name}.onnx")
+    return tmp_path
+
+
+def written(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run(["upgrade", "--from", "8.6", "--to", "10.4", "--isolated", *words]) == 0
+    return capsys.readouterr().out
+
+
+NAMES: Sequence[str] = ("gelu.onnx", "slice.onnx", "taken.onnx")
+
+
+class TestMatrix:
+    def test_quiet(
+        self, folder: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+    ) -> None:
+        out = written(capsys, "-q", *NAMES)
+        assert out[: out.index("\n\n")] == snapshot
+
+    def test_one_model_has_one_row(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        out = written(capsys, "gelu.onnx")
+        assert out[out.index("Refused places") :].splitlines() == [
+            "Refused places by release",
+            "             8.6-9.3  10.0-10.4",
+            "  gelu.onnx        2          .",
+        ]
+
+    def test_a_model_that_every_release_takes_has_no_matrix(
+        self, folder: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert "Refused places" not in written(capsys, "taken.onnx")
+
+    def test_json(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        (model,) = json.loads(written(capsys, "--format", "json", "gelu.onnx"))["models"]
+        assert [line["refused"] for line in model["versions"]] == [2] * 5 + [0] * 5
+
+    def test_markdown(
+        self, folder: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+    ) -> None:
+        assert written(capsys, "--format", "markdown", *NAMES) == snapshot
+
+    def test_html(
+        self, folder: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+    ) -> None:
+        out = written(capsys, "--format", "html", *NAMES)
+        assert out[out.index("<main") : out.index("<footer")] == snapshot
+
+    def test_several_outputs(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        written(capsys, "-q", "gelu.onnx", "--output", "markdown:a.md", "--output", "html:a.html")
+        assert "| `gelu.onnx` | 2 |  |" in (folder / "a.md").read_text()
+        assert '<h2 id="matrix">' in (folder / "a.html").read_text()
+
+
+def test_columns_wrap_at_the_width() -> None:
+    found = Matrix(tuple(f"10.{i}" for i in range(22)), (("a/" + "b" * 60 + ".onnx", tuple(range(22))),))
+    lines = list(text_lines(found, 80))
+    assert max(map(cell_len, lines)) <= 80
+    assert "\n".join(lines).count("10.21") == 1
+    assert lines.count("") == 4 - 1
+
+
+class TestReleasesThatTakeIt:
+    def refusal(self, capsys: pytest.CaptureFixture[str], version: str, name: str) -> tuple[str, object]:
+        run(["lint", name, "--trt", version, "--select", "BLD", "--isolated", "--format", "json"])
+        (finding,) = json.loads(capsys.readouterr().out)["models"][0]["findings"]
+        refusal = finding["refusal"]
+        return finding["advice"][-1], (refusal["first_taken_by"], refusal["last_taken_by"])
+
+    def test_a_later_release(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert self.refusal(capsys, "9.3", "gelu.onnx") == ("first taken by: TensorRT 10.0", ("10.0", None))
+
+    def test_no_release(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        model = (
+            '< ir_version: 8, opset_import: ["" : 17] > g (float[4] x) => (float[4] y) { y = Unknown (x) }'
+        )
+        model = model.replace("Unknown", "Bernoulli")
+        onnx.save(onnx.parser.parse_model(model), folder / "b.onnx")
+        words, data = self.refusal(capsys, "10.7", "b.onnx")
+        assert words.startswith("no release up to 1")
+        assert words.endswith(" takes it")
+        assert data == (None, None)
+
+    def test_an_earlier_release(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        model = """< ir_version: 8, opset_import: ["" : 17] >
+        mask (bool[16] m) => (int64[1,N] i) { i = NonZero (m) }"""
+        onnx.save(onnx.parser.parse_model(model), folder / "n.onnx")
+        run(["lint", "n.onnx", "--rtx", "1.6", "--select", "BLD", "--isolated", "--format", "json"])
+        (finding,) = json.loads(capsys.readouterr().out)["models"][0]["findings"]
+        assert "takes it without the plugin; last taken by: TensorRT-RTX 1.5" in finding["advice"][-1]
+
+    def test_all_refusals_of_a_node_count(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """The release names the first that takes the node, not the first without one of its refusals."""
+        run(["lint", "slice.onnx", "--trt", "8.6", "--select", "BLD", "--isolated", "--format", "json"])
+        findings = json.loads(capsys.readouterr().out)["models"][0]["findings"]
+        assert {finding["refusal"]["first_taken_by"] for finding in findings} == {"10.3"}

@@ -1,0 +1,97 @@
+"""Releases that take a place which another release refuses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from trtlint.engine.finding import Finding
+from trtlint.engine.subjects import Subject
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.rejection import Rejection
+from trtlint.facts.refusal import Refusal
+from trtlint.knowledge.parsers import lines_of
+from trtlint.knowledge.releases import PRODUCTS, Product, minors
+from trtlint.model.graph import Node
+from trtlint.target.target import Target
+
+_BY_PLUGIN = frozenset({"plugin", "library"})
+"""Reasons that depend on the plugins that are loaded."""
+
+
+class RefusedLines:
+    """Release lines that refuse the nodes of one model."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._by_node: dict[Product, Mapping[Node, frozenset[str]]] = {}
+
+    def of(self, subjects: Iterable[Subject], product: Product) -> tuple[tuple[str, ...], str]:
+        """Return the lines that refuse one of the places, and the limit of that statement.
+
+        Other refusals of the same node count, unless they depend on the GPU, the typing or a plugin.
+
+        Returns:
+            no lines where a subject is no rejection.
+        """
+        lines: set[str] = set()
+        limit = ""
+        for subject in subjects:
+            fact = subject.fact
+            if not isinstance(fact, Rejection):
+                return (), ""
+            lines |= lines_of(product, fact.versions.get(product, "none"))
+            limit = limit or _limit(fact)
+            if fact.node is not None:
+                lines |= self._nodes(product).get(fact.node, frozenset())
+        return tuple(line for line in minors(product) if line in lines), limit
+
+    def _nodes(self, product: Product) -> Mapping[Node, frozenset[str]]:
+        if product not in self._by_node:
+            found: dict[Node, frozenset[str]] = defaultdict(frozenset)
+            for fact in self._facts.of("rejection"):
+                if isinstance(fact, Rejection) and fact.node is not None and fact.op and not _limit(fact):
+                    found[fact.node] |= lines_of(product, fact.versions.get(product, "none"))
+            self._by_node[product] = found
+        return self._by_node[product]
+
+
+def _limit(fact: Rejection) -> str:
+    if fact.reason in _BY_PLUGIN:
+        return "without the plugin"
+    if fact.min_sm is not None:
+        return "on every GPU"
+    return "strongly typed" if fact.typing else ""
+
+
+def with_taken(finding: Finding, target: Target) -> Finding:
+    """Return a refusal with the releases that take it, seen from the target, as its last advice."""
+    if finding.refusal is None or not finding.refusal.lines:
+        return finding
+    refusal = _taken(finding.refusal, target)
+    words = taken_words(refusal, target.product)
+    return replace(finding, refusal=refusal, advice=(*finding.advice, words))
+
+
+def _taken(refusal: Refusal, target: Target) -> Refusal:
+    """Add the nearest lines that take it; without a version, those around all that refuse it."""
+    known = minors(target.product)
+    held = [line in refusal.lines for line in known]
+    first, last = len(held) - 1 - held[::-1].index(True), held.index(True)
+    if target.version is not None:
+        first = last = known.index(target.releases[-1].minor)
+    after = next((known[i] for i in range(first + 1, len(known)) if not held[i]), None)
+    before = next((known[i] for i in range(last - 1, -1, -1) if not held[i]), None)
+    return replace(refusal, first_taken=after, last_taken=before)
+
+
+def taken_words(refusal: Refusal, product: Product) -> str:
+    """Return the line that every report prints for a refusal."""
+    name = PRODUCTS[product]
+    if refusal.first_taken is not None:
+        words = f"first taken by: {name} {refusal.first_taken}"
+    else:
+        limit = f" {refusal.limit}" if refusal.limit else ""
+        words = f"no release up to {minors(product)[-1]} takes it{limit}"
+    return words if refusal.last_taken is None else f"{words}; last taken by: {name} {refusal.last_taken}"

@@ -1,0 +1,97 @@
+"""Matrix of models and releases: how many places each release refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+
+from trtlint.engine.upgrade import Upgrade
+from trtlint.lean import dataclass
+from trtlint.report.escape import clean
+
+TITLE = "Refused places by release"
+_NAME = 40
+"""Cells of a model's name at most."""
+_GAP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Numbers of refused places, releases with equal numbers for all models in one column.
+
+    Attributes:
+        columns: release lines, ``10.0-10.2`` for several.
+        rows: each model with one number a column.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def matrix(upgrades: Sequence[Upgrade]) -> Matrix:
+    """Return the matrix of upgrades over the same range of releases."""
+    names = _names(upgrades)
+    lines = [line.line for line in upgrades[0].lines] if upgrades else []
+    counts = [tuple(upgrade.lines[index].refused for upgrade in upgrades) for index in range(len(lines))]
+    runs: list[list[int]] = []
+    for index, count in enumerate(counts):
+        if runs and counts[runs[-1][0]] == count:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    columns = [lines[run[0]] if len(run) == 1 else f"{lines[run[0]]}-{lines[run[-1]]}" for run in runs]
+    rows = [(name, tuple(counts[run[0]][row] for run in runs)) for row, name in enumerate(names)]
+    return Matrix(tuple(columns), tuple(rows))
+
+
+def _names(upgrades: Sequence[Upgrade]) -> list[str]:
+    """The paths; with the build where one path stands for several builds."""
+    paths = [upgrade.path for upgrade in upgrades]
+    return [
+        f"{upgrade.path} ({upgrade.setting})" if paths.count(upgrade.path) > 1 else upgrade.path
+        for upgrade in upgrades
+    ]
+
+
+def text_lines(found: Matrix, width: int) -> Iterator[str]:
+    """Yield the matrix as text lines, a dot where a release takes the model.
+
+    Columns that do not fit the width follow in a further block.
+    """
+    names = [_short(clean(name)) for name, _ in found.rows]
+    widest = max(map(cell_len, names), default=0)
+    widths = [
+        max(len(column), *(len(str(counts[index])) for _, counts in found.rows))
+        for index, column in enumerate(found.columns)
+    ]
+    for number, block in enumerate(_blocks(widths, width - widest - _GAP)):
+        if number:
+            yield ""
+        yield _line("", widest, [found.columns[index].rjust(widths[index]) for index in block])
+        for name, (_, counts) in zip(names, found.rows, strict=True):
+            cells = [str(counts[index] or ".").rjust(widths[index]) for index in block]
+            yield _line(name, widest, cells)
+
+
+def _line(name: str, widest: int, cells: Sequence[str]) -> str:
+    return " " * _GAP + name + " " * (widest - cell_len(name)) + "".join(" " * _GAP + cell for cell in cells)
+
+
+def _short(name: str) -> str:
+    """The end of a long name, which tells models of one folder apart."""
+    return name if cell_len(name) <= _NAME else "..." + name[-(_NAME - 3) :]
+
+
+def _blocks(widths: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Yield the indexes of columns that fit into one line, at least one."""
+    block: list[int] = []
+    used = 0
+    for index, width in enumerate(widths):
+        if block and used + width + _GAP > room:
+            yield block
+            block, used = [], 0
+        block.append(index)
+        used += width + _GAP
+    if block:
+        yield block

@@ -1,0 +1,111 @@
+"""The report on an upgrade as Markdown and as one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from trtlint.engine.upgrade import Listed, Upgrade, product_name
+from trtlint.files.problem import Problem
+from trtlint.report.markdown import code
+from trtlint.report.markdown import text as plain
+from trtlint.report.page.card import clipped
+from trtlint.report.page.markup import Markup, tag
+from trtlint.report.page.shell import shell
+from trtlint.report.page.tables import table
+from trtlint.report.upgradematrix import TITLE, matrix
+from trtlint.report.upgradewording import when
+
+_MODELS = 400
+"""Models of a document at most."""
+_FINDINGS = 40
+"""Findings of one model at most."""
+
+
+def markdown(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> str:
+    """Upgrades as GitHub's Markdown: the matrix, then what each model needs."""
+    return "\n".join(_markdown(upgrades, problems)) + "\n"
+
+
+def html(upgrades: Sequence[Upgrade], problems: Sequence[Problem] = ()) -> str:
+    """Upgrades as one HTML page that fetches nothing."""
+    title = _title(upgrades)
+    header = [tag("p", "trtlint upgrade", class_="brand"), tag("h1", title)]
+    return "\n".join(shell(f"trtlint: {title}", header, _main(upgrades, problems))) + "\n"
+
+
+def _title(upgrades: Sequence[Upgrade]) -> str:
+    if not upgrades:
+        return "Upgrade"
+    lines = upgrades[0].lines
+    return f"{product_name(upgrades[0].product)} {lines[0].line} to {lines[-1].line}"
+
+
+def _safest(upgrade: Upgrade) -> str:
+    return "none" if upgrade.safest is None else upgrade.lines[upgrade.safest.line].line
+
+
+def _left(number: int, most: int, what: str) -> Iterator[str]:
+    if number > most:
+        yield f"and {number - most:,} more {what}"
+
+
+def _head(upgrade: Upgrade, item: Listed) -> str:
+    names = [line.line for line in upgrade.lines]
+    return f"{item.finding.severity}[{item.finding.rule}] {when(item.lines, names)}: {item.finding.message}"
+
+
+def _advice(upgrade: Upgrade, item: Listed) -> Iterator[str]:
+    names = [line.line for line in upgrade.lines]
+    for advice, lines in item.advice:
+        yield advice if lines == item.lines else f"{when(lines, names)}: {advice}"
+
+
+def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[str]:
+    yield f"## {plain(_title(upgrades))}"
+    for problem in problems:
+        yield from ("", f"**error**: {plain(str(problem))}")
+    if upgrades:
+        found = matrix(upgrades)
+        yield from ("", f"### {TITLE}", "")
+        yield f"| Model | {' | '.join(found.columns)} |"
+        yield f"|---|{'--:|' * len(found.columns)}"
+        for name, counts in found.rows[:_MODELS]:
+            yield f"| {code(name)} | {' | '.join(str(count or '') for count in counts)} |"
+        yield from _left(len(found.rows), _MODELS, "models")
+    for upgrade in upgrades[:_MODELS]:
+        yield from ("", f"### {code(upgrade.path)}", "", f"Safest version: {_safest(upgrade)}", "")
+        for item in upgrade.findings[:_FINDINGS]:
+            yield f"* {plain(_head(upgrade, item))}"
+            yield from (f"  * {plain(advice)}" for advice in _advice(upgrade, item))
+        yield from _left(len(upgrade.findings), _FINDINGS, "findings")
+
+
+def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[Markup]:
+    errors = [tag("li", "error: ", clipped(str(problem))) for problem in problems]
+    if errors:
+        yield tag("ul", errors, class_="notes")
+    if upgrades:
+        found = matrix(upgrades)
+        rows = [
+            tag(
+                "tr",
+                tag("td", tag("code", clipped(name, 300))),
+                [tag("td", count or "", class_="figure") for count in counts],
+            )
+            for name, counts in found.rows[:_MODELS]
+        ]
+        grid = table(["Model", *found.columns], rows, TITLE)
+        yield tag("section", tag("h2", TITLE, id="matrix"), grid, class_="overview", aria_labelledby="matrix")
+        yield from (tag("p", line) for line in _left(len(found.rows), _MODELS, "models"))
+    for upgrade in upgrades[:_MODELS]:
+        items = [
+            tag(
+                "li",
+                clipped(_head(upgrade, item)),
+                tag("ul", [tag("li", clipped(advice)) for advice in _advice(upgrade, item)]),
+            )
+            for item in upgrade.findings[:_FINDINGS]
+        ]
+        more = [tag("p", line) for line in _left(len(upgrade.findings), _FINDINGS, "findings")]
+        head = tag("h2", tag("code", clipped(upgrade.path, 300)))
+        yield tag("section", head, tag("p", f"Safest version: {_safest(upgrade)}"), tag("ul", items), more)
