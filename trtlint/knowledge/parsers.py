@@ -84,6 +84,19 @@ def bundled(plugin: str, product: Product) -> frozenset[str]:
     return lines_of(product, data("operators")["plugins"].get(plugin, "none"))
 
 
+@cache
+def library_plugin(op: str) -> tuple[str, frozenset[str]]:
+    """The plugin of TensorRT's own library that an operator type needs, and the release lines where it does.
+
+    The name is empty where no release needs one.
+    """
+    entry = data("operators")["by_plugin"].get(op)
+    if entry is not None:
+        return entry["plugin"], lines_of("tensorrt", entry["tensorrt"]) & importing(op, "tensorrt")
+    lines = bundled(op, "tensorrt") - importing(op, "tensorrt")
+    return (op if lines else ""), lines
+
+
 def is_contrib(domain: str) -> bool:
     """Whether ONNX Runtime defines the operators of a domain."""
     return domain in data("operators")["contrib"]

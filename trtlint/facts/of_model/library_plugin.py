@@ -1,0 +1,69 @@
+"""Operators that TensorRT imports as plugins of its own plugin library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.refusal import Refusal
+from trtlint.knowledge.parsers import library_plugin, range_of
+from trtlint.knowledge.releases import Product
+from trtlint.lean import dataclass
+from trtlint.model.graph import Node
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryPlugin(Fact):
+    """An operator that TensorRT imports as a plugin of libnvinfer_plugin.
+
+    trtexec registers the plugins of that library; an application has to call ``initLibNvInferPlugins``.
+    :attr:`applies` says which versions import it so.
+
+    Attributes:
+        op: the operator type.
+        plugin: the name of the plugin.
+    """
+
+    kind: ClassVar[str] = "library_plugin"
+    roles: ClassVar[Mapping[str, str]] = {"imported": "the operator that is a plugin"}
+
+    op: str
+    plugin: str
+    versions: Mapping[Product, str]
+
+    @property
+    def applies(self) -> Mapping[Product, str]:
+        """The versions that import it as a plugin, by product."""
+        return self.versions
+
+    @property
+    def refusal(self) -> Refusal:
+        """The error of a parser that finds no plugin of the name.
+
+        https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/onnxOpImporters.cpp
+        """
+        return Refusal("parse", self.op, "UNSUPPORTED_NODE")
+
+
+def find(facts: Facts) -> Iterator[LibraryPlugin]:
+    """The operators, in graph order."""
+    for node in facts.imported:
+        plugin, lines = library_plugin(node.op)
+        versions = range_of("tensorrt", lines) if plugin else None
+        if versions is not None and _needs(node):
+            yield LibraryPlugin(
+                node=node,
+                chain=(Step(node, "imported"),),
+                op=node.op,
+                plugin=plugin,
+                versions={"tensorrt": versions},
+            )
+
+
+def _needs(node: Node) -> bool:
+    """Whether an operator with these attributes is a plugin: ScatterElements only with a reduction."""
+    return node.op != "ScatterElements" or node.attributes.get("reduction", "none") != "none"
