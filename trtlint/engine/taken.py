@@ -9,6 +9,7 @@ from dataclasses import replace
 from trtlint.engine.finding import Finding
 from trtlint.engine.subjects import Subject
 from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.library_plugin import LibraryPlugin
 from trtlint.facts.of_model.rejection import Rejection
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.parsers import lines_of
@@ -39,7 +40,7 @@ class RefusedLines:
         limit = ""
         for subject in subjects:
             fact = subject.fact
-            if not isinstance(fact, Rejection):
+            if not isinstance(fact, Rejection | LibraryPlugin):
                 return (), ""
             lines |= lines_of(product, fact.versions.get(product, "none"))
             limit = limit or _limit(fact)
@@ -57,8 +58,8 @@ class RefusedLines:
         return self._by_node[product]
 
 
-def _limit(fact: Rejection) -> str:
-    if fact.reason in _BY_PLUGIN:
+def _limit(fact: Rejection | LibraryPlugin) -> str:
+    if isinstance(fact, LibraryPlugin) or fact.reason in _BY_PLUGIN:
         return "without the plugin"
     if fact.min_sm is not None:
         return "on every GPU"
