@@ -76,7 +76,7 @@ _TARGET: tuple[Callable[[Any], Any], ...] = (
         "--plugins",
         multiple=True,
         metavar="NAME,...",
-        help="Plugins that the build loads besides TensorRT's own, by the names that nodes have; '' for none at all.",
+        help="Plugins that the build loads besides TensorRT's own, by operator name; '' for none at all.",
     ),
 )
 """Options that describe the build, in trtexec's words.
