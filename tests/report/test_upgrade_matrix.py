@@ -58,6 +58,7 @@ class TestMatrix:
         self, folder: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert "Refused places" not in written(capsys, "taken.onnx")
+        assert "Refused places by release: none from 8.6 to 10.4\n" in written(capsys, "-q", "taken.onnx")
 
     def test_json(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (model,) = json.loads(written(capsys, "--format", "json", "gelu.onnx"))["models"]
@@ -86,6 +87,16 @@ def test_columns_wrap_at_the_width() -> None:
     assert max(map(cell_len, lines)) <= 80
     assert "\n".join(lines).count("10.21") == 1
     assert lines.count("") == 4 - 1
+
+
+def test_a_long_folder_that_all_share_is_left_out() -> None:
+    folder = "/a/" + "long/" * 12
+    found = Matrix(("8.6-10.0",), ((f"{folder}one.onnx", (1,)), (f"{folder}sub/two.onnx", (0,))))
+    assert [line.split() for line in text_lines(found, 80)] == [
+        ["8.6-10.0"],
+        ["one.onnx", "1"],
+        ["sub/two.onnx", "."],
+    ]
 
 
 class TestReleasesThatTakeIt:

@@ -116,10 +116,16 @@ class UpgradeReport:
                 self._print(*hang(Text("  "), Text(clean(words.strip())), self._width))
 
     def _matrix(self) -> None:
-        if not any(line.refused for upgrade in self._upgrades for line in upgrade.lines):
+        """Write the matrix; one line where every release takes every model."""
+        lines = self._upgrades[0].lines
+        refused = any(line.refused for upgrade in self._upgrades for line in upgrade.lines)
+        if not refused and not (self._several or self._quiet):
             return
         if not self._quiet:
             self._print(Text())
+        if not refused:
+            self._print(Text(f"{TITLE}: none from {lines[0].line} to {lines[-1].line}", style="bold"))
+            return
         self._print(Text(TITLE, style="bold underline"))
         for line in text_lines(matrix(self._upgrades), self._width or _UNBOUNDED):
             self._print(Text(line))

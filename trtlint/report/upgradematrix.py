@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from os.path import commonprefix
 
 from rich.cells import cell_len
 
@@ -59,7 +60,7 @@ def text_lines(found: Matrix, width: int) -> Iterator[str]:
 
     Columns that do not fit the width follow in a further block.
     """
-    names = [_short(clean(name)) for name, _ in found.rows]
+    names = _shown([clean(name) for name, _ in found.rows])
     widest = max(map(cell_len, names), default=0)
     widths = [
         max(len(column), *(len(str(counts[index])) for _, counts in found.rows))
@@ -76,6 +77,14 @@ def text_lines(found: Matrix, width: int) -> Iterator[str]:
 
 def _line(name: str, widest: int, cells: Sequence[str]) -> str:
     return " " * _GAP + name + " " * (widest - cell_len(name)) + "".join(" " * _GAP + cell for cell in cells)
+
+
+def _shown(names: Sequence[str]) -> list[str]:
+    """The names, without a folder that all have in common where one of them is long."""
+    if len(names) > 1 and max(map(cell_len, names)) > _NAME:
+        folder = commonprefix([name.rpartition("/")[0] + "/" for name in names]).rpartition("/")[0]
+        names = [name.removeprefix(f"{folder}/") for name in names] if folder else names
+    return [_short(name) for name in names]
 
 
 def _short(name: str) -> str:
