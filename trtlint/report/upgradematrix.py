@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from os.path import commonprefix
+from itertools import takewhile
 
 from rich.cells import cell_len
 
@@ -82,8 +82,10 @@ def _line(name: str, widest: int, cells: Sequence[str]) -> str:
 def _shown(names: Sequence[str]) -> list[str]:
     """The names, without a folder that all have in common where one of them is long."""
     if len(names) > 1 and max(map(cell_len, names)) > _NAME:
-        folder = commonprefix([name.rpartition("/")[0] + "/" for name in names]).rpartition("/")[0]
-        names = [name.removeprefix(f"{folder}/") for name in names] if folder else names
+        parts = [name.split("/") for name in names]
+        folders = zip(*(part[:-1] for part in parts), strict=False)
+        shared = sum(1 for _ in takewhile(lambda same: len(set(same)) == 1, folders))
+        names = ["/".join(part[shared:]) for part in parts]
     return [_short(name) for name in names]
 
 
