@@ -148,7 +148,8 @@ class TestRealBuilder:
         (error,) = report["dry_build"]["errors"]
         refused = [finding for finding in report["findings"] if "refusal" in finding]
         assert [site["node"] for finding in refused for site in finding["sites"]] == [error["node"]]
-        assert refused[0]["refusal"] == {"stage": "parse", "op": error["op"], "code": error["code"]}
+        refusal = {"stage": "parse", "op": error["op"], "code": error["code"]}
+        assert refused[0]["refusal"] == refusal | {"first_taken_by": None, "last_taken_by": None}
         assert refused[0]["confidence"] == "confirmed"
 
     def test_of_tensorrt_it_confirms_nothing(self, tmp_path: Path, lints: Lints) -> None:

@@ -50,7 +50,13 @@ def linted(text: str, folder: Path, *options: str, capsys: pytest.CaptureFixture
 def test_a_refusal_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = linted(MASK, tmp_path, "--rtx", "1.7", capsys=capsys)
     (finding,) = model["findings"]
-    assert finding["refusal"] == {"stage": "parse", "op": "NonZero", "code": "UNSUPPORTED_NODE"}
+    assert finding["refusal"] == {
+        "stage": "parse",
+        "op": "NonZero",
+        "code": "UNSUPPORTED_NODE",
+        "first_taken_by": None,
+        "last_taken_by": "1.5",
+    }
     assert len(finding["sites"]) == 2
     assert finding["applies"] == "TensorRT-RTX 1.6 and newer"
     assert any("NonZero" in advice for advice in finding["advice"])
@@ -88,7 +94,8 @@ def test_plugins_settle_what_a_custom_operator_is(
     model = linted(CUSTOM, tmp_path, "--trt", "10.8", *options, capsys=capsys)
     assert (len(model["findings"]), len(model["conditional"])) == (certain, conditional)
     for finding in (*model["findings"], *model["conditional"]):
-        assert finding["refusal"] == {"stage": "parse", "op": "Fancy", "code": "INVALID_NODE"}
+        refusal = {"stage": "parse", "op": "Fancy", "code": "INVALID_NODE"}
+        assert finding["refusal"] == refusal | {"first_taken_by": None, "last_taken_by": None}
     assert all(finding["depends"] == ["--plugins"] for finding in model["conditional"])
 
 

@@ -111,11 +111,12 @@ def test_every_reason_has_a_rule() -> None:
         ("  refused: x\n  wher: op == ''\n", "line 3: Pow: the examples must be the last keys"),
         ("  types: [fp16]\n", "line 3: Pow: there is no element type 'fp16'"),
         ("  do: use {inputs[0].dtyp}\n", "line 3: Pow: Value has no field 'dtyp'; did you mean 'dtype'?"),
+        ("  known: guessed\n", "line 3: Pow: known is one of measured, source, documented, not guessed"),
         ("  stage: parsing\n", "line 3: Pow: no such reason or stage: type, parsing"),
     ],
 )
 def test_a_wrong_entry_is_an_error(monkeypatch: pytest.MonkeyPatch, lines: str, problem: str) -> None:
-    entry = "- op: Pow\n  tensorrt: '*'\n  reason: type\n  where: 'True'\n  says: bad\n  source: utils\n"
+    entry = "- op: Pow\n  tensorrt: '*'\n  reason: type\n  where: 'True'\n  says: bad\n  source: utils\n  known: source\n"
     table = f"sources: {{utils: https://example.com}}\nconditions:\n{entry}"
     monkeypatch.setattr(tables, "text", lambda name: table + lines)
     with pytest.raises(ValueError, match="^" + re.escape(problem)):
