@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -192,3 +193,23 @@ class TestChoosing:
         assert self.choose("trtexec --onnx=/docker/model.onnx", "c.onnx") == [
             "trtexec --onnx=/docker/model.onnx"
         ]
+
+
+@pytest.mark.isolated
+@pytest.mark.parametrize("name", ["build.sh", "config.pbtxt"])
+def test_the_work_on_a_build_file_is_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def endless(*_: object) -> bytes:
+        deadline = time.process_time() + 30
+        while time.process_time() < deadline:
+            pass
+        return b""
+
+    file = tmp_path / name
+    file.write_text("trtexec --onnx=a.onnx --fp16", encoding="utf-8")
+    monkeypatch.setattr("trtlint.buildcommand.scan.read_bytes", endless)
+    monkeypatch.setattr("trtlint.buildcommand.triton.read_bytes", endless)
+    monkeypatch.setattr("trtlint.files.limits.SECONDS", 0.3)
+    with pytest.raises(CommandError, match=rf"{name}: it takes more than 0.3 s of processor time"):
+        read_commands(str(file))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, tool_of
 from trtlint.buildcommand.triton import is_config, parse_config, read_config
+from trtlint.files.limits import LimitError, limited
 from trtlint.files.regular import read_bytes
 
 _MAX_BYTES = 4 * 1024 * 1024
@@ -36,9 +37,22 @@ def read_commands(text: str) -> tuple[BuildCommand, ...]:
     """
     path = Path(text)
     try:
-        there = path.exists()
+        with limited(path):
+            return _commands(path, text)
+    except LimitError as error:
+        source = text if _exists(path) else "--build"
+        raise CommandError(f"{source}: {error.message}") from None
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
     except (OSError, ValueError):  # too long for a name, or with a NUL
-        there = False
+        return False
+
+
+def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
+    there = _exists(path)
     if there and path.suffix == ".pbtxt":
         return (read_config(path),)
     if there:
