@@ -55,6 +55,12 @@ def test_what_is_no_shape_is_told_apart() -> None:
     assert found.unreadable == ("--optShapes=x:1x-1", "--optShapes=y:axb", "--optShapes=z")
 
 
+def test_numbers_beyond_64_bits_are_unreadable() -> None:
+    found = shapes(f"--optShapes=x:1x{'9' * 5000} --profile={'9' * 5000} --maxShapes=y:{'9' * 20}")
+    assert found.specs == ()
+    assert len(found.unreadable) == 2
+
+
 def test_variables_make_it_incomplete() -> None:
     assert not shapes("--optShapes=$SHAPES").complete
     assert not shapes("$MORE").complete

@@ -388,3 +388,10 @@ class TestUpgrades:
         notice = Target(version="10.5", gpu="V100").gpu_notice
         assert notice is not None
         assert "10.4" in notice
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "10." + "9" * 5000, "10.7.." + "9" * 5000])
+def test_a_version_of_thousands_of_digits_is_no_version(text: str) -> None:
+    with pytest.raises(TargetError, match=r"9{9}\.\.\.' is not a version of TensorRT") as refused:
+        parse_versions(text)
+    assert len(str(refused.value)) < 200

@@ -30,7 +30,9 @@ _BOUNDS: Mapping[str, tuple[Bound, ...]] = {
     "trt_profile_max_shapes": ("max",),
 }
 _ANY: tuple[Bound, ...] = ("min", "opt", "max")
-_DIMENSIONS = re.compile(r"\d+(?:x\d+)*")
+_PROFILE = re.compile(r"\d{1,9}")
+_DIMENSIONS = re.compile(r"\d{1,19}(?:x\d{1,19})*")
+"""Sizes; TensorRT keeps each in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def shapes_of(command: BuildCommand) -> Shapes:
     profile = 0
     own = any(option.name in _BOUNDS for option in command.options)
     for option in command.options:
-        if option.name == "--profile" and (option.value or "").isdecimal():
+        if option.name == "--profile" and _PROFILE.fullmatch(option.value or ""):
             profile = int(option.value or 0)
         bounds = _BOUNDS.get(option.name)
         if bounds is None and option.name == "--shapes" and not own:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from trtlint.knowledge.gpus import find_gpu
 from trtlint.knowledge.releases import PRODUCTS, Product
@@ -95,7 +95,7 @@ class _Completion:
         """Whether the version given can be the one that the build names."""
         try:
             said = Version(version).release[:3]
-        except InvalidVersion:
+        except ValueError:  # InvalidVersion, and int() where a part has thousands of digits
             return True
         given = tuple(map(int, (self.given.version or "").split(".")))[:3]
         common = min(len(given), len(said))

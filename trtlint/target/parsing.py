@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from trtlint.knowledge.gpus import architecture, architectures, find_gpu, gpu_names
 from trtlint.knowledge.nearest import did_you_mean, nearest
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 class TargetError(ValueError):
     """A version, GPU or flag that does not exist; the text names the nearest that do."""
+
+
+_LONGEST_SHOWN = 60
+"""Characters of a wrong version that a message repeats."""
 
 
 class Gpu(NamedTuple):
@@ -38,8 +42,10 @@ def check_version(text: str, product: Product = "tensorrt") -> str:
     name = PRODUCTS[product]
     try:
         number = Version(text.strip())
-    except InvalidVersion:
-        raise TargetError(f"{text!r} is not a version of {name}; write it as {minors(product)[-1]}") from None
+    except ValueError:  # InvalidVersion, and int() where a part has thousands of digits
+        raise TargetError(
+            f"{_short(text)!r} is not a version of {name}; write it as {minors(product)[-1]}"
+        ) from None
     parts = number.release
     version = ".".join(map(str, parts))
     if len(parts) > 4 or number.is_prerelease or not standing_for(version, product):
@@ -54,6 +60,11 @@ def check_version(text: str, product: Product = "tensorrt") -> str:
             raise TargetError(f"{name} {version} is older than what is covered here, {near[0]} and newer")
         raise TargetError(f"{name} {version} does not exist; nearest: {', '.join(near)}")
     return version
+
+
+def _short(text: str) -> str:
+    """The start of a long text, for a message."""
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def parse_versions(text: str, product: Product = "tensorrt") -> list[str]:
