@@ -58,7 +58,12 @@ def test_an_example_says_where_and_how_often(tmp_path: Path, words: str, got: st
 
 
 @pytest.mark.parametrize(
-    ("options", "problem"), [(" times: two", "times: needs a number"), (" at: z", "has no places")]
+    ("options", "problem"),
+    [
+        (" times: two", "times: needs a number"),
+        (f" times: {'9' * 5000}", "times: needs a number"),
+        (" at: z", "has no places"),
+    ],
 )
 def test_places_that_cannot_be(tmp_path: Path, options: str, problem: str) -> None:
     with pytest.raises(RuleError, match=problem):
@@ -142,6 +147,15 @@ def test_a_text_that_is_no_model(tmp_path: Path) -> None:
     assert (results[0].got, results[0].ok) == ("unreadable", False)
     lines = (tmp_path / "TST001-a-rule.md").read_text().split("\n")
     assert f"line {lines.index('g (x) => (y {') + 1}: " in results[0].detail
+
+
+@pytest.mark.parametrize("number", ["9" * 30, "9" * 5000])
+def test_a_number_that_the_parser_cannot_hold(tmp_path: Path, number: str) -> None:
+    results = run(
+        tmp_path, body(f"< ir_version: 8 >\ng (float[{number}] x) => (float[1] y) {{ y = Relu (x) }}\n", TANH)
+    )
+    assert (results[0].got, results[0].ok) == ("unreadable", False)
+    assert results[0].detail == "a number is too large for its type, or not a number"
 
 
 def test_the_checker_must_accept_an_example_unless_it_says_so(tmp_path: Path) -> None:

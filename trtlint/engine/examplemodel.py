@@ -62,7 +62,7 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
     # The parser knows no comments; an empty line keeps its line numbers right.
     lines = ("" if line.lstrip().startswith("#") else line for line in text.split("\n"))
     try:
-        proto = onnx.parser.parse_model(_HALF.sub(_bit_patterns, "\n".join(lines)))
+        proto = _proto(_HALF.sub(_bit_patterns, "\n".join(lines)))
         _fill(proto.graph)
         if checked:
             onnx.checker.check_model(proto)
@@ -77,6 +77,21 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
     except (DecodeError, EncodeError, RecursionError) as error:
         # What the parser takes can be too deep for protobuf, which sees it as broken data.
         raise BrokenTextError(f"the model cannot be stored: {' '.join(str(error).split())}") from None
+
+
+def _proto(text: str) -> onnx.ModelProto:
+    """The model that a text describes.
+
+    Raises:
+        onnx.parser.ParseError: ONNX's parser refuses the text.
+        ModelTextError: a number does not fit 64 bits. The parser reads it with ``std::stoll``, whose
+            exceptions arrive as these of Python:
+            https://pybind11.readthedocs.io/en/stable/advanced/exceptions.html
+    """
+    try:
+        return onnx.parser.parse_model(text)
+    except (IndexError, ValueError):
+        raise ModelTextError("a number is too large for its type, or not a number") from None
 
 
 def _bit_patterns(tensor: re.Match[str]) -> str:
