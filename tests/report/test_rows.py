@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,15 @@ def test_parquet_holds_the_same_rows(work: Workspace) -> None:
     scan(work, "rows.jsonl", "--output", "parquet:rows.parquet")
     assert read_rows(work.path / "rows.parquet") == read_rows(work.path / "rows.jsonl")
     assert run(["trend", "rows.parquet", "rows.jsonl"]) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse names that are not UTF-8")
+def test_parquet_with_a_file_name_that_is_not_utf8(work: Workspace) -> None:
+    pytest.importorskip("pyarrow")
+    (work.path / "models" / "c\udcff.onnx").write_bytes(b"")
+    scan(work, "rows.jsonl", "--output", "parquet:rows.parquet")
+    names = [row.model for row in read_rows(work.path / "rows.parquet")]
+    assert "models/c\\udcff.onnx" in names
 
 
 def test_parquet_needs_a_file_and_its_package(

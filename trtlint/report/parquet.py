@@ -30,7 +30,16 @@ def content(run: Run) -> bytes:
     schema: Any = pyarrow.schema(
         [(name, pyarrow.int64() if name == "places" else pyarrow.string()) for name in NAMES]
     )
-    columns = {name: [row[name] for row in listed] for name in NAMES}
+    columns = {name: [_storable(row[name]) for row in listed] for name in NAMES}
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
     return buffer.getvalue()
+
+
+def _storable(value: Any) -> Any:
+    """A value with each half of a surrogate pair as an escape.
+
+    Python keeps the bytes of a file name that are not UTF-8 as such halves. Parquet cannot hold them:
+    https://peps.python.org/pep-0383/
+    """
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
