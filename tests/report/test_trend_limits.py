@@ -90,6 +90,14 @@ def test_a_long_text_in_every_row_of_a_table(
     assert f"error: {file}: its rows take more than 16 MiB as text" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
+def test_an_empty_file_is_no_scan(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.touch()
+    with pytest.raises(RowsError, match="no rows"):
+        read_rows(file)
+
+
 def test_what_is_no_parquet_behind_its_first_bytes(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     file = tmp_path / "rows.parquet"

@@ -116,6 +116,9 @@ def _rows(file: BinaryIO) -> tuple[Row, ...]:
         if length > _MOST_TEXT:
             raise RowsError(f"its texts take more than {_MOST_TEXT >> 20} MiB: scan fewer models at a time")
         found.append(Row(**fields))
+    if not found:
+        # A scan has at least one row for each model: this one was not written to its end.
+        raise RowsError("no rows in it: write the scan again with --output jsonl:FILE or parquet:FILE")
     return tuple(found)
 
 
