@@ -268,6 +268,24 @@ def test_bodies_are_rehearsed_and_named_as_not_measured(tmp_path: Path) -> None:
     assert found.kept.nodes == ("If_0",)
 
 
+@pytest.mark.parametrize("taken", [True, False])
+def test_stored_tensors_of_bodies_are_told_apart(taken: bool, tmp_path: Path) -> None:
+    """Two bodies have a tensor of one name: one is too large for half precision."""
+    model = onnx.parser.parse_model(
+        """< ir_version: 8, opset_import: ["" : 17] >
+        b (float[4] x, bool c) => (float[4] y)
+        {
+          y = If (c) <
+            then_branch = t () => (float[4] u) <float k = {0.5}> { u = Mul (x, k) },
+            else_branch = e () => (float[4] v) <float k = {100000.0}> { v = Mul (x, k) }
+          >
+        }"""
+    )
+    feeds: Feeds = {"x": np.ones(4, np.float32), "c": np.array(taken)}
+    (output,) = measure(model, feeds, tmp_path).outputs
+    assert (output.error is not None and output.error < 1e-3) is taken
+
+
 @pytest.mark.parametrize(("element", "dtype"), [(10, np.float16), (16, np.float32)])
 def test_a_file_in_16_bits_says_itself_what_is_narrow(element: int, dtype: Any, tmp_path: Path) -> None:
     nodes = [
