@@ -163,10 +163,13 @@ def _operator(name: str) -> Any:
 
 
 def _made(root: Path, file: str, variant: Variant) -> Mutant | None:
-    """The mutant, or None where nothing but annotations changes."""
+    """The mutant, or None where nothing but annotations changes, or what comes out is no program."""
     source = (root / file).read_text("utf-8")
-    code = mutate_code(source, _operator(variant.operator), variant.occurrence)
-    if code is None or _meaning(code) == _meaning(source):
+    try:
+        code = mutate_code(source, _operator(variant.operator), variant.occurrence)
+        if code is None or _meaning(code) == _meaning(source):
+            return None
+    except (AttributeError, SyntaxError):  # Cosmic Ray 8.7 does not replace `except (module.Error, ...)`
         return None
     pairs = zip(source.splitlines(), code.splitlines(), strict=False)
     line, before, after = next(
@@ -179,11 +182,7 @@ def _made(root: Path, file: str, variant: Variant) -> Mutant | None:
 
 def _meaning(code: str) -> str:
     """Describe a file without its annotations, which nothing evaluates, and without type-checking blocks."""
-    try:
-        tree = ast.parse(code)
-    except SyntaxError:
-        return code
-    return ast.dump(_WithoutTypes().visit(tree))
+    return ast.dump(_WithoutTypes().visit(ast.parse(code)))
 
 
 class _WithoutTypes(ast.NodeTransformer):
