@@ -116,7 +116,8 @@ def test_every_reason_has_a_rule() -> None:
     ],
 )
 def test_a_wrong_entry_is_an_error(monkeypatch: pytest.MonkeyPatch, lines: str, problem: str) -> None:
-    entry = "- op: Pow\n  tensorrt: '*'\n  reason: type\n  where: 'True'\n  says: bad\n  source: utils\n  known: source\n"
+    keys = ("tensorrt: '*'", "reason: type", "where: 'True'", "says: bad", "source: utils", "known: source")
+    entry = "- op: Pow\n" + "".join(f"  {key}\n" for key in keys)
     table = f"sources: {{utils: https://example.com}}\nconditions:\n{entry}"
     monkeypatch.setattr(tables, "text", lambda name: table + lines)
     with pytest.raises(ValueError, match="^" + re.escape(problem)):
