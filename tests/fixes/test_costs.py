@@ -31,6 +31,16 @@ def test_only_what_is_clear_is_said_of_times(after: tuple[float, ...], ratio: fl
     assert found == (None if ratio is None else pytest.approx(ratio))
 
 
+def test_microseconds_are_not_told() -> None:
+    assert slower([time * 1e-5 for time in BEFORE], [1.4e-5] * len(BEFORE)) is None
+
+
+def test_a_size_below_a_kilobyte_is_in_bytes() -> None:
+    assert Costs(153, 3900).words == [
+        "the fixed file is 25.5 times as large (153 bytes before, 3.9 kB after)"
+    ]
+
+
 @pytest.mark.parametrize(
     ("sizes", "ratio"),
     [((100_000, 133_000), 1.33), ((100_000, 109_000), None), ((1000, 2900), None), ((1000, 3100), 3.1)],

@@ -21,6 +21,8 @@ _LEAST_GROWTH = 2048
 """Bytes below which the growth of a file is not told."""
 _SLOWER = 1.2
 """The growth of the time of a run that is told."""
+_LEAST_DELAY = 5e-5
+"""Seconds a run below which a longer one is not told: calls of operators take microseconds each."""
 _FEWEST = 5
 """Runs of each model below which nothing is said of their times."""
 _MOST_OUTLIERS = 0.2
@@ -120,14 +122,15 @@ def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
     pairs = list(zip(before, after, strict=False))
     others = sum(second <= _SLOWER * first for first, second in pairs)
     clear = median(after) > _SLOWER * median(before) and others <= _MOST_OUTLIERS * len(pairs)
-    return ratio if ratio > _SLOWER and clear else None
+    noticed = min(after) - min(before) >= _LEAST_DELAY
+    return ratio if ratio > _SLOWER and clear and noticed else None
 
 
 def _size(count: int) -> str:
     for unit, size in (("GB", 1e9), ("MB", 1e6)):
         if count >= size:
             return f"{count / size:.3g} {unit}"
-    return f"{count / 1e3:.3g} kB"
+    return f"{count / 1e3:.3g} kB" if count >= 1e3 else f"{count} bytes"
 
 
 def _time(seconds: float) -> str:

@@ -106,7 +106,8 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs
     for applied in outcome.applied:
         groups[applied.rule, applied.severity, applied.fix, applied.title].append(applied)
     for (rule, severity, fix, title), members in groups.items():
-        yield f"  fixed    {_finding(severity, rule)}{fix}: {title}{_at(each.place for each in members)}"
+        label = "unsaved" if fixed.fault else "fixed  "
+        yield f"  {label}  {_finding(severity, rule)}{fix}: {title}{_at(each.place for each in members)}"
         for words in proofs(members):
             yield f"           proof: {words}"
     refusals: dict[tuple[str, str, str | None, str], list[Refused]] = defaultdict(list)
@@ -129,6 +130,9 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs
         yield f"  {verdict.check + ':':<8} {verdict.judgement}: {verdict.words}"
     for words in costs.words:
         yield f"  costs:   {words}"
+    if fixed.fault:
+        yield f"  nothing rewritten, as the model cannot be written: {first} as before"
+        return
     done = f"{plural(len(outcome.applied), 'place')} rewritten, {len(outcome.refused)} refused"
     yield f"  {done}; {first} before, {last} after"
 
