@@ -134,3 +134,12 @@ def test_any_bytes(line: bytes) -> None:
     rest, prefix = unwrap(line)
     assert prefix is None or 0 <= prefix.start <= len(rest)
     assert prefix is None or prefix.severity in ("", "V", "I", "W", "E", "F")
+
+
+def test_what_a_container_logs_as_json_is_unescaped() -> None:
+    """Docker's json-file driver: https://docs.docker.com/engine/logging/drivers/json-file/."""
+    line = rb'{"log":"[05/21/2024-12:00:09] [W] [TRT] layer \"a\" is slow\n","stream":"stderr"}'
+    text, prefix = unwrap(line)
+    assert text == b'[05/21/2024-12:00:09] [W] [TRT] layer "a" is slow'
+    assert prefix is not None
+    assert (prefix.severity, prefix.library) == ("W", True)

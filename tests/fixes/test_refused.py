@@ -362,3 +362,41 @@ def test_a_causal_mask_of_known_sizes_is_stored() -> None:
     assert mask.tolist() == [[key > query + 4 for key in range(9)] for query in range(5)]
     unknown = proposed("write-out-fused", text.replace("[2,3,4,4]", "[2,3,P,4]"), "MultiHeadAttention")
     assert "Range" in inserted(unknown)
+
+
+@pytest.mark.parametrize(
+    ("indices", "axis", "fits"),
+    [
+        ("3,4", 1, True),
+        ("3,2", 1, True),
+        ("2,4", 1, False),
+        ("2,4", 0, True),
+        ("3,2", 0, False),
+        ("3,2", -1, True),
+        ("N,4", 1, False),
+        ("3,N", 1, True),
+    ],
+)
+def test_scattered_elements_must_reach_over_the_data(indices: str, axis: int, fits: bool) -> None:
+    """Only along the axis may there be fewer of them."""
+    text = (
+        f"(float[3,4] x, int64[{indices}] i, float[{indices}] u) => (float[3,4] y)"
+        f'{{ y = ScatterElements <axis = {axis}, reduction = "add"> (x, i, u) }}'
+    )
+    found = proposed("write-out-scatter", text, "ScatterElements")
+    assert reason(found) == ("" if fits else "the indices may not reach over all of the data")
+
+
+@pytest.mark.parametrize(
+    ("op", "rewrite", "words"),
+    [
+        ("Relu", "broadcast-constant", "there is no Expand or Tile here"),
+        ("Relu", "write-out-scatter", "there is no ScatterElements and no ScatterND here"),
+        ("Relu", "store-dense", "no sparse tensor is read here"),
+        ("Relu", "cast-table", "there is no Gather with a Cast behind it here"),
+        ("Relu", "drop-second-quantizer", "there is no quantizer behind another one here"),
+    ],
+)
+def test_another_operator_is_left(op: str, rewrite: str, words: str) -> None:
+    text = f"(float[4,8] x) => (float[4,8] y) {{ y = {op} (x) }}"
+    assert reason(proposed(rewrite, text, op)) == words

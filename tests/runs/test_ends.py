@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.files.special import at_most
+from tests.runs.clusters import local_cluster
 from tests.workspace import Workspace
 from trtlint.runs import pools, run
 
@@ -98,16 +99,10 @@ def test_workers_import_nothing_of_the_current_folder(tmp_path: Path) -> None:
 def test_a_cluster_without_workers_is_not_waited_for(
     work: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(run, "_LOOK_EVERY", 0.1, raising=False)
     monkeypatch.setattr(run, "_PATIENCE", 0.3, raising=False)
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        at_most(),
-    ):
+    with local_cluster(n_workers=1) as cluster, at_most():
 
         def dismiss(*_: object) -> None:
             cluster.scale(0)

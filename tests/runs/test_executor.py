@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests import crashing
+from tests.runs.clusters import local_cluster
 from tests.workspace import Workspace
 from trtlint.engine.rulebook import load_rules
 from trtlint.runs import pools, progress
@@ -122,13 +123,10 @@ def test_ctrl_c_ends_it(work: Workspace) -> None:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Dask cluster of one process, with another current folder."""
-    distributed = pytest.importorskip("distributed")
     patch = pytest.MonkeyPatch()
     patch.chdir(tmp_path_factory.mktemp("cluster"))
     patch.setenv("PYTHONPATH", str(REPOSITORY))
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None
-    ) as started:
+    with local_cluster(n_workers=1, threads_per_worker=2) as started:
         yield started.scheduler_address.replace("tcp://", pools.SCHEME)
     patch.undo()
 
@@ -177,9 +175,7 @@ def test_a_killed_worker_of_a_cluster_costs_its_batch_alone(
     names = [*(f"a{number}" for number in range(4)), "b0", "killed", "b2", "b3", *(f"c{n}" for n in range(4))]
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as started,
+        local_cluster(n_workers=2, dashboard_address=":0") as started,
     ):
         with distributed.Client(started) as client:
             client.run(crashing.begin)
