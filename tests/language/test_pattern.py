@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -252,21 +252,27 @@ PATTERNS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("shape", ["chain", "fan", "mesh"])
-def test_time_grows_no_faster_than_the_nodes(pattern: str, shape: str) -> None:
+def test_calls_grow_no_faster_than_the_nodes(pattern: str, shape: str) -> None:
     compiled = Pattern.compile(PATTERNS[pattern])
 
-    def seconds(count: int) -> float:
+    def calls(count: int) -> int:
+        """Return the number of calls that a search makes, which no other program can disturb."""
         searched = adds(count, shape)
-        started = time.process_time()
-        matches = len(list(compiled.find(searched, Initializers())))  # type: ignore[arg-type]
-        assert matches <= 2 * (1_000 + 8 * count)  # a search that is cut short is made again
-        return time.process_time() - started
+        made = 0
 
-    large = seconds(2_000)
-    if large >= 0.25:  # it may have been disturbed
-        large = min(large, seconds(2_000))
-        small = min(seconds(250), seconds(250))
-        assert large < max(24 * small, 0.25)  # eight times the nodes; a quadratic search takes 64 times
+        def note(_: object, event: str, __: object) -> None:
+            nonlocal made
+            made += event in ("call", "c_call")
+
+        sys.setprofile(note)
+        try:
+            matches = len(list(compiled.find(searched, Initializers())))  # type: ignore[arg-type]
+        finally:
+            sys.setprofile(None)
+        assert matches <= 2 * (1_000 + 8 * count)  # a search that is cut short is made again
+        return made
+
+    assert calls(2_000) < 16 * calls(250)  # eight times the nodes; a quadratic search takes 64 times
 
 
 @pytest.mark.slow
