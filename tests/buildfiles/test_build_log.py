@@ -129,7 +129,7 @@ def test_the_way_a_log_is_stored_does_not_matter() -> None:
             "onnxruntime",
         ),
         ("[2022-11-08 06:01:48 WARNING] {}", "W", "logger"),
-        ("W0607 12:00:00.123456 17 tensorrt.cc:64] {}", "W", "logger"),
+        ("W0607 12:00:00.123456 17 tensorrt.cc:64] {}", "W", "triton"),
         ("2024-01-02 03:04:05,678 - TRT - WARNING - {}", "W", "logger"),
         ("2024-06-07T12:00:00.1234567Z [01/15/2025-17:13:04] [TRT] [W] {}", "W", "python"),
     ],

@@ -27,6 +27,20 @@ REFUSED = "[E] Error[2]: [a.cpp::b::1] Error Code 2: OutOfMemory (no further inf
 NO_GPU = "[TRT] [W] CUDA initialization failure with error: 35. Please check your CUDA installation"
 DISTURBED = "[TRT] [E] Could not register plugin creator:  FlattenConcat_TRT in namespace:"
 UFF = "ERROR: UffParser: Unsupported number of graph 0"
+DEEPSTREAM = "0:00:05.86  1845 0x56206e548360 {}  nvinfer gstnvinfer.cpp:632:gst_nvinfer_logger:<p> NvDsInferContext[UID 1]: "
+EXCEEDED = (
+    DEEPSTREAM.format("WARN")
+    + "Warning from NvDsInferContextImpl::checkBackendParams() <a.cpp:1833> [UID = 1]: Backend has maxBatchSize 1 whereas 2 has been requested"
+)
+NO_BACKEND = (
+    DEEPSTREAM.format("ERROR")
+    + "Error in NvDsInferContextImpl::initialize() <a.cpp:1257> [UID = 1]: generate backend failed, check config file settings"
+)
+OLD_ENGINE = "ERROR: Deserialize engine failed because file path: /a/b.engine open error"
+AGAIN = (
+    DEEPSTREAM.format("WARN")
+    + "Warning from NvDsInferContextImpl::generateBackendContext() <a.cpp:1888> [UID = 1]: deserialize backend context from engine from file :/a/b.engine failed, try rebuild"
+)
 WARNED = "[W] [TRT] Using an engine plan file across different models of devices is not recommended"
 
 
@@ -38,6 +52,8 @@ def of(*lines: str) -> Diagnosis:
     ("lines", "line"),
     [
         ((UNKNOWN, ECHO), 1),
+        ((EXCEEDED, NO_BACKEND), 1),
+        ((OLD_ENGINE, AGAIN, UNKNOWN, ECHO), 3),
         ((ECHO, UNKNOWN), 2),
         ((ECHO, ECHO), 1),
         ((SKIPPED, ECHO), 1),

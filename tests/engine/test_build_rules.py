@@ -32,7 +32,7 @@ GRAPH_RULES = {"ACC101", "PERF101", "PERF104"}
 """Rules about the model that some of the builds bear witness for."""
 
 LOGS = {
-    "cookbook-ort-tensorrt-ep.log": "LOG142",
+    "cookbook-ort-tensorrt-ep.log": "LOG139",
     "cookbook-trt10.16.0-rtxcompare-trt-verbose.log": "",
     "cookbook-trt10.16.1-addscalar-trtexec-plugin.log": "LOG116 LOG146 LOG147",
     "cookbook-trt10.16.1-mnist-trtexec-default.log": "LOG116 LOG147",

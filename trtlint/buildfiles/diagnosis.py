@@ -9,6 +9,7 @@ What a line says of the outcome is a property of its entry in the pattern table:
 - ``failed``: that there is no engine, and not why;
 - ``died``: that the process ended;
 - ``passed``: that there is an engine;
+- ``anew``: that what failed before it is tried in another way;
 - ``harmless``: nothing, though builds that go on print it as an error.
 
 An error of the library that no entry knows is taken for a cause: builds that go on print warnings.
@@ -19,7 +20,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from trtlint.buildfiles.patterns import Outcome, table
 from trtlint.buildfiles.records import Log, Record
@@ -53,14 +54,16 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Successes:
-    """Where a log shows that an engine was built or loaded, or that one ran.
+    """Where a log shows that an engine was built or loaded, that one ran, or that a program tries again.
 
     Attributes:
         lines: numbers of the lines that show it, in order.
+        engine: whether one of them shows an engine.
         ends: numbers of the lines in which a tool announces a run or gives one up, in order.
     """
 
     lines: tuple[int, ...]
+    engine: bool
     ends: tuple[int, ...]
 
     def follow(self, line: int) -> bool:
@@ -74,13 +77,22 @@ class Successes:
 
 def successes(log: Log) -> Successes:
     """Look for the lines that show an engine; what is said before them in a run was overcome."""
-    names = (entry.name for entry in table().patterns if entry.says == "passed")
-    lines = [record.line for name in names for record in log.records.get(name, ())]
     banners = log.records.get("banner", ())
-    lines += (record.line for record in banners if record.groups["state"] == "PASSED")
+    lines = [
+        *_lines(log, "passed"),
+        *(record.line for record in banners if record.groups["state"] == "PASSED"),
+    ]
+    engine = bool(lines)
+    lines += _lines(log, "anew")
     ends = [record.line for record in banners if record.groups["state"] in ("RUNNING", "FAILED")]
     ends += (record.line for record in log.records.get(_GIVEN_UP, ()))
-    return Successes(tuple(sorted(lines)), tuple(sorted(ends)))
+    return Successes(tuple(sorted(lines)), engine, tuple(sorted(ends)))
+
+
+def _lines(log: Log, outcome: Outcome) -> Iterator[int]:
+    """The numbers of the lines that say an outcome."""
+    names = (entry.name for entry in table().patterns if entry.says == outcome)
+    return (record.line for name in names for record in log.records.get(name, ()))
 
 
 def diagnose(log: Log) -> Diagnosis:
@@ -98,7 +110,7 @@ def diagnose(log: Log) -> Diagnosis:
     settings: list[Record] = []
     for _, records in sorted(lines.items()):
         outcomes = {_outcome(record, says): record for record in records}
-        if "harmless" in outcomes or (done.lines and "unusable" in outcomes):
+        if "harmless" in outcomes or (done.engine and "unusable" in outcomes):
             continue
         # An error with a name that says nothing of the outcome is known, and no reason by itself.
         if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):
@@ -115,7 +127,9 @@ def diagnose(log: Log) -> Diagnosis:
             first.setdefault(best, outcomes[best])
         if "died" in outcomes:
             first.setdefault("died", outcomes["died"])
-    if not (set(first) - {"skipped", "passed"} or hints or settings or log.settings.status == "failed"):
+    if not (
+        set(first) - {"skipped", "passed", "anew"} or hints or settings or log.settings.status == "failed"
+    ):
         return Diagnosis()
     stated = [first[outcome] for outcome in _ORDER[:2] if outcome in first]
     cause = min(stated, key=lambda record: record.line, default=None)

@@ -6,6 +6,7 @@ messages are cut, and dumps and tables are kept up to a limit.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,13 +23,16 @@ from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
 from trtlint.buildfiles.stream import Source, decoded, opened
 from trtlint.buildfiles.toollines import ToolLines
+from trtlint.buildfiles.tracebacks import HEADING, Ending, Traceback
 from trtlint.buildfiles.wrapped import Marks, prefixed, unquoted, unwrap, within
+from trtlint.knowledge.frontends import marks
 
 _CONTINUED = 60  # lines after the first that belong to a message
 _QUOTES = (" In function ", "--- Begin node ---")
 """What begins a message of the parser; it quotes others' messages on the lines after it."""
-_TRACEBACK = b"Traceback (most recent call last)"
 _BARE = Prefix("", "", 0, None)
+_EXCEPTION = "exception"
+"""The entry of an exception that ended a Python program."""
 _DUMPS, _LAYERS = 16, 50_000
 _MOST_LOUD = 200_000  # warnings and errors; a log with more of them is read so far and no further
 _HEADINGS = (b"Layers:", b"Engine Layer Information:")
@@ -37,6 +41,9 @@ _TOOL_SPEAKS = b"] [I] "  # [MM/DD/YYYY-HH:MM:SS] [I] message: trtexec of itself
 _CONFIGURATION = b"Building engine with configuration"  # Polygraphy's table, on the lines after it
 _BEGINNINGS = frozenset(bytes([letter]) for letter in b"[&0123456789CDEFILVW")  # of prefixes and headings
 _ON_ONE_LINE = 8
+_LOOKED_AT = 4000  # bytes of a line in which the name of the library is looked for
+_UNSAID = re.compile(r"(?:Error Code:? \d+: [A-Z][A-Za-z ]{1,40}|due to exception)\s*$")
+"""The end of a line of an error that has not said what is wrong: a terminal or Myelin broke it there."""
 _TAIL = 200_000  # bytes of a line that become text: an island names all its nodes on one line
 
 
@@ -87,7 +94,9 @@ class LogReader:
         self._open_context: str | None = None
         self._limit = ""  # why the rest was not read
         self._marks = Marks()
-        self._trace = b""  # how the lines inside of a traceback begin
+        self._programs = marks()
+        self._traceback = Traceback()
+        self._named = False  # whether a line without one of the usual prefixes names TensorRT
 
     def __iter__(self) -> Iterator[Record]:
         try:
@@ -109,6 +118,8 @@ class LogReader:
         self._close()
         self._end_dump()
         self._tool.end_table()
+        if self._traceback.open and (self._named or self._scanner.shapes):
+            self._ended(self._traceback.cut())
         self._ending()
         yield from self._kept.ready
         self._kept.ready.clear()
@@ -127,7 +138,7 @@ class LogReader:
                 continue
             if found := pattern.search(message):
                 severity = cast("Severity", prefix.severity)
-                self._kept.keep(pattern, number, severity, message, groups(found))
+                self._kept.keep(pattern, number, severity, message, groups(found), self._working_on())
 
     def log(self) -> Log:
         """Everything read so far."""
@@ -152,7 +163,7 @@ class LogReader:
 
     def _line(self, number: int, line: bytes) -> None:
         if line[:1] not in _BEGINNINGS and not self._dump_line and not self._open and b"] [" not in line:
-            if self._marks.telling(line):
+            if self._traceback.open or self._marks.telling(line):
                 self._foreign(number, line)
             return  # program output
         if line.startswith(_TOOL_SPEAKS, 20) and line[:1] == b"[" and not line.startswith(b"[TRT] ", 26):
@@ -200,9 +211,15 @@ class LogReader:
 
     def _foreign(self, number: int, line: bytes) -> None:
         """A line without one of the usual prefixes: wrapped by another program, or the program's own."""
-        if self._trace and line.startswith(self._trace):
+        head = line[:_LOOKED_AT]
+        self._named = self._named or b"tensorrt" in head.lower()
+        self._scanner.shapes.update(name for mark, name in self._programs.items() if mark in head)
+        if self._traceback.takes(line):
             return  # code that a traceback quotes
-        self._trace = b""
+        if self._traceback.open and (ending := self._traceback.end(number, line)):
+            self._close()
+            self._ended(ending)
+            return
         quoted = (
             bool(self._open) and number <= self._open_last + 1 and self._open[0].find(" In function ") >= 0
         )
@@ -212,10 +229,10 @@ class LogReader:
             self._unprefixed(number, b"" if blank else line, telling=telling)
             return
         rest, prefix = unwrap(line)
-        if _TRACEBACK in rest:
+        if HEADING in rest:
             self._close()
-            self._trace = line[: line.find(_TRACEBACK)] + b" "
-            before = rest.partition(_TRACEBACK)[0]
+            self._traceback.begin(number, line)
+            before = rest.partition(HEADING)[0]
             if prefix is None and not before.endswith(b"C++ ") and self._marks.telling(before):
                 self._unprefixed(number, before, telling=True)
         elif prefix is None or not prefix.severity:
@@ -225,6 +242,11 @@ class LogReader:
             self._quiet(number, rest, prefix.start, prefix.severity)
         else:
             self._begin(number, rest, prefix)
+
+    def _ended(self, ending: Ending) -> None:
+        """Keep that a program ended with a traceback that gives no message."""
+        pattern = self._table.named(_EXCEPTION)
+        self._kept.keep(pattern, ending.line, None, ending.message, {"what": ending.message})
 
     def _unprefixed(self, number: int, line: bytes, *, telling: bool) -> None:
         if line.startswith((b"&&&& ", b"CompilationSettings(")):
@@ -312,7 +334,11 @@ class LogReader:
         self._open_line = self._open_last = number
         self._open_prefix = prefix
         # Taken now: by the time the message is known to be whole, the build may be elsewhere.
-        self._open_context = _text(self._context[self._context_at : self._context_at + 2000]) or None
+        self._open_context = self._working_on()
+
+    def _working_on(self) -> str | None:
+        """The node or layer that the build had last said it was working on."""
+        return _text(self._context[self._context_at : self._context_at + 2000]) or None
 
     def _close(self) -> None:
         if not self._open or self._open_prefix is None:
@@ -320,7 +346,7 @@ class LogReader:
         lines, self._open = self._open, []
         severity = cast("Severity | None", self._open_prefix.severity or None)
         common = self._open_prefix.common
-        message = lines[0] if len(lines) == 1 else "\n".join(lines).rstrip()
+        message = lines[0] if len(lines) == 1 else _joined(lines)
         if severity == "I":
             self._collector.configuration(message, self._open_line)
             return
@@ -344,6 +370,18 @@ class LogReader:
         if dump and dump.layers:
             self._layers += len(dump.layers)
             self._dumps.append(LayerDump(dump.line, tuple(dump.layers), tuple(dump.tensors)))
+
+
+def _joined(lines: list[str]) -> str:
+    """A message of several lines; on one line where the first stops before it says what is wrong."""
+    if not _UNSAID.search(lines[0]):
+        return "\n".join(lines).rstrip()
+    text = lines[0].rstrip()
+    for at, line in enumerate(lines[1:], 1):
+        if text.count("(") == text.count(")") and at > 1 and not line.startswith(" "):
+            return "\n".join((text, *lines[at:])).rstrip()
+        text = f"{text} {line.strip()}"
+    return text
 
 
 def _text(line: bytes) -> str:

@@ -23,7 +23,9 @@ KEY = 6
 """Bytes of a message that choose the entries to try; every ``starts`` literal is at least this long."""
 
 
-Outcome = Literal["", "cause", "unusable", "refused", "skipped", "failed", "died", "passed", "harmless"]
+Outcome = Literal[
+    "", "cause", "unusable", "refused", "skipped", "failed", "died", "passed", "anew", "harmless"
+]
 """What a line tells of the outcome of a build, a load or a run: see :mod:`trtlint.buildfiles.diagnosis`."""
 
 Tells = Literal[

@@ -113,6 +113,7 @@ def parse_prefix(line: bytes) -> Prefix | None:
     group, tool, library, common = _SHAPES[found.lastgroup]
     if common and (any(name in found[0] for name in _GLOG_LIBRARY) or b"tf2tensorrt" in found[0]):
         library, common = True, False
+        tool = "triton" if group == "glog" else tool
     word = found[group]
     return Prefix(_LETTERS.get(word) or letter(word), tool, found.end(), library, common)
 

@@ -23,7 +23,11 @@ _POLYGRAPHY_FLAGS = {
 _PRECISIONS = {"FP32", "FP16", "INT8", "BF16", "FP8", "INT4", "FP4", "TF32"}
 _LONGEST_COMMAND = 20_000
 """Characters of a command that are taken apart."""
-_TOOLS = ("torch-tensorrt", "onnxruntime", "tensorrt-llm", "python", "logger")
+_TOOLS = (
+    "ultralytics", "deepstream", "triton", "torch-tensorrt", "onnxruntime", "tensorrt-llm", "tensorflow",
+    "python", "logger",
+)  # fmt: skip
+"""Programs by their loggers, the outermost first."""
 _BUILDER_FLAGS = re.compile(r"^\s*Flags\s+\| \[([^\]]*)\]", re.MULTILINE)
 _TORCH_DTYPE = re.compile(
     r"(?:torch\.|dtype\.)(float16|half|bfloat16|float32|float|int8|float8\w*|f16|f32|bf16|i8|f8)\b"

@@ -6,14 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.buildfiles.diagnosis import diagnose
+from trtlint.buildfiles.patterns import table
 from trtlint.facts.base import Fact
 from trtlint.facts.of_build.log_message import LogName
+from trtlint.knowledge.frontends import front_end
 from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
+    from trtlint.buildfiles.patterns import Pattern
     from trtlint.buildfiles.record import BuildRecord
     from trtlint.buildfiles.records import Log, Record
     from trtlint.facts.facts import Facts
+
+_VERBOSE = "V"
+"""The severity of entries that are printed at TensorRT's verbose level only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,10 @@ class BuildFact(Fact):
         plan_version: the release in the engine file's header.
         plan_release: the first two numbers of it, to compare with ``target.release``.
         tool: who wrote the log: ``trtexec``, ``polygraphy``, ``torch-tensorrt``, ``onnxruntime`` ...
+        verbose: whether the log has messages of TensorRT's verbose level.
+        louder: how the program that wrote the log prints those.
+        plugin_option: how that program loads a library of plugins.
+        memory_option: what bounds the workspace of the builder in that program.
         tool_version: release of that tool, where it has one of its own.
         gpu: name of the GPU as printed.
         sm: compute capability times ten.
@@ -72,6 +82,10 @@ class BuildFact(Fact):
     plan_version: str | None
     plan_release: tuple[int, int] | None
     tool: str | None
+    verbose: bool
+    louder: str
+    plugin_option: str
+    memory_option: str
     tool_version: str | None
     gpu: str | None
     sm: int | None
@@ -110,6 +124,7 @@ def find(facts: Facts) -> Iterator[BuildFact]:
     if record is None:
         return
     settings, log = record.settings, record.log
+    program = front_end(settings.tool)
     inputs = [] if log is None else [message.groups for message in log.telling("input")]
     islands = [] if log is None else _numbers(log.telling("island_time"), "seconds")
     skipped = [] if log is None else _numbers(log.telling("memory_wanted"), "bytes")
@@ -127,6 +142,10 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         plan_version=None if record.plan is None else record.plan.version,
         plan_release=_release(None if record.plan is None else record.plan.version),
         tool=settings.tool,
+        verbose=log is not None and any(entry.severity == _VERBOSE for entry in _entries(log)),
+        louder=program.verbose,
+        plugin_option=program.plugin,
+        memory_option=program.memory,
         tool_version=settings.tool_version,
         gpu=settings.gpu,
         sm=settings.sm,
@@ -153,6 +172,11 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         dynamic_inputs=tuple(groups["name"] for groups in inputs if "-1" in groups["dims"]),
         shapes_given=tuple(dict.fromkeys(shape.name for shape in settings.shapes)),
     )
+
+
+def _entries(log: Log) -> Iterator[Pattern]:
+    """The entries of the pattern table that the log has lines of."""
+    return (entry for name in log.counts if (entry := table().named(name)) is not None)
 
 
 def _parsed(log: Log) -> bool | None:

@@ -42,6 +42,7 @@ _SEVERITIES: Mapping[str, Severity] = {
     "V": "verbose", "I": "info", "W": "warning", "E": "error", "F": "fatal",
 }  # fmt: skip
 _NO_PROFILE = "no_profile"
+_NO_INPUT = "input_unknown"
 _SHORT = 300
 _LONG = 700
 _ALIKE = 40
@@ -74,6 +75,8 @@ class LogMessage(Fact):
             nodes are in, where exporters name nodes by path.
         nodes: those of them that the model has.
         inputs: the inputs of the model with a dimension that it names.
+        available: where a name is given that the network does not have, the names of the model's inputs, at
+            most 40.
         unprofiled: where an optimization profile is missing, the dynamic inputs of the model with their
             shapes, such as ``x[b,3,8,8]``.
         profile: likely shapes for these inputs as trtexec takes them, such as ``x:1x3x8x8``; empty for
@@ -114,6 +117,7 @@ class LogMessage(Fact):
     modules: tuple[str, ...]
     nodes: tuple[Node, ...]
     inputs: tuple[str, ...]
+    available: tuple[str, ...]
     unprofiled: tuple[str, ...]
     profile: str
     ops: tuple[str, ...]
@@ -196,6 +200,7 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             modules=tuple(dict.fromkeys(_module(name) for name in named)),
             nodes=nodes,
             inputs=_inputs(facts, record.groups.get("symbol")),
+            available=_available(record, facts),
             unprofiled=tuple(map(in_brackets, dynamic_inputs(_fed(record, facts)))),
             profile=likely_shapes(_fed(record, facts)),
             ops=tuple(dict.fromkeys(node.op for node in nodes)),
@@ -221,6 +226,13 @@ def _inputs(facts: Facts, symbol: str | None) -> tuple[str, ...]:
     if symbol is None or not facts.has_model:
         return ()
     return tuple(value.name for value in facts.model.graph.inputs if symbol in (value.shape or ()))
+
+
+def _available(record: Record, facts: Facts) -> tuple[str, ...]:
+    """The names of the model's inputs, where a message says that the network has no input of some name."""
+    if record.pattern != _NO_INPUT or not facts.has_model:
+        return ()
+    return tuple(value.name for value in facts.model.graph.inputs[:_ALIKE])
 
 
 def _fed(record: Record, facts: Facts) -> Sequence[Value]:

@@ -1,0 +1,86 @@
+"""Tracebacks of Python in a log: which lines belong to one, and what is known where it names no exception.
+
+Front ends end so when TensorRT gave them nothing: Torch-TensorRT with a bare ``AssertionError``
+(https://github.com/pytorch/TensorRT/issues/4610).  Threads quote tracebacks without their indentation, and
+cut them (https://github.com/TNTwise/REAL-Video-Enhancer/issues/134).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+HEADING = b"Traceback (most recent call last)"
+_FRAME = re.compile(
+    rb'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,7})(?:, in (?P<function>[^\n]{1,120}))?'
+)
+_BARE = re.compile(rb"(?P<type>[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt))\s*$")
+
+_LEFT_OUT = (b"[...]", b"...", b"[\xe2\x80\xa6]", b"\xe2\x80\xa6")
+"""What people write in place of frames that they leave out."""
+
+
+class Ending(NamedTuple):
+    """How a traceback ended without a message.
+
+    Attributes:
+        line: number of the line that ends it; that of its heading where it was cut off.
+        message: the exception, or that it was cut off, with the last frame.
+    """
+
+    line: int
+    message: str
+
+
+class Traceback:
+    """Follows one traceback at a time; ``open`` says whether there is one."""
+
+    def __init__(self) -> None:
+        self.open = False
+        self._before = b""  # what stands before the heading in its line, as before all its lines
+        self._number = 0
+        self._frame: re.Match[bytes] | None = None
+        self._code_next = False
+
+    def begin(self, number: int, line: bytes) -> None:
+        """Start at the line with the heading."""
+        self.open = True
+        self._before = line[: line.find(HEADING)]
+        self._number = number
+        self._frame = None
+        self._code_next = False
+
+    def takes(self, line: bytes) -> bool:
+        """Whether a line belongs to the traceback; the exception that ends it does not."""
+        if not self.open or not line.startswith(self._before):
+            return False
+        rest = line[len(self._before) :]
+        frame = _FRAME.match(rest)
+        if frame is not None:
+            self._frame = frame
+            # Where the indentation is lost, the line after a frame is its code.
+            self._code_next = rest[:1] != b" "
+            return True
+        if rest[:1] == b" " or rest.strip() in _LEFT_OUT:
+            return True
+        code, self._code_next = self._code_next, False
+        return code
+
+    def end(self, number: int, line: bytes) -> Ending | None:
+        """Close at a line that does not belong to it; an :class:`Ending` for an exception without message."""
+        self.open = False
+        found = _BARE.match(line[len(self._before) :]) if line.startswith(self._before) else None
+        return None if found is None else Ending(number, found["type"].decode() + self._at())
+
+    def cut(self) -> Ending:
+        """Close at the end of the log."""
+        self.open = False
+        return Ending(self._number, "a Python traceback that is cut off" + self._at())
+
+    def _at(self) -> str:
+        """The last frame, as part of a sentence; empty where none was seen."""
+        if self._frame is None:
+            return ""
+        file = self._frame["file"].decode(errors="replace").replace("\\", "/").rpartition("/")[2]
+        function = (self._frame["function"] or b"").decode(errors="replace")
+        return f" at {file}:{self._frame['line'].decode()}" + (f" in {function}" if function else "")
