@@ -23,7 +23,7 @@ FRAMES = (
 def reasons(*lines: str) -> tuple[bool, int | None, str]:
     found = diagnose(read_log(io.BytesIO("\n".join([*lines, ""]).encode())))
     record = found.line or found.cause
-    return found.failed, record and record.line, record.message if record else ""
+    return found.failed, None if record is None else record.line, "" if record is None else record.message
 
 
 @pytest.mark.parametrize("before", ["", "[rank0]: ", "> "])
