@@ -131,11 +131,9 @@ def test_an_operator_of_onnx_without_importer() -> None:
     (fact,) = rejections("y = Gelu (x)")
     assert (fact.reason, fact.stage, fact.code) == ("operator", "parse", "UNSUPPORTED_NODE")
     assert fact.applies == {"tensorrt": "<10.0"}
-    assert fact.accepted_from == {"tensorrt": "10.0"}
     assert fact.has_body
     (fact,) = rejections("y = Det (x)")
     assert fact.applies == {"tensorrt": "", "tensorrt-rtx": ""}
-    assert fact.accepted_from == {}
     assert not fact.has_body
 
 
@@ -307,7 +305,6 @@ def test_functions_are_refused_before_there_are_functions() -> None:
     assert refused_by([fact], "8.6", "tensorrt") == ["operator"]
     assert refused_by([fact], "9.0", "tensorrt") == []
     assert set(fact.applies) == {"tensorrt"}
-    assert fact.accepted_from == {"tensorrt": "9.0"}
 
 
 def test_a_function_of_a_body_is_found_at_its_nodes() -> None:
@@ -362,8 +359,3 @@ def test_the_build_fails_where_only_the_network_refuses() -> None:
     stages = {f.stage for f in facts if refused_by([f], "10.7", "tensorrt")}
     newer = {f.stage for f in facts if refused_by([f], "10.16", "tensorrt")}
     assert (stages, newer) == ({"build"}, {"parse"})
-
-
-def test_no_release_takes_what_another_condition_still_refuses() -> None:
-    facts = rejections("y = Mul (x, x)", "uint8[2] x", "uint8[2] y")
-    assert [fact.accepted_from for fact in facts] == [{}, {}]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trtlint.language.fieldtypes import NUMBER, TEXT, TRUTH, Kind
-from trtlint.language.function import TUPLE, VALUE, Function
+from trtlint.language.function import MOST_VISITED, TUPLE, VALUE, Function
 from trtlint.model.equation import ELLIPSIS, ellipsis_ranks, terms_of
 from trtlint.model.flow import flow_of
-from trtlint.model.graph import Value
+from trtlint.model.graph import Node, Value
 from trtlint.model.values import Constants
+from trtlint.model.walks import search
+
+_KEEP_LENGTH = frozenset(
+    {"Concat", "Identity", "Cast", "Neg", "Abs", "Add", "Sub", "Mul", "Div", "Mod", "Max", "Min"}
+)
+"""Operators whose result is as long as their operands, or as their operands together."""
 
 
 def _repeated(constants: Constants | None, value: Value) -> object:
@@ -31,6 +37,51 @@ def _nameless(_: object, values: tuple[Any, ...]) -> object:
 
 def _unread(_: object, values: tuple[Any, ...]) -> object:
     return any(isinstance(value, Value) and not value.is_needed for value in values)
+
+
+def _partial_shapes(_: object, values: tuple[Any, ...]) -> object:
+    return _made_by(values, _is_partial)
+
+
+def _empty_lists(_: object, values: tuple[Any, ...]) -> object:
+    return _made_by(values, lambda node: node.op == "Constant" and bool(node.attribute("value_ints")))
+
+
+def _refused_if_empty(_: object, values: tuple[Any, ...]) -> object:
+    readers = [use for value in values if isinstance(value, Value) for use in value.uses]
+    outside = any(value.is_output or value.leaves_body for value in values if isinstance(value, Value))
+    return bool(readers) and not outside and all(_refuses_empty(node, port) for node, port in readers)
+
+
+def _refuses_empty(node: Node, port: int) -> bool:
+    """Whether a parser that reads an input as an empty tensor refuses the operator."""
+    if node.op == "Squeeze":
+        shape = None if node.inputs[0] is None else node.inputs[0].shape
+        return port == 1 and not (shape is not None and all(isinstance(dim, int) for dim in shape))
+    return port > 0 and node.op in ("Slice", "Pad", "NonMaxSuppression")
+
+
+def _made_by(values: tuple[Any, ...], good: Callable[[Node], bool]) -> bool:
+    """Whether such an operator gives one of several values or a part of it, or decides on its length."""
+    return any(
+        made.producer is not None and not made.producer.domain and good(made.producer)
+        for value in values
+        if isinstance(value, Value)
+        for made, _ in search(value, _operands, MOST_VISITED)
+    )
+
+
+def _operands(node: Node) -> Sequence[Value | None]:
+    return node.inputs if node.op in _KEEP_LENGTH and not node.domain else ()
+
+
+def _is_partial(node: Node) -> bool:
+    """Whether an operator is a Shape that leaves out dimensions."""
+    shape = node.inputs[0] if node.op == "Shape" and node.inputs else None
+    start, end = node.number("start", 0), node.number("end", None)
+    if shape is None or shape.rank is None or isinstance(start, float) or isinstance(end, float):
+        return False
+    return len(range(shape.rank)[start:end]) < shape.rank
 
 
 def _ellipsis_ranks(_: object, equation: str, values: tuple[Any, ...]) -> object:
@@ -61,6 +112,30 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "nameless": Function(
         "nameless(vs)", "whether one of several outputs has an empty name", (TUPLE,), TRUTH, _nameless
+    ),
+    "partial_shapes": Function(
+        "partial_shapes(vs)",
+        "whether one of several values is computed, number by number or by Concat, from a Shape that leaves"
+        " out dimensions (start, end)",
+        (TUPLE,),
+        TRUTH,
+        _partial_shapes,
+    ),
+    "empty_lists": Function(
+        "empty_lists(vs)",
+        "whether one of several values is computed, number by number or by Concat, from a Constant with"
+        " value_ints",
+        (TUPLE,),
+        TRUTH,
+        _empty_lists,
+    ),
+    "refused_if_empty": Function(
+        "refused_if_empty(vs)",
+        "whether several values are read as nothing but sizes of Slice, Pad, NonMaxSuppression and, of a"
+        " dynamic shape, Squeeze, of which parsers refuse empty ones",
+        (TUPLE,),
+        TRUTH,
+        _refused_if_empty,
     ),
     "ellipsis_ranks": Function(
         "ellipsis_ranks(equation, vs)",

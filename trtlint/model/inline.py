@@ -55,10 +55,16 @@ class Inlined:
     Attributes:
         notes: sentences on what is uncertain.
         calls: the functions that the graph calls; functions called by functions alone are not in it.
+        paths: the names of all calls in the graph, which those of the functions' nodes begin with.
     """
 
     notes: tuple[str, ...]
     calls: tuple[FunctionCall, ...]
+    paths: tuple[str, ...] = ()
+
+
+NOTHING_INLINED = Inlined((), ())
+"""The result for a model without functions."""
 
 
 def inline(proto: onnx.ModelProto) -> Inlined:
@@ -75,7 +81,7 @@ def inline(proto: onnx.ModelProto) -> Inlined:
     del proto.functions[:]
     if any(level > _DEEPEST_BODY for _, level in _walk(proto.graph.node)):
         raise _too_deep()
-    return Inlined(tuple(inliner.notes), tuple(inliner.calls.values()))
+    return Inlined(tuple(inliner.notes), tuple(inliner.calls.values()), tuple(inliner.paths))
 
 
 class _Inliner:
@@ -85,6 +91,7 @@ class _Inliner:
             self.functions.setdefault(_key(function.domain, function.name, function.overload), function)
         self.notes: list[str] = []
         self.calls: dict[_Key, FunctionCall] = {}
+        self.paths: list[str] = []
         self._depth = 0
         self._taken: set[str] = set(_names(proto.graph))
         self._repeats: dict[str, int] = {}
@@ -174,6 +181,7 @@ class _Inliner:
         if not self._depth:
             key = _callee(call)
             self.calls.setdefault(key, FunctionCall(key[1], key[0], path))
+            self.paths.append(path)
         self._spend(function.ByteSize())
         inherited = sum(entry.ByteSize() for entry in call.metadata_props)
         names = dict(_zip(function.input, call.input))

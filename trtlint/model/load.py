@@ -17,7 +17,7 @@ from trtlint.model.dimensions import clean_bodies, clean_dimensions
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
-from trtlint.model.inline import FunctionCall, inline
+from trtlint.model.inline import NOTHING_INLINED, FunctionCall, Inlined, inline
 from trtlint.model.protos import DTYPES, domain_of, opsets, text
 from trtlint.model.reader import RawModel, decode, decode_graph, read
 from trtlint.model.retype import retype
@@ -43,6 +43,7 @@ class Model:
         declared: element types that the file declares for outputs of the graph (``f32``), by name; where
             they contradict the operators, the graph has what the operators give.
         calls: the model-local functions that the file calls; the graph has their bodies instead.
+        call_paths: the names of all these calls; the names of the nodes of a function begin with one.
     """
 
     path: Path
@@ -55,6 +56,7 @@ class Model:
     tensors: TensorStore
     declared: Mapping[str, str]
     calls: tuple[FunctionCall, ...] = ()
+    call_paths: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,8 +93,8 @@ def load(path: Path, elsewhere: Elsewhere | None = None) -> Model:
     try:
         with limited(path):
             raw = read(path) if elsewhere is None else elsewhere.read()
-            data, declared, calls = _inlined(raw)
-            model = interpret(path, data, raw.tensors, declared, calls)
+            data, declared, inlined = _inlined(raw)
+            model = interpret(path, data, raw.tensors, declared, inlined)
     except LimitError as error:
         raise ModelError(error.message) from None
     return model
@@ -116,7 +118,7 @@ def interpret(
     data: bytes,
     tensors: TensorStore,
     declared: Mapping[str, onnx.TypeProto] = MappingProxyType({}),
-    calls: tuple[FunctionCall, ...] = (),
+    inlined: Inlined = NOTHING_INLINED,
 ) -> Model:
     """The model that a structure without functions describes.
 
@@ -125,7 +127,7 @@ def interpret(
         data: the structure as serialized protobuf.
         tensors: reads the tensors that were left in the file.
         declared: types that the file declares of values in between and the structure leaves out.
-        calls: the functions that the file calls.
+        inlined: the functions that the file calls.
 
     Raises:
         ModelError: it is not a model that can be linted.
@@ -154,25 +156,25 @@ def interpret(
         metadata={text(entry.key): text(entry.value) for entry in proto.metadata_props},
         tensors=tensors,
         declared=inferred.declared or _output_types(proto),
-        calls=calls,
+        calls=inlined.calls,
+        call_paths=inlined.paths,
     )
 
 
-def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], tuple[FunctionCall, ...]]:
+def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inlined]:
     """Return a structure without functions, the types it declares in between, and the functions it calls."""
     data = raw.data
-    calls: tuple[FunctionCall, ...] = ()
+    inlined = NOTHING_INLINED
     declared = {text(info.name): info.type for info in decode_graph(raw.declared).value_info}
     if raw.has_functions or (declared and raw.domains):
         proto = decode(data)
         if raw.has_functions:
             inlined = inline(proto)
-            calls = inlined.calls
             for note in inlined.notes:
                 raw.tensors.note(note)
         _declare_foreign(proto.graph, declared)
         data = proto.SerializeToString()
-    return data, declared, calls
+    return data, declared, inlined
 
 
 def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypeProto]]:

@@ -47,6 +47,7 @@ SCOPE: Mapping[str, Any] = {
     "attributes": Mapping[str, Any],
     "bodies": Mapping[str, Body],
     "inside": tuple[str, ...],
+    "clash": str,
 }
 """The names that conditions can use.  What they read is checked with the examples, not in every run."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trtlint.knowledge.parsers import lines_of, range_of
-from trtlint.knowledge.releases import PRODUCTS, Product, minors
+from trtlint.knowledge.releases import PRODUCTS, Product
 
 
 def joined(
@@ -27,15 +27,3 @@ def without(
         for product, text in versions.items()
     }
     return {product: text for product, text in left.items() if text is not None}
-
-
-def accepted_from(refused: Mapping[Product, frozenset[str]]) -> Mapping[str, str]:
-    """Return the first release after the last that refuses; a product without one is not in the result."""
-    found: dict[str, str] = {}
-    for product, lines in refused.items():
-        known = minors(product)
-        refusing = [line for line in known if line in lines]
-        after = known[known.index(refusing[-1]) + 1 :] if refusing else ()
-        if after:
-            found[product] = after[0]
-    return found

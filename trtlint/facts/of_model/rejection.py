@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.blocks.conditions import INITIALIZER, INPUT, NODE, Condition, conditions_for
 from trtlint.facts.blocks.reasons import Known, Reason, Stage
-from trtlint.facts.blocks.refusalranges import accepted_from, joined, without
+from trtlint.facts.blocks.refusalranges import joined, without
 from trtlint.facts.of_model.node import Attributes
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.parsers import (
@@ -24,6 +24,7 @@ from trtlint.knowledge.parsers import (
 )
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.lean import dataclass
+from trtlint.model.empty_names import empty_name_clashes
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.imported import decided_if, owners_within
 from trtlint.model.protos import text
@@ -62,8 +63,6 @@ class Rejection(Fact):
         plugin: the plugin that would have to be loaded; empty where none would help.
         typing: ``strong`` where only strongly typed networks are refused.
         min_sm: the least compute capability times ten that takes it, None where it does not matter.
-        accepted_from: by product, the first release that takes it again; a product of which no known
-            release does is not in it.
         once: whether it is stated of the first operator only, for all like it.
         has_body: whether ONNX defines the operator by simpler ones, which a parser may take.
         decided: of a reason of control flow, whether every run takes the same branch of the ``If`` that
@@ -84,7 +83,6 @@ class Rejection(Fact):
     plugin: str
     typing: str
     min_sm: int | None
-    accepted_from: Mapping[str, str]
     has_body: bool
     source: str
     versions: Mapping[Product, str]
@@ -135,6 +133,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
     present = frozenset(value.dtype for values in graph.values.values() for value in values)
     everywhere = conditions_for(NODE, present)
     possible: dict[str, tuple[tuple[Condition, ...], bool]] = {}
+    clashes = empty_name_clashes(graph, facts.model.call_paths)
     for node in facts.imported:
         names = {
             "op": node.op,
@@ -144,6 +143,7 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
             "attributes": Attributes(node),
             "bodies": graph.bodies(node) if node.op in WITH_BODIES else {},
             "inside": owners_within(graph, node) if node.scope else (),
+            "clash": clashes.get(node, ""),
             **fixed,
         }
         own = _of_dispatch(node, contrib)
@@ -158,7 +158,6 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
         operands = (*node.inputs, *node.outputs) if typed else ()
         types = {value.dtype for value in operands if value is not None}
         typed_by_own: Mapping[Product, frozenset[str]] = {}
-        refused: Mapping[Product, frozenset[str]] = taken
         held: list[tuple[Condition, Mapping[Product, str]]] = []
         for condition in conditions:
             if condition in stated or (condition.types and types.isdisjoint(condition.types)):
@@ -176,12 +175,9 @@ def rejections(facts: Facts) -> Iterator[tuple[Condition | None, Rejection]]:
                         typed_by_own = joined(typed_by_own, versions)
                 if versions:
                     held.append((condition, versions))
-                    if not (condition.typing or condition.plugin or condition.min_sm):
-                        refused = joined(refused, versions)
         for condition, versions in held:
             decided = condition.reason == "control" and decided_if(node, graph, constants) is not None
-            until = joined(refused, versions)
-            yield condition, _rejection(condition, names, node.op, node, versions, until, decided=decided)
+            yield condition, _rejection(condition, names, node.op, node, versions, decided=decided)
 
 
 def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tuple[Condition, Rejection]]:
@@ -189,8 +185,7 @@ def _of_tensor(kind: str, value: Value, fixed: Mapping[str, Any]) -> Iterator[tu
     for condition in conditions_for(kind):
         if condition.holds(names):
             reader = value.uses[0][0] if value.uses else None
-            refused = joined({}, condition.applies)
-            yield condition, _rejection(condition, names, "", reader, condition.applies, refused)
+            yield condition, _rejection(condition, names, "", reader, condition.applies)
 
 
 def _of_types(condition: Condition) -> bool:
@@ -205,7 +200,6 @@ def _rejection(
     op: str,
     node: Node | None,
     versions: Mapping[Product, str],
-    refused: Mapping[Product, frozenset[str]],
     *,
     decided: bool = False,
 ) -> Rejection:
@@ -222,7 +216,6 @@ def _rejection(
         plugin=condition.plugin,
         typing=condition.typing,
         min_sm=condition.min_sm,
-        accepted_from=accepted_from(refused),
         has_body=False,
         source=condition.source,
         versions=versions,
@@ -286,7 +279,6 @@ def _of_functions(facts: Facts) -> Iterator[tuple[None, Rejection]]:
             plugin=first.name,
             typing="",
             min_sm=None,
-            accepted_from=accepted_from(joined({}, versions)),
             has_body=False,
             source="https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/ModelImporter.cpp",
             versions=versions,
@@ -310,7 +302,6 @@ def _of_stored(node: Node | None, op: str, code: str, says: str, way: str) -> Re
         plugin="",
         typing="",
         min_sm=None,
-        accepted_from={},
         has_body=False,
         source="https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/ModelImporter.cpp",
         versions=dict.fromkeys(PRODUCTS, ""),
@@ -342,7 +333,6 @@ def _of_dispatch(node: Node, contrib: str) -> Rejection | None:
         plugin=node.op,
         typing="",
         min_sm=None,
-        accepted_from=accepted_from(joined({}, versions)),
         has_body=reason == "operator" and has_function(node.op, node.domain),
         source=_PARSER,
         versions=versions,

@@ -9,20 +9,35 @@ from __future__ import annotations
 from trtlint.facts.base import Fact
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.rewrites._computing import known
+from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch | Refusal:
-    """Store the output of a Constant as an initializer of the same name."""
+    """Store the output of a Constant, or of those that an operator reads as sizes, under the same name."""
     node = fact.node
-    if node is None or node.op != "Constant" or not node.outputs:
+    constants = [] if node is None or not node.outputs else _constants(node)
+    if node is None or not constants:
         return Refusal("there is no Constant here")
-    value = node.outputs[0]
-    if value.is_output or node.scope:
-        return Refusal("it is an output, or lies in a body")
-    array = known(value, model)
-    if array is None:
-        return Refusal("its elements cannot be read")
     draft = Draft(model, node)
-    draft.constant(array, out=value.name)
-    return draft.patch("stores the number as a tensor", [node])
+    for constant in constants:
+        value = constant.outputs[0]
+        if value.is_output or constant.scope:
+            return Refusal("it is an output, or lies in a body")
+        array = known(value, model)
+        if array is None:
+            return Refusal("its elements cannot be read")
+        draft.constant(array, out=value.name)
+    return draft.patch("stores the number as a tensor", constants)
+
+
+def _constants(node: Node) -> list[Node]:
+    """The Constant that a node is, or each one with ``value_ints`` that gives it sizes."""
+    if node.op == "Constant":
+        return [node]
+    made = dict.fromkeys(value.producer for value in node.inputs[1:] if value is not None)
+    return [
+        constant
+        for constant in made
+        if constant is not None and constant.op == "Constant" and constant.attribute("value_ints")
+    ]

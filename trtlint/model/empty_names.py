@@ -1,0 +1,62 @@
+"""Operators at which a sort by tensor names fails because several names are empty.
+
+Parsers before TensorRT 10.6 sort the operators of a graph by the names of their tensors and read the empty
+name of what is left out as the name of one tensor
+(https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/toposort.hpp). They import the operators of a
+model-local function in the order of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.walks import search
+
+_MOST_VISITED = 10_000
+"""Values that are followed from an output with an empty name."""
+
+Clash = Literal["twice", "cycle"]
+"""A second output with an empty name, or one that the operator itself depends on."""
+
+
+def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node, Clash]:
+    """Return the operators at which the sort fails.
+
+    Args:
+        graph: the graph, functions inlined.
+        calls: the paths of the calls whose functions were inlined.
+    """
+    found: dict[Node, Clash] = {}
+    inlined = tuple(f"{path}/" for path in calls)
+    first: dict[str, Node] = {}
+    for node in graph.nodes:
+        empty = list(node.proto.output).count("")
+        if not empty or _is_inlined(node, inlined):
+            continue
+        if empty > 1 or node.scope in first:
+            found[node] = "twice"
+        first.setdefault(node.scope, node)
+    for node in first.values():
+        if node not in found and _depends_on_empty(node, inlined):
+            found[node] = "cycle"
+    return found
+
+
+def _depends_on_empty(node: Node, inlined: tuple[str, ...]) -> bool:
+    """Whether an operator, or one of its graph that it depends on, leaves out an input."""
+
+    def before(other: Node) -> Sequence[Value | None]:
+        return other.inputs if other.scope == node.scope else ()
+
+    made = (value.producer for value, _ in search(node.output, before, _MOST_VISITED))
+    return any(
+        "" in other.proto.input
+        for other in made
+        if other is not None and other.scope == node.scope and not _is_inlined(other, inlined)
+    )
+
+
+def _is_inlined(node: Node, inlined: tuple[str, ...]) -> bool:
+    return bool(inlined) and node.path.startswith(inlined)
