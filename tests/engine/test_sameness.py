@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.rules import make_rule
 from tests.graphs import facts_of, model_of
-from trtlint.engine.evaluate import Evaluation, evaluate
+from trtlint.engine.evaluate import Evaluation, _Case, evaluate
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.sameness import Facets
 from trtlint.facts.facts import Facts
@@ -73,6 +73,26 @@ def test_what_a_rule_sees_of_two_releases(tmp_path: Path, where: str, same: bool
     facets = Facets()
     one, other = (facets.of(rule, Target(version=version), True, ()) for version in ("10.7", "10.8"))
     assert (one == other) is same
+
+
+def test_a_rule_that_yields_is_evaluated_once_for_equal_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = "g (float[2] x) => (float[2] y) { a = Neg (x) y = Abs (a) }"
+    first = make_rule(tmp_path, id="TST001", where='op == "Neg" and target.release < (10, 9)')
+    second = make_rule(tmp_path, id="TST002", where='op in ("Neg", "Abs")', yields="[TST001]")
+    evaluated: list[str] = []
+    findings = _Case.findings
+    monkeypatch.setattr(_Case, "findings", lambda case: (evaluated.append(case.rule.id), findings(case))[1])
+    shared = Evaluation(facts_of(f'< ir_version: 8, opset_import: ["" : 17] > {graph}'))
+    targets = [Target(version=version) for version in ("10.5", "10.6", "10.7", "10.10", "10.11")]
+    places = [
+        {(f.rule, site.op) for f in shared.report([first, second], target).findings for site in f.sites}
+        for target in targets
+    ]
+    assert places[0] == places[1] == places[2] == {("TST001", "Neg"), ("TST002", "Abs")}
+    assert places[3] == places[4] == {("TST002", "Neg"), ("TST002", "Abs")}
+    assert sorted(evaluated) == ["TST001", "TST001", "TST002", "TST002"]
 
 
 def test_releases_on_both_sides_of_another_differ(tmp_path: Path) -> None:

@@ -104,11 +104,12 @@ class Evaluation:
         """The findings of one rule, kept for targets in which it sees no difference."""
         rule, told = case.rule, case.told
         facts = self.facts
-        if facts.witnessed or rule.yields:
+        if facts.witnessed:
             # what others have told counts, too
             return case.findings()
         facets = self._facets
-        seen = facets.of(rule, case.target, case.applies, self.subjects.candidates(rule))
+        left = tuple(frozenset(told.places.get(other, ())) for other in sorted(rule.yields))
+        seen = left, facets.of(rule, case.target, case.applies, self.subjects.candidates(rule))
         if seen not in facets.found:
             found = tuple(case.findings())
             facets.found[seen] = found, frozenset(told.places.get(rule.id, ()))

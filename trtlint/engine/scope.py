@@ -76,22 +76,42 @@ def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
     """A field and the texts of which it must have one for the expression to be true.
 
     None if no operand of the outermost ``and`` is as simple as ``op == "Conv"`` or
-    ``op in ("Conv", "Gemm")``.  Where the field itself is None, the expression is not true either,
-    and no option of the command line can make it so.
+    ``op in ("Conv", "Gemm")``, or an ``or`` of alternatives that each demand so of one field.  Where
+    the field itself is None, the expression is not true either, and no option of the command line can
+    make it so.
     """
-    for operand in _operands(f"({expression.text}\n)"):
-        if not isinstance(operand, ast.Compare) or len(operand.ops) != 1:
-            continue
-        field, link, value = operand.left, operand.ops[0], operand.comparators[0]
-        if isinstance(link, ast.Eq):
-            items = [value]
-        elif isinstance(link, ast.In) and isinstance(value, ast.Tuple):
-            items = value.elts
-        else:
-            continue
-        texts = [i.value for i in items if isinstance(i, ast.Constant) and isinstance(i.value, str)]
-        if isinstance(field, ast.Name) and len(texts) == len(items):
-            return field.id, frozenset(texts)
+    return _demand(ast.parse(f"({expression.text}\n)", mode="eval").body)
+
+
+def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
+    """Return the demand of an expression."""
+    if isinstance(tree, ast.Compare):
+        return _comparison(tree)
+    if not isinstance(tree, ast.BoolOp):
+        return None
+    demands = [_demand(operand) for operand in tree.values]
+    if isinstance(tree.op, ast.And):
+        return next((demand for demand in demands if demand is not None), None)
+    found = [demand for demand in demands if demand is not None]
+    if len(found) < len(demands) or len({name for name, _ in found}) > 1:
+        return None
+    return found[0][0], frozenset().union(*(texts for _, texts in found))
+
+
+def _comparison(tree: ast.Compare) -> tuple[str, frozenset[str]] | None:
+    """Return the demand of ``op == "Conv"`` or ``op in ("Conv", "Gemm")``, None of another comparison."""
+    if len(tree.ops) != 1:
+        return None
+    field, link, value = tree.left, tree.ops[0], tree.comparators[0]
+    if isinstance(link, ast.Eq):
+        items = [value]
+    elif isinstance(link, ast.In) and isinstance(value, ast.Tuple):
+        items = value.elts
+    else:
+        return None
+    texts = [i.value for i in items if isinstance(i, ast.Constant) and isinstance(i.value, str)]
+    if isinstance(field, ast.Name) and len(texts) == len(items):
+        return field.id, frozenset(texts)
     return None
 
 
