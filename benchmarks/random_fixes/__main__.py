@@ -18,6 +18,7 @@ from typing import Any
 
 import onnx
 
+from benchmarks.random_fixes.bounds import Bounds, bounds_of
 from benchmarks.random_fixes.judging import Judgement, judge
 from benchmarks.random_fixes.models import draw
 
@@ -42,9 +43,9 @@ def _valid(model: onnx.ModelProto) -> bool:
     return True
 
 
-def _judged(work: tuple[str, str, int]) -> Judgement | str:
+def _judged(work: tuple[str, str, int, Bounds]) -> Judgement | str:
     try:
-        return judge(Path(work[0]), Path(work[1]), work[2])
+        return judge(Path(work[0]), Path(work[1]), work[2], work[3])
     except RuntimeError as error:
         return str(error)
 
@@ -127,12 +128,16 @@ def _report(
     counts["proven"] += proven
     path = folder / model["path"]
     seed = int(path.stem[1:])
-    found = pool.apply_async(_judged, ((str(path), str(folder / model["output"]), seed),)).get(_JUDGED)
+    found = pool.apply_async(
+        _judged, ((str(path), str(folder / model["output"]), seed, bounds_of(model["applied"])),)
+    ).get(_JUDGED)
     if isinstance(found, str):
         counts["original does not load"] += 1
         return 0
     counts["compared"] += found.runs > 0
     counts["runs"] += found.runs
+    counts["runs beyond bounds"] += len(found.excluded)
+    counts["settled"] += bool(found.settled and not found.wrong)
     if not found.wrong and not found.lost:
         return 0
     kind = "wrong" if found.wrong else "lost"

@@ -14,7 +14,7 @@ from trtlint.cli import run
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.constant import Constant
 from trtlint.fixes import proposer
-from trtlint.fixes.patch import Patch
+from trtlint.fixes.patch import Bound, Patch
 from trtlint.fixes.proof import prove
 from trtlint.model.load import Model, load
 
@@ -149,3 +149,45 @@ def test_left_padding_of_an_exported_decoder(shared: Path, tmp_path: Path) -> No
     feeds = {"in0": np.arange(12, dtype=np.int64).reshape(2, 6), "in1": keep}
     before, after = (runtime.InferenceSession(str(path)).run(None, feeds)[0] for path in (source, out))
     np.testing.assert_allclose(after, before, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high", "words"),
+    [("selected", -5e8, np.inf, "scores above -5e+08"), ("added", -1e13, 1e13, "scores within 1e+13")],
+)
+def test_the_proof_names_its_bound(name: str, low: float, high: float, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(text(MODELS[name])), path)
+    model = load(path)
+    patch = patch_of(model, "select-mask")
+    proof = prove(model, patch)
+    assert proof.equal is True
+    assert proof.words.endswith(f" in FP64, for {words}")
+    assert proof.bounds == (Bound("s", low, high),)
+    assert proof.document["bounds"] == [{"tensor": "s", "low": low, "high": None if high > 1e30 else high}]
+    wider = replace(patch, bounds=(Bound("s", -3e38, high),))
+    assert prove(model, wider).equal is False  # numbers up to the bound are computed
+
+
+@pytest.mark.parametrize(("factor", "kept"), [("float[B,1,S,K] soft", False), ("int64[B,1,S,K] soft", True)])
+def test_a_mask_multiplied_with_fractions_is_refused(
+    factor: str, kept: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = """s = MatMul (q, k)  f = Cast <to = 1> (soft)  m = Mul (f, low)
+      x = Add (m, s)  p = Softmax <axis = -1> (x)"""
+    inputs = INPUTS.replace("bool[B,1,S,K] keep", factor)
+    before, after = fixed(tmp_path, text(body, inputs), "--trt", "10.7", "--fp16")
+    if not kept:
+        assert after is None
+        assert "select-mask: f, which the mask is multiplied with, may hold small" in capsys.readouterr().out
+        return
+    feeds = masked(6, 1.0)
+    assert_same(before, after, {**feeds, "soft": 1 - feeds.pop("keep").astype(np.int64)})
+
+
+def test_a_clamped_constant_names_what_it_takes_for_granted(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(text(ADDED)), path)
+    model = load(path)
+    words = prove(model, patch_of(model, "clamp-mask")).words
+    assert words.endswith(", for rows that keep a key, and scores far above -60000")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from trtlint.fixes.patch import Patch, lowest, numpy_type
+from trtlint.fixes.patch import Bound, Patch, lowest, numpy_type
 from trtlint.fixes.region import Region, RegionError
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -80,7 +80,8 @@ class Feeds:
 
     Attributes:
         kind: what sort of numbers: one of the common ones, ``beyond`` bounds, ``masked`` rows, scores ``far``
-            below what FP16 holds; ``away`` from zero, or ``tiny``; of random ones ``empty`` tensors.
+            below what FP16 holds, up to the ``edge`` of what the patch holds for; ``away`` from zero, or
+            ``tiny``; of random ones ``empty`` tensors.
         size: of the dimensions that vary.
         arrays: by name.
     """
@@ -115,6 +116,9 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
         masking = [(value, op) for value in region.inputs if (op := _masking(value, region))]
         kinds += ["masked"] * bool(masking)
         kinds += ["far"] * any(op in _SHIFTED and value.dtype in _WIDE for value, op in masking)
+        kinds += ["edge"] * any(
+            value.name in {each.tensor for each in patch.bounds} for value in region.inputs
+        )
     for size in _sizes(shapes.values()) if varies else _SIZES[:1]:
         made = _Boundary(model, patch, region, shapes, size, plain=plain)
         for kind in kinds:
@@ -154,7 +158,8 @@ class _Boundary:
         self.rng = np.random.default_rng(_SEED + size)
         self.fixed = {value: self._stored(value) for value in region.inputs}
         least = _smallest(patch)
-        self.scales = {**_COMMON, "masked": 1.0, "far": 1.0, "away": 1.0, "tiny": least}
+        self.bounds = {each.tensor: each for each in patch.bounds}
+        self.scales = {**_COMMON, "masked": 1.0, "far": 1.0, "edge": 1.0, "away": 1.0, "tiny": least}
         self.scales["small"] = min(_COMMON["small"], least**0.5)  # squares beside what is added to them
         self.scales["beyond"] = _BEYOND * max(_bounds(region, model), default=0.0)
 
@@ -195,6 +200,8 @@ class _Boundary:
                 numbers = np.abs(numbers) + (kind == "away")
             if kind == "far" and value.dtype in _WIDE and _masking(value, self.region) in _SHIFTED:
                 numbers = _FAR * (1 + 0.1 * numbers)
+            if kind == "edge" and value.name in self.bounds:
+                numbers = _within(self.bounds[value.name], numbers, value.dtype)
             if kind == "beyond":  # on both sides, however few numbers there are
                 numbers = np.abs(numbers) * (1 - 2 * (np.arange(numbers.size) % 2)).reshape(shape)
             is_masked = kind == "masked" and shape[-1:] > [1] and value.name not in self.patch.finite
@@ -270,6 +277,15 @@ class _Boundary:
         if array.dtype.kind == "f" and array.size > 1 and not self.patch.folds:
             return np.asarray(self.rng.normal(size=array.shape)).astype(array.dtype)
         return np.asarray(array)
+
+
+def _within(bound: Bound, numbers: Array, dtype: str) -> Array:
+    """Numbers up to the ends of a bound, and close to them, as far as a type of floats goes."""
+    least = lowest(dtype)
+    low, high = max(bound.low, least), min(bound.high, -least)
+    shares = 1 - np.minimum(np.abs(numbers), 1) / 100  # rows are apart, and both ends are reached
+    ends = low if high == -least else np.where(numbers < 0, low, high)
+    return np.asarray(ends * shares)
 
 
 def _ops(uses: Iterable[tuple[Node, int]]) -> set[str]:

@@ -49,6 +49,7 @@ def likeness(model: Model, patch: Patch, region: Region) -> bytes:
         parts.append([names.of(info.name) for info in proto.graph.output])
     parts += [[names.of(name) for name in each] for each in (patch.altered, patch.retyped, patch.finite)]
     parts += [(names.of(name), numbers) for name, numbers in patch.holds]
+    parts += [(names.of(each.tensor), each.low, each.high) for each in patch.bounds]
     return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).digest()
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Literal
 
 import onnx
 
 from trtlint.engine.finding import Finding, ModelReport, Severity
 from trtlint.facts.facts import Facts
-from trtlint.fixes.patch import Patch
+from trtlint.fixes.patch import Bound, Patch
 from trtlint.lean import dataclass
 from trtlint.model.load import Model
 
@@ -52,11 +53,13 @@ class Proof:
         equal: whether the results are the same as before; None where that could not be told.
         words: the figures in words.
         figures: by name.
+        bounds: the numbers of tensors for which it holds, where it does not for all.
     """
 
     equal: bool | None
     words: str
     figures: dict[str, float | int | str]
+    bounds: tuple[Bound, ...] = ()
 
     @property
     def difference(self) -> float:
@@ -66,7 +69,22 @@ class Proof:
     @property
     def document(self) -> dict[str, object]:
         """It as JSON data."""
-        return {"equal": self.equal, "says": self.words, "figures": self.figures}
+        bounds = [
+            {"tensor": each.tensor, "low": _number(each.low), "high": _number(each.high)}
+            for each in self.bounds
+        ]
+        return {"equal": self.equal, "says": self.words, "figures": self.figures, "bounds": bounds}
+
+    def under(self, patch: Patch) -> Proof:
+        """The proof with what the patch takes for granted, named in its words."""
+        if not (self.equal and patch.condition):
+            return self
+        return replace(self, words=f"{self.words}, for {patch.condition}", bounds=patch.bounds)
+
+
+def _number(bound: float) -> float | None:
+    """A bound as JSON can hold it: None where there is none."""
+    return bound if math.isfinite(bound) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,20 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Bound:
+    """Numbers of one tensor for which a patch gives the same results as before.
+
+    Attributes:
+        tensor: the tensor of the model.
+        low, high: its elements lie between these; neither is NaN.
+    """
+
+    tensor: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Patch:
     """An edit of one graph, the main one or a body.
 
@@ -57,6 +71,8 @@ class Patch:
         finite: values that it reads which hold no -inf, as no mask has been added to them.
         holds: values that it reads, each with the only numbers that it can hold.
         parts: the patch in parts that are proven one by one, where its places lie far apart.
+        bounds: numbers of tensors for which the results are the same, where they are not for all.
+        condition: the bounds, and what else a proof takes for granted, in words: ``scores above -5e+08``.
     """
 
     title: str
@@ -76,6 +92,8 @@ class Patch:
     finite: tuple[str, ...] = ()
     holds: tuple[tuple[str, tuple[float, ...]], ...] = ()
     parts: tuple[Patch, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+    condition: str = ""
 
     def with_parts(self, parts: Iterable[Patch]) -> Patch:
         """The patch, to be proven by these parts."""
@@ -191,6 +209,8 @@ class Draft:
         shapes: Iterable[tuple[Value, Dimensions]] = (),
         finite: Iterable[str] = (),
         holds: Iterable[tuple[str, tuple[float, ...]]] = (),
+        bounds: Iterable[Bound] = (),
+        condition: str = "",
     ) -> Patch:
         """The patch with all that was written so far."""
         return Patch(
@@ -209,6 +229,8 @@ class Draft:
             shapes=tuple(shapes),
             finite=tuple(finite),
             holds=tuple(holds),
+            bounds=tuple(dict.fromkeys(bounds)),
+            condition=condition,
         )
 
     def name(self, what: str) -> str:

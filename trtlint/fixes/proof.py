@@ -64,6 +64,12 @@ def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
 
     The computations run in processes of their own, with limits of time and memory.
     """
+    found = _all(model, patches)
+    return [proof.under(patch) for proof, patch in zip(found, patches, strict=True)]
+
+
+def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
+    """The proofs of patches of one model, without what these take for granted."""
     found: dict[int, Proof] = {}
     keys: dict[int, bytes] = {}
     new: dict[bytes, tuple[Patch, Region]] = {}
@@ -75,7 +81,7 @@ def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
         elif not patch.touched:
             found[index] = _same_tensors(model, patch)
         elif patch.parts:
-            found[index] = _together(prove_all(model, patch.parts))
+            found[index] = _together(_all(model, patch.parts))
         else:
             try:
                 region = region_of(model, patch)

@@ -28,6 +28,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     limit = _ROOM if fact.added or fact.multiplied else FP16_MAX
     around = [step.node for step in fact.chain if step.role != "constant"]
     altered = [fact.name, *(value.name for node in around[:-1] for value in node.outputs)]
+    condition = f"rows that keep a key, and scores far above {-limit:.0f}"
     title = f"brings a mask of {_worst(fact):.3g} to ±{limit:.0f}"
     draft = Draft(model, node)
     if node.op == "ConstantOfShape" and node.output.name == fact.name:
@@ -36,7 +37,9 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
             return Refusal("it fills with zeros")
         value = np.clip(numpy_helper.to_array(fill), -limit, limit)
         draft.op("ConstantOfShape", node.inputs[0], value=numpy_helper.from_array(value), out=fact.name)
-        return draft.patch(title, [node], around=around, folds=True, keeps_a_key=True, altered=altered)
+        return draft.patch(
+            title, [node], around=around, folds=True, keeps_a_key=True, altered=altered, condition=condition
+        )
     held = _held(node, fact.name)
     payload = model.constants.payload(held)
     if payload is None:
@@ -49,7 +52,16 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     finite = np.where(np.isfinite(array), np.clip(array, -limit, limit), array).astype(array.dtype)
     name = draft.constant(finite, "mask")
     rewire = [(reader, port, name) for reader, port in held.uses]
-    return draft.patch(title, [], rewire=rewire, around=around, folds=True, keeps_a_key=True, altered=altered)
+    return draft.patch(
+        title,
+        [],
+        rewire=rewire,
+        around=around,
+        folds=True,
+        keeps_a_key=True,
+        altered=altered,
+        condition=condition,
+    )
 
 
 def _worst(fact: Constant) -> float:

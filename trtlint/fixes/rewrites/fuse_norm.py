@@ -56,7 +56,15 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     inputs = [tensor, scale, *([bias] if bias is not None else [])]
     draft.op(op, *inputs, axis=-1, epsilon=float(epsilon), out=last[-1].output.name)
     shapes = [(tensor, (*dims[:-1], width))] if dims else []
-    return draft.patch(f"makes the norm one {op}", last, opset=since, around=norm.nodes, shapes=shapes)
+    known = dims is not None and isinstance(dims[-1], int)
+    return draft.patch(
+        f"makes the norm one {op}",
+        last,
+        opset=since,
+        around=norm.nodes,
+        shapes=shapes,
+        condition="" if known else f"a last axis of {width} elements",
+    )
 
 
 def _plain(norm: Norm) -> bool:

@@ -6,9 +6,9 @@ key is the exception: all of its scores become that number, so its weights are a
 the same there, and -inf would give NaN.  The fill is computed from the mask alone, which is small beside
 the scores, and each scores tensor is read by one ``Where`` as before.
 
-The results are the same for all finite scores that are not themselves as low as the mask: scores above
--1e8 where a ``Where`` selects, and within 1e13 where the mask is added.  Scores that another mask may have
-made -inf are left as they are: a row could lose its keys to both masks together.
+The results are the same for all scores that are not themselves as low as the mask: scores above half of it
+where a ``Where`` selects, and within 1e13 where the mask is added.  The proof names these bounds.  Scores
+that another mask may have made -inf are left as they are: a row could lose its keys to both masks together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import onnx
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.softmax import mask_paths
 from trtlint.facts.of_model.constant import FP16_MAX, Constant
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, onnx_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Bound, Draft, Patch, Refusal, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -31,15 +31,21 @@ from trtlint.model.protos import FLOAT_DTYPES
 
 _TITLE = "masks with -inf, and rows without a key with 0"
 _LOWEST_SELECTED = -1e8
-"""A number that a Where selects is at most this: no score is so low."""
+"""A number that a Where selects is at most this: scores above half of it are all that models compute."""
 _LOWEST_ADDED = -1e30
 """A number that is added is at most this: no bit of a score is left beside it, not even in FP64."""
+_FARTHEST_ADDED = 1e13
+"""The largest magnitude of scores of which that is so, and also beside a part of 2^-24 of that number."""
 _MOVES = MOVING | {"Slice", "Gather", "GatherElements", "Tile"}
 """Operators whose output holds numbers of their first input and no others."""
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
 _FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
 """Operators that make no -inf of finite numbers."""
 _ENDS = frozenset({"Softmax", "LogSoftmax", "Attention"})
+_WHOLE = frozenset({"Add", "Sub", "Mul", "Neg", "Min", "Max", "Abs"})
+"""Operators that make whole numbers of whole numbers."""
+_DEEPEST = 16
+"""Operators behind each other that are followed to what a tensor holds."""
 _MOST_NODES = 200
 """Operators that are followed from a constant, and back from the scores."""
 _EQUAL_SINCE = 11
@@ -89,16 +95,16 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
         sites = _Search(model, fact).sites(held)
         if not sites:
             return Refusal("no softmax reads scores that it masks")
-        whole = _patch(model, sites, sites[0].path)
+        lowest = float(fact.values.low or 0.0)
+        whole = _patch(model, sites, sites[0].path, lowest)
         kinds: dict[object, _Site] = {}
         for site in sites[1:]:
             kinds.setdefault(_likeness(site, model), site)
         kinds.pop(_likeness(sites[0], model), None)
         if len(sites) == 1:
             return whole
-        lowest = float(fact.values.low or 0.0)
-        parts = [_patch(model, sites[:1], sites[0].path)]
-        parts += [_patch(model, [site], (site.node,), lowest) for site in kinds.values()]
+        parts = [_patch(model, sites[:1], sites[0].path, lowest)]
+        parts += [_patch(model, [site], (site.node,), lowest, drawn=True) for site in kinds.values()]
     except _RefusedError as error:
         return Refusal(str(error))
     return whole.with_parts(parts)
@@ -185,6 +191,8 @@ class _Search:
             )
         if (self.model.opset or 0) < _EQUAL_SINCE:
             raise _RefusedError(f"Equal compares no floats before opset {_EQUAL_SINCE}")
+        if source is not None and not self._is_coarse(source):
+            raise _RefusedError(f"{source.name}, which the mask is multiplied with, may hold small fractions")
         softmax, axis = self._read_by(node, scores)
         return _Site(node, scores, mask, 0, source, softmax, axis, path)
 
@@ -242,6 +250,32 @@ class _Search:
             if len(met) > _MOST_NODES:
                 raise _RefusedError("the scores cannot be followed so far")
 
+    def _is_coarse(self, value: Value) -> bool:
+        """Whether each element of a tensor is zero or at least 2^-24: whole, or one less a number of FP32."""
+        if self._is_whole(value):
+            return True
+        node = value.producer
+        if node is None or node.domain or node.op != "Sub" or value.dtype == "f64":
+            return False
+        return self.constants.scalar(node.input(0)) == 1
+
+    def _is_whole(self, value: Value | None, depth: int = 0) -> bool:
+        """Whether a tensor surely holds whole numbers."""
+        if value is None or depth > _DEEPEST:
+            return False
+        if value.dtype is not None and value.dtype not in FLOAT_DTYPES:
+            return True
+        node = value.producer
+        if node is not None and not node.domain and self.constants.stored(value) is None:
+            if node.op in _MOVES | {"Cast"}:
+                return self._is_whole(node.input(0), depth + 1)
+            ports = {"Where": node.inputs[1:], **dict.fromkeys(_WHOLE, node.inputs)}.get(node.op, ())
+            return bool(ports) and all(self._is_whole(each, depth + 1) for each in ports)
+        array = self.constants.payload(value)
+        if array is None or array.dtype.kind != "f" or array.size > MOST_ELEMENTS:
+            return False
+        return bool(np.all(np.isfinite(array)) and np.all(array == np.rint(array)))
+
     def _narrows(self, node: Node) -> bool:
         return node.op == "Cast" and node.output.dtype in FLOAT_DTYPES
 
@@ -255,7 +289,7 @@ class _Search:
 
     def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
         """The numbers that a tensor of floats holds, as far as they are stored; None where unknown."""
-        if value is None or depth > 16:
+        if value is None or depth > _DEEPEST:
             return None
         node = value.producer
         if node is not None and not node.domain:
@@ -285,8 +319,18 @@ class _Search:
         return {low, high, float("nan")} if others else {low, high}
 
 
-def _patch(model: Model, sites: list[_Site], around: tuple[Node, ...], holds: float | None = None) -> Patch:
-    """The patch of some places; with ``holds`` a mask that is added is drawn from 0 and that number."""
+def _patch(
+    model: Model, sites: list[_Site], around: tuple[Node, ...], lowest: float, *, drawn: bool = False
+) -> Patch:
+    """The patch of some places.
+
+    Args:
+        model: the model.
+        sites: the places.
+        around: the operators from the constant to the first place.
+        lowest: the number that masks.
+        drawn: whether a proof draws a mask that is added from 0 and that number.
+    """
     draft = Draft(model, sites[0].node)
     written: dict[tuple[object, ...], tuple[str, str]] = {}
     rewire: list[tuple[Node, int, str]] = []
@@ -301,6 +345,7 @@ def _patch(model: Model, sites: list[_Site], around: tuple[Node, ...], holds: fl
         rewire += [(softmax, 0, masked) for softmax in site.softmax]
     masks = {site.mask.name for site in sites if not site.fill and site.source is None}
     narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for s in sites for each in s.path)
+    conditions = _conditions(sites, lowest, keyed=narrowed)
     return draft.patch(
         _TITLE,
         [],
@@ -309,8 +354,25 @@ def _patch(model: Model, sites: list[_Site], around: tuple[Node, ...], holds: fl
         folds=True,
         keeps_a_key=narrowed,
         finite=[site.scores.name for site in sites],
-        holds=() if holds is None else [(name, (0.0, holds)) for name in sorted(masks)],
+        holds=[(name, (0.0, lowest)) for name in sorted(masks)] if drawn else (),
+        bounds=[Bound(site.scores.name, *_scores_of(site, lowest)) for site in sites],
+        condition=", ".join(conditions),
     )
+
+
+def _scores_of(site: _Site, lowest: float) -> tuple[float, float]:
+    """Between which numbers scores lie that a mask of that number masks."""
+    return (lowest / 2, np.inf) if site.fill else (-_FARTHEST_ADDED, _FARTHEST_ADDED)
+
+
+def _conditions(sites: list[_Site], lowest: float, *, keyed: bool) -> Iterator[str]:
+    """What the results rest on."""
+    if any(site.fill for site in sites):
+        yield f"scores above {lowest / 2:.2g}"
+    if not all(site.fill for site in sites):
+        yield f"scores within {_FARTHEST_ADDED:.0e}"
+    if keyed:
+        yield "rows that keep a key"
 
 
 def _selection(draft: Draft, site: _Site) -> tuple[str, str]:

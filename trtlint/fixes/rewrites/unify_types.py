@@ -12,7 +12,7 @@ from onnx import defs, helper
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
-from trtlint.fixes.patch import Draft, Patch, Refusal, onnx_type
+from trtlint.fixes.patch import Bound, Draft, Patch, Refusal, lowest, onnx_type
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -42,6 +42,7 @@ class _Region:
         self.rewire: list[tuple[Node, int, str]] = []
         self.casts: dict[tuple[Value, str], str] = {}
         self.retyped: list[str] = []
+        self.bounds: dict[tuple[Value, str], Bound] = {}
         self.ends: dict[Node, dict[str, str]] = {}
 
     def patch(self) -> Patch | Refusal:
@@ -68,7 +69,14 @@ class _Region:
             self.ends,
             rewire=[entry for entry in self.rewire if entry[0] not in self.ends],
             retyped=self.retyped,
+            bounds=self.bounds.values(),
+            condition=self._condition(),
         )
+
+    def _condition(self) -> str:
+        """The numbers for which the results are the same: those that a narrower type holds."""
+        kinds = sorted({kind for _, kind in self.bounds}, key=_WIDTH.__getitem__)
+        return f"numbers within {-lowest(kinds[0]):.5g} where they become {kinds[0]}" if kinds else ""
 
     def _type(self, value: Value | None) -> str | None:
         if value is None:
@@ -118,6 +126,8 @@ class _Region:
         key = value, wanted
         if key not in self.casts:
             self.casts[key] = self.draft.op("Cast", value, to=onnx_type(wanted))
+            if _WIDTH[wanted] < _WIDTH[kind]:
+                self.bounds[key] = Bound(value.name, lowest(wanted), -lowest(wanted))
         self.rewire.append((node, port, self.casts[key]))
         return None
 

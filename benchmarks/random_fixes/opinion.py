@@ -1,0 +1,58 @@
+"""What ONNX's reference computes, where ONNX Runtime alone does not decide which result is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+Array = np.ndarray[Any, Any]
+_NARROW = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.BFLOAT16)
+
+
+def reference(model: onnx.ModelProto, fed: Mapping[str, Array]) -> list[Array] | None:
+    """Return what ONNX's reference computes; None where it does not."""
+    try:
+        with np.errstate(all="ignore"):
+            return [np.asarray(each) for each in ReferenceEvaluator(model).run(None, dict(fed))]
+    except Exception:  # noqa: BLE001  (operators that it lacks, and its own faults)
+        return None
+
+
+def in_fp64(model: onnx.ModelProto, fed: Mapping[str, Array]) -> list[Array] | None:
+    """Return what the model computes with every float in FP64; None where the reference does not."""
+    wide = {name: each.astype(np.float64) if each.dtype.kind == "f" else each for name, each in fed.items()}
+    return reference(_widened(model), wide)
+
+
+def _widened(model: onnx.ModelProto) -> onnx.ModelProto:
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    graphs = [copy.graph]
+    while graphs:
+        graph = graphs.pop()
+        del graph.value_info[:]
+        for tensor in graph.initializer:
+            _widen(tensor)
+        for info in (*graph.input, *graph.output):
+            if info.type.tensor_type.elem_type in _NARROW:
+                info.type.tensor_type.elem_type = TensorProto.DOUBLE
+        for node in graph.node:
+            for each in node.attribute:
+                if each.HasField("t"):
+                    _widen(each.t)
+                if each.HasField("g"):
+                    graphs.append(each.g)
+                if node.op_type == "Cast" and each.name == "to" and each.i in _NARROW:
+                    each.CopyFrom(helper.make_attribute("to", int(TensorProto.DOUBLE)))
+    return copy
+
+
+def _widen(tensor: onnx.TensorProto) -> None:
+    if tensor.data_type in _NARROW:
+        array = numpy_helper.to_array(tensor).astype(np.float64)
+        tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))

@@ -1,0 +1,103 @@
+"""The judge of random models: bounds that proofs name, and what ONNX's reference settles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+pytest.importorskip("onnxruntime")
+
+from benchmarks.random_fixes.bounds import bounds_of, exposed, outside
+from benchmarks.random_fixes.judging import judge
+from benchmarks.random_fixes.models import in_branch
+from benchmarks.random_fixes.opinion import in_fp64
+
+MASKED = """< ir_version: 8, opset_import: ["" : 17] > g (float[4,8] q, bool[4,4] keep) => (float[?,?] p)
+  < float low = {-1e9}, float hundred = {-100.0}, float never = {-3.4e38} >
+  { a = Abs (q)  k = Transpose (a)  t = MatMul (a, k)  s = Mul (t, hundred)
+    x = Where (keep, s, low)  p = Softmax <axis = -1> (x) }"""
+PROOF = {"proof": {"bounds": [{"tensor": "s", "low": -5e8, "high": None}]}}
+
+
+def saved(folder: Path, before: onnx.ModelProto, after: onnx.ModelProto) -> tuple[Path, Path]:
+    """Both models in files."""
+    paths = folder / "before.onnx", folder / "after.onnx"
+    for proto, path in zip((before, after), paths, strict=True):
+        onnx.save(proto, path)
+    return paths
+
+
+@pytest.mark.parametrize("branch", [False, True])
+def test_inputs_beyond_a_bound_are_not_judged(branch: bool, tmp_path: Path) -> None:
+    models = [onnx.parser.parse_model(each) for each in (MASKED, MASKED.replace("s, low", "s, never"))]
+    paths = saved(tmp_path, *(map(in_branch, models) if branch else models))
+    assert any("beyond half" in each for each in judge(*paths, 3, {}).wrong)
+    found = judge(*paths, 3, bounds_of([PROOF]))
+    assert not found.wrong
+    assert "beyond half" in " ".join(found.excluded)
+    assert found.runs
+
+
+def test_a_bound_on_a_tensor_that_is_not_there_is_wrong(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model(MASKED)
+    assert "no tensor ['z']" in judge(*saved(tmp_path, model, model), 3, {"z": (0.0, 1.0)}).wrong[0]
+
+
+def test_bounds_of_several_proofs_are_joined() -> None:
+    other = {"proof": {"bounds": [{"tensor": "s", "low": -1e13, "high": 1e13}]}}
+    assert bounds_of([PROOF, other, {"proof": None}]) == {"s": (-5e8, 1e13)}
+    assert outside([np.array([1.0, np.nan])], [(0.0, 1.0)]) is False
+    assert outside([np.array([1.1])], [(0.0, 1.0)]) is True
+
+
+def test_a_tensor_of_one_branch_is_exposed() -> None:
+    source = """< ir_version: 8, opset_import: ["" : 17] > g (float[2] x, bool c) => (float[2] y) {
+      y = If (c) < then_branch = a () => (float[2] r) { s = Neg (x)  r = Exp (s) },
+                   else_branch = b () => (float[2] t) { t = Abs (x) } > }"""
+    model, outputs = exposed(onnx.parser.parse_model(source), ["s", "lost"])
+    assert len(outputs) == 1
+    from benchmarks.random_fixes.judging import _session
+
+    session = _session(model.SerializeToString())
+    fed = {"x": np.array([1, 2], np.float32)}
+    given = [session.run(outputs, {**fed, "c": np.array(chosen)})[0] for chosen in (True, False)]
+    np.testing.assert_array_equal(given[0], [-1, -2])
+    np.testing.assert_array_equal(given[1], 0)
+
+
+def test_a_better_result_in_half_precision_is_not_wrong(tmp_path: Path) -> None:
+    source = """< ir_version: 8, opset_import: ["" : 17] > g (float16[4,64] x) => (float16[?,?] y)
+      < float wide = {16384.0} > { big = Cast <to = 10> (wide)  a = Add (x, big)  y = Sub (a, big) }"""
+    better = source.replace("a = Add (x, big)  y = Sub (a, big)", "y = Identity (x)")
+    models = [onnx.parser.parse_model(each) for each in (source, better)]
+    found = judge(*saved(tmp_path, *models), 3, {})
+    assert found.settled
+    assert not found.wrong
+    turned = judge(*saved(tmp_path, *reversed(models)), 3, {})
+    assert turned.wrong
+    fed = {"x": np.array([[0.5]], np.float16)}
+    truth = in_fp64(models[0], fed)
+    assert truth is not None
+    assert truth[0].dtype == np.float64
+    assert truth[0].item() == 0.5
+
+
+@pytest.mark.parametrize(("step", "wrong"), [("w", False), ("Add (w, one)", True)])
+def test_a_step_of_a_quantizer_that_rounding_makes_is_not_wrong(
+    step: str, wrong: bool, tmp_path: Path
+) -> None:
+    source = """< ir_version: 8, opset_import: ["" : 17] > g (float[64,64] x) => (float[?,?] y)
+      < float one = {1}, int8 zero = {0} > {
+      h = Cast <to = 10> (x)  w = Cast <to = 1> (h)
+      q = QuantizeLinear (w, one, zero)  y = DequantizeLinear (q, one, zero) }"""
+    after = source.replace("h = Cast <to = 10> (x)  w = Cast <to = 1> (h)", "w = Identity (x)")
+    if wrong:
+        after = after.replace("QuantizeLinear (w,", "QuantizeLinear (v,", 1)
+        after = after.replace("w = Identity (x)", f"w = Identity (x)  v = {step}")
+    models = [onnx.parser.parse_model(each) for each in (source, after)]
+    found = judge(*saved(tmp_path, *models), 3, {})
+    assert bool(found.wrong) is wrong
+    assert found.settled or wrong
