@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import fields
 
@@ -51,6 +52,22 @@ def likeness(model: Model, patch: Patch, region: Region) -> bytes:
     parts += [(names.of(name), numbers) for name, numbers in patch.holds]
     parts += [(names.of(each.tensor), each.low, each.high) for each in patch.bounds]
     return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).digest()
+
+
+def only_renames(patch: Patch) -> bool:
+    """Return whether a patch inserts the operators that it removes, each the same but for its name."""
+    if patch.initializers or patch.rewire or patch.retyped or patch.opset or patch.set_opset:
+        return False
+    before = Counter(_unnamed(node.proto) for node in patch.remove)
+    return bool(before) and before == Counter(map(_unnamed, patch.insert))
+
+
+def _unnamed(node: onnx.NodeProto) -> bytes:
+    """An operator as bytes without its name; the names of its tensors stay."""
+    bare = onnx.NodeProto()
+    bare.CopyFrom(node)
+    bare.ClearField("name")
+    return bare.SerializeToString(deterministic=True)
 
 
 class _Names:

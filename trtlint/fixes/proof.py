@@ -24,7 +24,7 @@ from trtlint.files.forked import ComputationError, compute_all
 from trtlint.fixes.boundary import EMPTY, Feeds, feeds_of
 from trtlint.fixes.edit import EditError
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
-from trtlint.fixes.likeness import likeness
+from trtlint.fixes.likeness import likeness, only_renames
 from trtlint.fixes.opsets import difference
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.patch import Patch
@@ -80,6 +80,8 @@ def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
             found[index] = _same_operators(model, patch)
         elif not patch.touched:
             found[index] = _same_tensors(model, patch)
+        elif only_renames(patch):
+            found[index] = Proof(True, "only the names of operators change", {})
         elif patch.parts:
             found[index] = _together(_all(model, patch.parts))
         else:
