@@ -17,7 +17,7 @@ from trtlint.trials.narrowing import Rewritten
 from trtlint.trials.rewriting import rewrite
 from trtlint.trials.rounding import rounded
 from trtlint.trials.session import Session
-from trtlint.trials.skeleton import skeleton
+from trtlint.trials.skeleton import TrialError, skeleton
 
 pytest.importorskip("onnxruntime")
 
@@ -47,6 +47,34 @@ def test_in_fp32_the_rewritten_model_computes_what_the_model_does(opset: int, tm
     theirs, _ = Session(Rewritten(model.SerializeToString(), (), names, 1)).run(feeds())
     for name in names:
         np.testing.assert_allclose(mine[name], theirs[name], rtol=1e-4, atol=1e-5, err_msg=name)
+
+
+def model_with(op: str, opset: int, tmp_path: Path) -> Path:
+    """A file with one operator of two inputs and a bias."""
+    kind = onnx.TensorProto.FLOAT
+    infos = [onnx.helper.make_tensor_value_info(name, kind, [4, 4]) for name in "xwy"]
+    node = onnx.helper.make_node(op, ["x", "w", "w"][: 3 if op == "Gemm" else 2], ["y"])
+    graph = onnx.helper.make_graph([node], "g", infos[:2], infos[2:])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", opset)], ir_version=4)
+    onnx.save(model, tmp_path / "model.onnx")
+    return tmp_path / "model.onnx"
+
+
+@pytest.mark.parametrize("opset", [1, 4, 6])
+def test_an_opset_that_onnx_runtime_does_not_support_is_named(opset: int, tmp_path: Path) -> None:
+    path = model_with("Gemm", opset, tmp_path)
+    with pytest.raises(TrialError) as caught:
+        measured(Request(str(path), "model"), lambda _: None)
+    words = "ONNX Runtime supports opset 7 and newer, and the model has opset"
+    assert str(caught.value) == f"{words} {opset}: convert it with onnx.version_converter"
+
+
+@pytest.mark.parametrize("op", ["Nothing", "BitwiseAnd"])
+def test_other_inputs_are_not_asked_for_where_the_model_is_refused(op: str, tmp_path: Path) -> None:
+    path = model_with(op, 18, tmp_path)
+    with pytest.raises(TrialError, match="ONNX Runtime refuses it") as caught:
+        measured(Request(str(path), "model"), lambda _: None)
+    assert "inputs" not in str(caught.value)
 
 
 def test_bf16_is_rounded_without_a_cast_to_it() -> None:

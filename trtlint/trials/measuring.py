@@ -24,7 +24,7 @@ from trtlint.trials.keeping import Budget, least
 from trtlint.trials.measure import Request
 from trtlint.trials.measurement import Kept, Measurement, Output, to_data
 from trtlint.trials.narrowing import Narrowing, SecondLook
-from trtlint.trials.skeleton import Skeleton, TrialError, skeleton
+from trtlint.trials.skeleton import RefusedError, Skeleton, TrialError, skeleton
 from trtlint.trials.trial import Rehearsed, Trial
 
 MOST_RUNS = 64
@@ -118,7 +118,9 @@ def _trial(model: Skeleton, request: Request) -> tuple[Trial, tuple[str, ...]]:
     while (made_up := random_feeds(inputs, request.batches or 1, attempt)) is not None:
         try:
             return Trial(model, made_up), ()
-        except TrialError as error:  # noqa: PERF203 - a choice of shapes that does not fit the model
+        except RefusedError:  # noqa: PERF203 - whatever the inputs are
+            raise
+        except TrialError as error:  # a choice of shapes that does not fit the model
             failure, attempt = error, attempt + 1
     raise TrialError(f"{failure}; the inputs were made up: give real ones (--inputs)")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.trials.narrowing import STATISTICS, Rewritten
-from trtlint.trials.skeleton import TrialError
+from trtlint.trials.skeleton import RefusedError, TrialError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Feeds = Mapping[str, Array]
@@ -32,7 +32,7 @@ class Session:
         threads: how many threads to use.
 
     Raises:
-        TrialError: ONNX Runtime refuses it.
+        RefusedError: ONNX Runtime refuses it.
     """
 
     def __init__(self, rewritten: Rewritten, threads: int = 0) -> None:
@@ -58,7 +58,7 @@ class Session:
                 rewritten.data, options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # its exceptions have no common class that it exports
-            raise TrialError(f"ONNX Runtime refuses it: {_reason(error)}") from error
+            raise RefusedError(f"ONNX Runtime refuses it: {_reason(error)}") from error
 
     def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
         """Run the model on one batch.

@@ -28,8 +28,17 @@ _MOST_INLINE = 1 << 30
 """Bytes of values that are written into a rewritten model, since no file has them as they are."""
 
 
+_OLDEST_OPSET = 7
+"""The oldest opset that ONNX Runtime supports, and in which arithmetic broadcasts without an attribute:
+https://onnxruntime.ai/docs/reference/compatibility.html"""
+
+
 class TrialError(Exception):
     """A model that cannot be run; the text says why."""
+
+
+class RefusedError(TrialError):
+    """A model that ONNX Runtime does not load: other inputs do not change that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,11 @@ def skeleton(path: Path) -> Skeleton:
     for node in graph.nodes:
         scopes[node.scope].append(node)
     opset = opsets(proto).get("", 0)
+    if 0 < opset < _OLDEST_OPSET:
+        raise TrialError(
+            f"ONNX Runtime supports opset {_OLDEST_OPSET} and newer, and the model has opset {opset}:"
+            " convert it with onnx.version_converter"
+        )
     if any(_left_out(sparse.values) for sparse in proto.graph.sparse_initializer):
         raise TrialError("it has large sparse weights")
     values = (value for same in graph.values.values() for value in same)
