@@ -18,6 +18,7 @@ import onnxruntime as ort
 
 from benchmarks.random_fixes.bounds import Bounds, exposed, outside
 from benchmarks.random_fixes.opinion import in_fp64, reference
+from benchmarks.random_fixes.overflow import overflows
 
 Array = np.ndarray[Any, Any]
 _KINDS = {
@@ -56,7 +57,8 @@ class Judgement:
         lost: sets of inputs that the original runs on and the fixed model does not.
         excluded: sets of inputs that a proof does not hold for, by the bounds that it names.
         settled: differences that count for nothing: ONNX's reference gives what the fixed model does, or its
-            result is closer to FP64, or rounding of inputs to FP16 moves the original as far.
+            result is closer to FP64, rounding of inputs to FP16 moves the original as far, or the original
+            leaves the range of its types inside, and the fixed model's output is finite.
     """
 
     runs: int
@@ -382,5 +384,7 @@ def judge(before: Path, after: Path, seed: int, bounds: Bounds) -> Judgement:
                 is_settled = _is_settled(proto, name, fed, index, pair, traits.half)
                 if traits.half and not is_settled and difference.startswith("off"):
                     is_settled = _is_rounding(plain, fed, index, pair)
+                finite = np.isfinite(pair[1]).all() if pair[1].dtype.kind == "f" else True
+                is_settled = is_settled or bool(finite and overflows(proto, fed))
                 (settled if is_settled else wrong).append(f"{name}: output {index}: {difference}")
     return Judgement(runs, tuple(wrong), tuple(lost), tuple(excluded), tuple(settled))

@@ -14,6 +14,7 @@ from benchmarks.random_fixes.bounds import bounds_of, exposed, outside
 from benchmarks.random_fixes.judging import judge
 from benchmarks.random_fixes.models import in_branch
 from benchmarks.random_fixes.opinion import in_fp64
+from benchmarks.random_fixes.overflow import overflows
 
 MASKED = """< ir_version: 8, opset_import: ["" : 17] > g (float[4,8] q, bool[4,4] keep) => (float[?,?] p)
   < float low = {-1e9}, float hundred = {-100.0}, float never = {-3.4e38} >
@@ -101,3 +102,14 @@ def test_a_step_of_a_quantizer_that_rounding_makes_is_not_wrong(
     found = judge(*saved(tmp_path, *models), 3, {})
     assert bool(found.wrong) is wrong
     assert found.settled or wrong
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_what_follows_an_overflow_is_not_wrong(inside: bool, tmp_path: Path) -> None:
+    source = """< ir_version: 8, opset_import: ["" : 17] > g (float[4,4] x) => (float[?,?] y)
+      < float one = {1} > { e = Exp (x)  y = Div (one, e) }"""
+    after = source.replace("e = Exp (x)  y = Div (one, e)", "n = Neg (x)  d = Exp (n)  y = Add (d, one)")
+    models = [onnx.parser.parse_model(each) for each in (source, after)]
+    fed = {"x": np.full((4, 4), 100 if inside else 1, np.float32)}
+    assert overflows(models[0], fed) is inside
+    assert judge(*saved(tmp_path, *models), 3, {}).wrong  # where nothing overflows

@@ -13,7 +13,6 @@ import select
 import signal
 import struct
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -80,30 +79,27 @@ def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | Co
     if total <= 0:
         yield from [_spent(allowance)] * len(works)
         return
+    from trtlint.files.child import forked as in_child
+
     reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        # Locks that other threads hold and the child needs are made anew behind a fork.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        os.close(reader)
-        _work(works, total, allowance, writer)
-    os.close(writer)
     done, late = 0, False
     try:
-        while done < len(works) and (answer := _read(reader)) is not None:
-            done += 1
-            yield answer
-    except TimeoutError:
-        late = True
+        with in_child(lambda: _work(works, total, allowance, reader, writer)) as child:
+            os.close(writer)
+            writer = -1
+            try:
+                while done < len(works) and (answer := _read(reader)) is not None:
+                    done += 1
+                    yield answer
+            except TimeoutError:
+                late = True
     finally:
-        with suppress(OSError):
-            os.kill(child, signal.SIGKILL)
         os.close(reader)
-        _, status, usage = os.wait4(child, 0)
-        allowance.charge(usage.ru_utime + usage.ru_stime)
+        if writer >= 0:
+            os.close(writer)
+    allowance.charge(child.seconds)
     if done < len(works):
-        yield ComputationError(_reason(status, late=late))
+        yield ComputationError(_reason(child.status, late=late))
 
 
 def _spent(allowance: Allowance) -> ComputationError:
@@ -119,10 +115,11 @@ def _answered(work: Work) -> bytes | ComputationError:
         return ComputationError(f"it cannot be computed ({type(error).__name__})")
 
 
-def _work(works: Sequence[Work], total: float, allowance: Allowance, writer: int) -> NoReturn:
+def _work(works: Sequence[Work], total: float, allowance: Allowance, reader: int, writer: int) -> NoReturn:
     """Make the computations, and end the process."""
     code = 1
     try:
+        os.close(reader)
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)
         os.dup2(silent, 2)

@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -93,23 +92,19 @@ def _infer(data: bytes) -> bytes:
 
 def _isolated(work: Callable[[bytes], bytes], data: bytes, limits: tuple[int, int]) -> bytes:
     onnx.defs.has("Identity")  # registers all operators, once for every child to come
+    from trtlint.files.child import forked
+
     reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        # The child runs one C++ function that takes no lock of another thread, and exits.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        _work(work, data, limits, writer)
-    os.close(writer)
     try:
-        answer = _drain(reader, _MOST_ANSWER + _ANSWER_PER_BYTE * len(data))
-    except BaseException:
-        with suppress(OSError):
-            os.kill(child, signal.SIGKILL)
-        raise
+        with forked(lambda: _work(work, data, limits, writer)) as child:
+            os.close(writer)
+            writer = -1
+            answer = _drain(reader, _MOST_ANSWER + _ANSWER_PER_BYTE * len(data))
     finally:
         os.close(reader)
-        _, status = os.waitpid(child, 0)
+        if writer >= 0:
+            os.close(writer)
+    status = child.status
     if os.WIFSIGNALED(status):
         if os.WTERMSIG(status) == signal.SIGXCPU:
             raise InferenceError(f"it took more than {limits[0]} s of processor time")

@@ -16,7 +16,6 @@ import select
 import signal
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any
 
 from trtlint.engine.examples import Begin, Result
 from trtlint.engine.rule import RuleError
+from trtlint.files.child import start
 from trtlint.lean import dataclass
 from trtlint.runs.bugs import describe
 
@@ -136,16 +136,15 @@ class _Child:
         self._progress = progress
         self._highest = _memory(os.getpid()) + MEMORY
         self._reader, writer = os.pipe()
-        with warnings.catch_warnings():
-            # Nothing of this process works in other threads while rules are read.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self._pid = os.fork()
-        if self._pid == 0:
-            os.close(self._reader)
-            tempfile.tempdir = folder
-            _work(examples, progress, writer)
+        self._pid = start(lambda: self._begin(examples, folder, writer))
         os.close(writer)
         self._running = True
+
+    def _begin(self, examples: Examples, folder: str, writer: int) -> None:
+        """Do what the process does; it never returns."""
+        os.close(self._reader)
+        tempfile.tempdir = folder
+        _work(examples, self._progress, writer)
 
     @property
     def broken(self) -> Result:
