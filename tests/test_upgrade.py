@@ -418,5 +418,5 @@ def test_a_model_beyond_the_limit_is_one_line_and_costs_no_other(
     monkeypatch.setattr("trtlint.files.limits.SECONDS", 0.5)
     assert run(["upgrade", str(large), str(small), "--from", "10.7", "--to", "10.9", "-q"]) == 3
     said = capsys.readouterr().out
-    assert f"error: {large}: it takes more than 0.5 s of processor time\n" in said
+    assert f"error: {large}: work on this file exceeded the limit of 0.5 s of processor time, " in said
     assert f"{small}  safest" in said

@@ -185,7 +185,7 @@ def test_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(FarError, match="of it would have to be read"):
             file.parts([(0, 1001)])
         monkeypatch.setattr(far, "_SECONDS", 0.0)
-        with pytest.raises(FarError, match="takes more than 0 seconds"):
+        with pytest.raises(FarError, match="took more than the limit of 0 s; download the file first"):
             opened(served).parts([(0, 1)])
 
 

@@ -317,4 +317,6 @@ def test_the_work_on_a_baseline_is_limited(
     monkeypatch.setattr("trtlint.files.limits.SECONDS", 0.3)
     assert work.run("models", "--baseline", "known.json") == 2
     said = capsys.readouterr().err
-    assert "known.json: not a baseline: it takes more than 0.3 s of processor time" in said
+    assert (
+        "known.json: not a baseline: work on this file exceeded the limit of 0.3 s of processor time" in said
+    )

@@ -133,7 +133,9 @@ class FarFile:
         if self.fetched > _MOST_BYTES:
             raise FarError(f"more than {_MOST_BYTES >> 20} MiB of it would have to be read")
         if time.monotonic() > self._until:
-            raise FarError(f"it takes more than {_SECONDS:.0f} seconds to read it")
+            raise FarError(
+                f"reading it took more than the limit of {_SECONDS:.0f} s; download the file first"
+            )
 
     def _parts(self, spans: Sequence[Span]) -> list[bytes]:
         starts, stops = [start for start, _ in spans], [stop for _, stop in spans]

@@ -30,6 +30,8 @@ _SECONDS_PER_MEBIBYTE = 0.5
 _MEMORY_PER_BYTE = 32
 FOR_THE_WHOLE, FOR_THE_END = 0.4, 0.1
 """Shares of an allowance: for the whole model when single rewrites are proven, and for writing it."""
+_EXCEEDED = "work on this file exceeded the limit of"
+_REMEDY = "which grows with the size of the file; simplify or split the file, or report it if it is ordinary"
 _LOOK = 0.05
 """Seconds of processor time between two looks at the costs."""
 _AGAIN = 3.0
@@ -216,12 +218,12 @@ class _Watch:
         if now < self._quiet:
             return
         if allowance.left < 0:
-            reason = f"it takes more than {allowance.seconds:.1f} s of processor time"
+            reason = f"{allowance.seconds:.1f} s of processor time"
         elif _memory() > self._highest:
-            reason = f"it takes more than {allowance.memory >> 20} MiB of memory"
+            reason = f"{allowance.memory >> 20} MiB of memory"
         if reason:
             self._quiet = now + _AGAIN
-            raise _StopError(self, reason)
+            raise _StopError(self, f"{_EXCEEDED} {reason}, {_REMEDY}")
         if self._outer is not None:
             self._outer.look()
 
