@@ -69,11 +69,7 @@ def _expose(graph: onnx.GraphProto, name: str) -> str:
 
 
 def outside(arrays: Iterable[Array], limits: Iterable[tuple[float, float]]) -> bool:
-    """Return whether an element of a tensor is below or above its bounds; NaN is neither."""
+    """Return whether an element of a tensor does not lie between its bounds; NaN does not."""
+    pairs = zip((np.asarray(each).astype(np.float64) for each in arrays), limits, strict=True)
     with np.errstate(invalid="ignore"):
-        return any(
-            bool(((array < low) | (array > high)).any())
-            for array, (low, high) in zip(
-                (np.asarray(each).astype(np.float64) for each in arrays), limits, strict=True
-            )
-        )
+        return any(not bool(((array >= low) & (array <= high)).all()) for array, (low, high) in pairs)

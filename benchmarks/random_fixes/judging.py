@@ -30,6 +30,8 @@ _TOLERANCE = {np.dtype(np.float32): 1e-4, np.dtype(np.float16): 2e-2, np.dtype(n
 """Largest difference, as a share of the largest finite element of the output."""
 _LEAST = 1e-2
 """The scale of outputs that are all smaller."""
+_UNITS = {np.dtype(np.float32): 2**-22, np.dtype(np.float16): 2**-10, np.dtype(np.float64): 2**-51}
+"""How far rounding moves a number, as a share of it, in the last bits of a type."""
 _TRIES = 64
 """Sets of inputs, moved a little, that tell how much rounding in FP16 does to an output."""
 _WORSE = 4
@@ -57,8 +59,8 @@ class Judgement:
         lost: sets of inputs that the original runs on and the fixed model does not.
         excluded: sets of inputs that a proof does not hold for, by the bounds that it names.
         settled: differences that count for nothing: ONNX's reference gives what the fixed model does, or its
-            result is closer to FP64, rounding of inputs to FP16 moves the original as far, or the original
-            leaves the range of its types inside, and the fixed model's output is finite.
+            result is closer to FP64, rounding of the inputs moves the original as far, or the original leaves
+            the range of its types inside, and the fixed model's output is finite.
     """
 
     runs: int
@@ -76,14 +78,16 @@ class _Traits:
         half: it computes in FP16 somewhere, so that rounding shows in outputs of any type.
         quantizes: it converts floats to integers, which is undefined for NaN and infinity
             (https://onnx.ai/onnx/operators/onnx__Cast.html).
+        truncates: it casts floats to whole numbers, so that rounding in FP16 makes 1 of 0.9999.
     """
 
     half: bool
     quantizes: bool
+    truncates: bool
 
 
 def _traits(path: Path) -> _Traits:
-    ops, half = set(), False
+    ops, half, truncates = set(), False, False
     graphs = [onnx.load(path).graph]
     while graphs:
         graph = graphs.pop()
@@ -99,8 +103,8 @@ def _traits(path: Path) -> _Traits:
             graphs.extend(each.g for each in node.attribute if each.HasField("g"))
             whole = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
             if any(each.name == "to" and each.i in whole for each in node.attribute):
-                ops.add("QuantizeLinear")
-    return _Traits(half, bool(ops & {"QuantizeLinear", "DynamicQuantizeLinear"}))
+                truncates = True
+    return _Traits(half, truncates or bool(ops & {"QuantizeLinear", "DynamicQuantizeLinear"}), truncates)
 
 
 def _session(model: Path | bytes, optimise: bool = True) -> ort.InferenceSession:
@@ -269,15 +273,16 @@ class _Limits:
 
 
 def _is_rounding(
-    session: ort.InferenceSession, fed: Mapping[str, Array], index: int, pair: tuple[Array, Array]
+    session: ort.InferenceSession, fed: Mapping[str, Array], index: int, pair: tuple[Array, Array], half: bool
 ) -> bool:
-    """Return whether no element differs by more than rounding of inputs to FP16 makes of the original."""
+    """Return whether no element differs by more than rounding of the inputs makes of the original."""
+    unit = _UNITS[np.dtype(np.float16) if half else pair[0].dtype]
     rng = np.random.default_rng(index)
     whole = pair[0].astype(np.float64)
     moved = np.zeros(whole.shape)
     for _ in range(_TRIES):
         near = {
-            name: (array * (1 + rng.uniform(-(2**-10), 2**-10, array.shape))).astype(array.dtype)
+            name: (array * (1 + rng.uniform(-unit, unit, array.shape))).astype(array.dtype)
             if array.dtype.kind == "f"
             else array
             for name, array in fed.items()
@@ -289,7 +294,7 @@ def _is_rounding(
             moved = np.fmax(moved, np.abs(other[index].astype(np.float64) - whole))
     with np.errstate(invalid="ignore"):
         off = np.abs(pair[1].astype(np.float64) - whole)
-    least = _TOLERANCE[np.dtype(np.float16)] * max(_scale(whole), _LEAST)
+    least = _TOLERANCE[np.dtype(np.float16) if half else pair[0].dtype] * max(_scale(whole), _LEAST)
     return bool((off <= 2 * moved + least).all())
 
 
@@ -382,8 +387,10 @@ def judge(before: Path, after: Path, seed: int, bounds: Bounds) -> Judgement:
             if difference:
                 pair = np.asarray(a), np.asarray(b)
                 is_settled = _is_settled(proto, name, fed, index, pair, traits.half)
-                if traits.half and not is_settled and difference.startswith("off"):
-                    is_settled = _is_rounding(plain, fed, index, pair)
+                if not is_settled and difference.startswith("off"):
+                    is_settled = _is_rounding(plain, fed, index, pair, traits.half) or (
+                        traits.half and traits.truncates and _spread([a], [b])[0] <= 1
+                    )
                 finite = np.isfinite(pair[1]).all() if pair[1].dtype.kind == "f" else True
                 is_settled = is_settled or bool(finite and overflows(proto, fed))
                 (settled if is_settled else wrong).append(f"{name}: output {index}: {difference}")

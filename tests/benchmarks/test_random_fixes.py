@@ -50,7 +50,8 @@ def test_a_bound_on_a_tensor_that_is_not_there_is_wrong(tmp_path: Path) -> None:
 def test_bounds_of_several_proofs_are_joined() -> None:
     other = {"proof": {"bounds": [{"tensor": "s", "low": -1e13, "high": 1e13}]}}
     assert bounds_of([PROOF, other, {"proof": None}]) == {"s": (-5e8, 1e13)}
-    assert outside([np.array([1.0, np.nan])], [(0.0, 1.0)]) is False
+    assert outside([np.array([1.0, 0.0])], [(0.0, 1.0)]) is False
+    assert outside([np.array([1.0, np.nan])], [(-np.inf, np.inf)]) is True
     assert outside([np.array([1.1])], [(0.0, 1.0)]) is True
 
 

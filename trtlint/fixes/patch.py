@@ -37,7 +37,7 @@ class Bound:
 
     Attributes:
         tensor: the tensor of the model.
-        low, high: its elements lie between these; neither is NaN.
+        low, high: its elements lie between these, and none is NaN.
     """
 
     tensor: str
