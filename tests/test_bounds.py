@@ -472,3 +472,25 @@ def test_hostile_rules(hostile: Callable[[str], list[Path]], work: Workspace) ->
         with quick():
             lint(work, "--rules", str(folder), "models/a.onnx")
         assert work.code in (0, 1, 2), folder.name
+
+
+@pytest.mark.isolated
+@pytest.mark.parametrize("form", ["full", "concise", "json", "jsonl", "github", "junit", "markdown", "sarif"])
+def test_types_that_cannot_be_inferred_are_not_taken_for_clean(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trtlint.model.infer.SECONDS", 0.0)
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { a = Abs (x)  y = Abs (a) }'
+    )
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
+    command = ["lint", str(path), "--no-cache", "--isolated", "--trt", "10.8", "-q", "--format", form]
+    assert run(command) == 3
+    said = capsys.readouterr()
+    assert "inference ended at a limit (it took more than 0 s)" in " ".join((said.out + said.err).split())
+    declared = onnx.load(path)
+    declared.graph.value_info.append(onnx.helper.make_tensor_value_info("a", 1, [2]))
+    onnx.save(declared, path)
+    assert run(command) == 0
+    assert "ended at a limit" not in capsys.readouterr().out

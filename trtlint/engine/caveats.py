@@ -55,7 +55,15 @@ def caveats(reports: Iterable[ModelReport]) -> tuple[Caveat, ...]:
 
 
 def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
-    rules = {each.rule: each.name for report in reports for each in report.unsearched}
+    found = [each for report in reports for each in report.unsearched]
+    reasons = dict.fromkeys(each.reason for each in found if each.reason)
+    for reason in reasons:
+        words = (
+            f"types and shapes are not known, so findings of all rules about the graph may be missing: their "
+            f"inference ended at a limit ({reason}); simplify the model or store its shapes in the file"
+        )
+        yield Caveat("unsearched", words, "warning")
+    rules = {each.rule: each.name for each in found if not each.reason}
     for rule, name in sorted(rules.items()):
         words = (
             f"{rule} ({name}) was not searched to the end, so findings of it may be missing: the model has "

@@ -28,7 +28,7 @@ from trtlint.engine.rulebook import looking_at
 from trtlint.engine.sameness import Facets
 from trtlint.engine.subjects import Subject, Subjects
 from trtlint.engine.taken import RefusedLines, with_taken
-from trtlint.engine.told import Told, about_builds, about_trials, turn
+from trtlint.engine.told import Told, about_builds, about_trials, reads_the_graph, turn
 from trtlint.engine.witness import Shown, Verdict
 from trtlint.facts.base import Step
 from trtlint.facts.facts import Facts
@@ -62,6 +62,7 @@ class Evaluation:
         found: list[Finding] = []
         told = Told()
         unsearched: list[Unsearched] = []
+        untyped = facts.model.untyped if facts.has_model else ""
         looking = sorted(looking_at(facts.grounds, rules), key=turn)
         for rule in looking:
             applies = version_truth(rule, target)
@@ -70,6 +71,8 @@ class Evaluation:
                 told.close(rule, facts)
                 if not self.subjects.searched(rule):
                     unsearched.append(_unsearched(rule))
+                elif untyped and reads_the_graph(rule):
+                    unsearched.append(replace(_unsearched(rule), reason=untyped))
         if facts.record is not None and not any(map(_is_sure_error, found)):
             found += self._last_resort(looking, target)
         found = sorted((with_taken(finding, target) for finding in found), key=_rank)

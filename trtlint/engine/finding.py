@@ -157,6 +157,8 @@ class Unsearched:
     name: str
     severity: Severity
     """The gravest severity that a finding of the rule can have."""
+    reason: str = ""
+    """The limit that ended the inference of types, where that is why; empty where the search itself ended."""
 
 
 @dataclass(frozen=True, slots=True)

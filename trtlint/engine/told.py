@@ -28,6 +28,11 @@ def about_trials(rule: Rule) -> bool:
     return ground_of(rule.find) == "trial"
 
 
+def reads_the_graph(rule: Rule) -> bool:
+    """Whether a rule is about the graph, so that types and shapes decide what it finds."""
+    return ground_of(rule.find) in ("model", "weights")
+
+
 def turn(rule: Rule) -> int:
     """When a rule is evaluated.
 

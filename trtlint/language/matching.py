@@ -142,9 +142,11 @@ class Matcher:
             current, depth = waiting.popleft()
             self._steps -= 1
             found.update(dict.fromkeys(self._reading(current, line)))
+            layout = [node for node, port in current.uses if port == 0 and _is_layout(node)]
             if depth < _LONGEST_CHAIN:
-                layout = (node for node, port in current.uses if port == 0 and _is_layout(node))
                 waiting.extend((node.output, depth + 1) for node in layout)
+            elif layout:
+                self.complete = False
         if waiting:
             self.complete = False
         return list(found)
@@ -219,6 +221,8 @@ class Matcher:
                 yield bound
             return
         chain = _chain(value)
+        if len(chain) > _LONGEST_CHAIN and _passes(chain[-1]):
+            self.complete = False
         if name in bindings or name not in self._anchored:
             ends = [link for link in chain if name in bindings] or chain[-1:]
         else:
@@ -317,6 +321,11 @@ def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None
 def _chain(value: Value) -> list[Value]:
     """A value and what it comes from through layout operators, nearest first."""
     return list(islice(upstream(value, PASSING), _LONGEST_CHAIN + 1))
+
+
+def _passes(value: Value) -> bool:
+    """Whether a chain of layout operators goes on behind a value."""
+    return value.producer is not None and _is_layout(value.producer)
 
 
 def _is_layout(node: Node) -> bool:

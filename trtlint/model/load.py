@@ -44,6 +44,7 @@ class Model:
             they contradict the operators, the graph has what the operators give.
         calls: the model-local functions that the file calls; the graph has their bodies instead.
         call_paths: the names of all these calls; the names of the nodes of a function begin with one.
+        untyped: the limit at which the inference of types and shapes ended; empty where it did not.
     """
 
     path: Path
@@ -57,6 +58,7 @@ class Model:
     declared: Mapping[str, str]
     calls: tuple[FunctionCall, ...] = ()
     call_paths: tuple[str, ...] = ()
+    untyped: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -158,6 +160,7 @@ def interpret(
         declared=inferred.declared or _output_types(proto),
         calls=inlined.calls,
         call_paths=inlined.paths,
+        untyped=inferred.untyped if _lacks_types(graph) else "",
     )
 
 
@@ -198,12 +201,14 @@ class _Inferred:
         has_bodies: whether an operator holds a graph.
         names: the original names of values by their unique ones, as far as they differ.
         declared: the declared types of the outputs, where they contradict the operators; else empty.
+        untyped: the limit at which the inference ended; empty where it did not.
     """
 
     proto: onnx.ModelProto
     has_bodies: bool
     names: Mapping[str, str]
     declared: Mapping[str, str] = field(default_factory=dict)
+    untyped: str = ""
 
 
 def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
@@ -235,7 +240,17 @@ def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
             return _Inferred(inferred, has_bodies, names, declared)
         proto = decode(data)
     tensors.note(f"shape inference failed, only declared types are known: {failure}")
-    return _Inferred(proto, has_bodies, names)
+    return _Inferred(proto, has_bodies, names, untyped="" if failure.refused else str(failure))
+
+
+def _lacks_types(graph: Graph) -> bool:
+    """Whether the type or shape of a value is not known that an operator of ONNX computes."""
+    return any(
+        value.name and (value.dtype is None or value.shape is None)
+        for node in graph.nodes
+        if not node.domain
+        for value in node.outputs
+    )
 
 
 def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
