@@ -26,11 +26,13 @@ demo: $(VENV)/.demo
 CODE := benchmarks examples fuzzing scripts tests trtlint
 
 # The examples of rules and tables, which `trtlint test` runs, are among the tests.
+# mypy uses one core only, so it runs beside the tests; its report comes at the end.
 test: $(VENV)/.dev
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
-	$(BIN)/mypy
-	$(BIN)/pytest -n auto
+	$(BIN)/mypy > $(VENV)/mypy.log 2>&1 & types=$$!; \
+	$(BIN)/pytest -n auto --dist worksteal; tests=$$?; \
+	wait $$types; types=$$?; cat $(VENV)/mypy.log; test $$tests -eq 0 && test $$types -eq 0
 
 # The quick part, for while one works.
 check: $(VENV)/.dev
