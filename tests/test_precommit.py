@@ -15,6 +15,7 @@ import onnx
 import pytest
 import yaml
 
+from tests.dependencies import link_dependencies
 from tests.runs.test_cache import external
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -237,12 +238,14 @@ def hooks(tmp_path: Path) -> Path:
     return root
 
 
-def test_hooks_install_and_run(project: Path, environment: dict[str, str], hooks: Path) -> None:
+def test_hooks_install_and_run(
+    project: Path, environment: dict[str, str], hooks: Path, tmp_path: Path
+) -> None:
     (project / "trtlint.toml").write_text('select = ["ACC102"]\n[target]\ntrt = "10.7"\n')
     (project / "models" / "pointer.onnx").write_text(POINTER)
     (project / "HOUSE101-no-sin.md").write_text(RULE)
     git(project, "add", ".")
-    del environment["PYTHONPATH"]
+    environment["PYTHONPATH"] = str(link_dependencies(tmp_path / "dependencies"))
     environment["PIP_NO_COMPILE"] = "1"  # what is imported is compiled then; all of it takes seconds
     code, out = pre_commit(project, environment, "try-repo", str(hooks), "--all-files")
     assert code == 1, out

@@ -13,6 +13,7 @@ import pytest
 from packaging.version import Version
 
 from tests.conftest import REPOSITORY
+from tests.dependencies import link_dependencies
 from tests.pages import Session, blocks, commands
 from tests.test_documentation import check_command
 from trtlint import __version__
@@ -40,6 +41,8 @@ def trtlint(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # To install pip takes as long as to install trtlint: pip of this environment does it where it can.
     elsewhere = Version(metadata.version("pip")) >= Version("22.3")
     venv.create(folder, with_pip=not elsewhere)
+    (packages,) = folder.glob("lib/*/site-packages")
+    (packages / "dependencies.pth").write_text(f"{link_dependencies(folder / 'dependencies')}\n")
     pip = [sys.executable, "-m", "pip", "--python", str(python)] if elsewhere else [str(python), "-m", "pip"]
     subprocess.run([*pip, "install", "--quiet", "--no-compile", str(wheel)], check=True)
     return folder / "bin" / "trtlint"
