@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,16 @@ settings.load_profile("patient")
 switch_off()
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+_folders = count()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Keep the collector from visiting the test modules and their imports again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -55,9 +67,13 @@ def isolated_where_marked(request: pytest.FixtureRequest, monkeypatch: pytest.Mo
 
 
 @pytest.fixture(autouse=True)
-def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for results of earlier runs: each test has its own, and none the user's."""
-    folder = tmp_path / "results"
+def cache_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for results of earlier runs: each test has its own, and none the user's.
+
+    It is not below ``tmp_path``, which is made where it is asked for: pytest lists all folders made so far
+    to name the next one.
+    """
+    folder = tmp_path_factory.getbasetemp() / f"results-{next(_folders)}"
     monkeypatch.setenv("TRTLINT_CACHE_DIR", str(folder))
     return folder
 
