@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -23,13 +24,19 @@ BOTTOM = {"lean"}
 LONGEST = 400
 
 
+@cache
+def parsed(source: str) -> ast.Module:
+    """Parse the source of a module, once for all tests."""
+    return ast.parse(source)
+
+
 def imports(module: str, source: str) -> Iterator[tuple[str, bool]]:
     """What a module imports of the project, lazily too, and whether it is only for the checker of types."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     typing = {
         id(part)
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for part in ast.walk(node)
     }
     for node in ast.walk(tree):
@@ -60,7 +67,8 @@ def arrows_up(module: str, source: str) -> list[str]:
     ]
 
 
-def modules() -> dict[str, str]:
+@cache
+def modules() -> Mapping[str, str]:
     """Every module of the project with its source."""
     found = {}
     for file in sorted((REPOSITORY / "trtlint").rglob("*.py")):
@@ -120,7 +128,7 @@ def test_the_engine_knows_no_operators() -> None:
     operators = {schema.name for schema in onnx.defs.get_all_schemas_with_history()}
     for folder in ("engine", "policy", "report"):
         for file in sorted(Path(REPOSITORY, "trtlint", folder).rglob("*.py")):
-            tree = ast.parse(file.read_text(encoding="utf-8"))
+            tree = parsed(file.read_text(encoding="utf-8"))
             texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
             assert not {text for text in texts if isinstance(text, str)} & operators, file
 
@@ -130,7 +138,7 @@ def test_dataclasses_are_lean() -> None:
     pythons = [
         module
         for module, source in modules().items()
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.ImportFrom)
         and node.module == "dataclasses"
         and any(alias.name == "dataclass" for alias in node.names)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 import yaml
 
 from tests.conftest import REPOSITORY
+from trtlint.cli import run
 
 TEXT = (REPOSITORY / "skills" / "trtlint" / "SKILL.md").read_text(encoding="utf-8")
 MEASURING = "## What FP16 does"
@@ -26,23 +26,19 @@ def commands(text: str) -> list[str]:
 
 
 def follow(folder: Path, text: str) -> list[int]:
-    """Run the commands as a shell does; their exit codes."""
+    """Run the commands in a folder; their exit codes."""
     codes = []
     for command in commands(text):
         words, _, out = command.partition(" > ")
         program, *arguments = words.split()
         assert program == "trtlint"
-        done = subprocess.run(
-            [sys.executable, "-m", "trtlint", *[argument.strip("'") for argument in arguments]],
-            cwd=folder,
-            capture_output=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        )
-        assert done.returncode in (0, 1), done.stderr.decode()
-        codes.append(done.returncode)
+        printed = io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+            patch.chdir(folder)
+            codes.append(run([argument.strip("'") for argument in arguments]))
+        assert codes[-1] in (0, 1)
         if out:
-            (folder / out).write_bytes(done.stdout)
+            (folder / out).write_text(printed.getvalue(), encoding="utf-8")
     return codes
 
 

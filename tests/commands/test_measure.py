@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def measured(*arguments: str) -> dict[str, Any]:
     """The JSON of a measurement."""
-    command = [sys.executable, "-m", "trtlint", "measure", *arguments, "--format", "json"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert found.returncode in (0, 1), found.stderr
-    data: dict[str, Any] = json.loads(found.stdout)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert run(["measure", *arguments, "--format", "json"]) in (0, 1)
+    data: dict[str, Any] = json.loads(out.getvalue())
     jsonschema.validate(data, schemas.load("trtlint.measure/1"))
     return data
 

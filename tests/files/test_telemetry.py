@@ -22,6 +22,14 @@ HOME = Path("trtlint/files/telemetry.py")
 NAFNET = REPOSITORY / "examples" / "nafnet.onnx"
 
 
+def called(call: ast.Call) -> str:
+    """The name of the function that is called, without that of its module."""
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ast.unparse(function)
+
+
 def imported(source: str) -> Iterator[str]:
     """The packages that a module imports, and those whose names it gives to a function that imports."""
     for node in ast.walk(ast.parse(source)):
@@ -29,7 +37,7 @@ def imported(source: str) -> Iterator[str]:
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield (node.module or "").partition(".")[0]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+        elif isinstance(node, ast.Call) and called(node).endswith(("import_module", "__import__")):
             for argument in node.args:
                 text = argument.value if isinstance(argument, ast.Constant) else ast.unparse(argument)
                 yield str(text).lstrip("f'\"").partition(".")[0]

@@ -14,10 +14,7 @@ from trtlint.fixes.fixing import KEY
 from trtlint.trials.comparison import Pair, available, compare, compare_all
 from trtlint.trials.inputs import Inputs, InputsError
 
-pytestmark = [
-    pytest.mark.isolated,
-    pytest.mark.skipif(not available(), reason="onnxruntime is not installed"),
-]
+pytestmark = pytest.mark.skipif(not available(), reason="onnxruntime is not installed")
 
 TEXT = """< ir_version: 8, opset_import: ["" : 17] >
 g (float[N,8,19,64] q, float[N,8,64,19] kt, float[N,8,19,64] v) => (float[N,8,19,64] o)
@@ -282,6 +279,7 @@ def test_an_infinity_that_is_meant_is_not_taken_for_an_overflow(tmp_path: Path) 
     assert "FP64 does not show" in found.words
 
 
+@pytest.mark.isolated
 def test_pairs_are_compared_in_one_process_and_each_has_its_answer(tmp_path: Path) -> None:
     one, other = saved(tmp_path / "a.onnx"), saved(tmp_path / "c.onnx", "0.0875")
     (tmp_path / "b.onnx").write_bytes(b"no model")
