@@ -451,7 +451,7 @@ def hostile(shared: Path) -> Callable[[str], list[Path]]:
 
 
 def test_hostile_models(hostile: Callable[[str], list[Path]], tmp_path: Path) -> None:
-    for packed in sample(hostile("*.onnx*"), one_of=3):
+    for packed in sample(hostile("*.onnx*"), one_of=5):
         data = packed.read_bytes()
         path = tmp_path / packed.name.removesuffix(".gz")
         path.write_bytes(gzip.decompress(data) if packed.suffix == ".gz" else data)

@@ -39,7 +39,7 @@ Lookup = Callable[[str, str], list[Finding]]
 
 @pytest.fixture(scope="module")
 def models(exported: Path) -> dict[str, Path]:
-    return {path.stem: path for path in sample(sorted(exported.glob("*.onnx")), one_of=3)}
+    return {path.stem: path for path in sample(sorted(exported.glob("*.onnx")), one_of=5)}
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ def answers(shared: Path) -> list[Answer]:
     folder = shared / "data" / "field-logs"
     if not (folder / "truth.jsonl").is_file():
         pytest.skip(f"no excerpts at {folder}")
-    return [answer(folder, truth) for truth in sample(truths(folder), one_of=3)]
+    return [answer(folder, truth) for truth in sample(truths(folder), one_of=5)]
 
 
 @pytest.mark.parametrize("question", GOALS)

@@ -29,7 +29,7 @@ from trtlint.report.json import dumps
 pytestmark = pytest.mark.isolated
 
 MODELS = sorted((Path(__file__).parent / "data" / "models").glob("*.onnx"))
-EXAMPLES = int(os.environ.get("TRTLINT_FUZZ_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("TRTLINT_FUZZ_EXAMPLES", "60"))
 BUDGET = settings(
     max_examples=EXAMPLES,
     deadline=None,  # how long an example takes depends on how busy the machine is

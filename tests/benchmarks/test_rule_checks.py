@@ -11,7 +11,7 @@ from trtlint.engine.rulebook import load_builtin
 
 CHECKS = [
     *(check for check in checks() if check.by != "builder"),
-    *sample([check for check in checks() if check.by == "builder"], one_of=3),
+    *sample([check for check in checks() if check.by == "builder"], one_of=5),
 ]
 
 

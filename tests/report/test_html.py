@@ -426,7 +426,7 @@ def test_a_large_model_with_many_findings(large: Model) -> None:
 
 @pytest.mark.slow
 def test_many_sites_take_no_more_room(large: Model) -> None:
-    few, many = (len(page(found(large, 2, sites, rows=3), Facts(large))) for sites in (100, 50_000))
+    few, many = (len(page(found(large, 2, sites, rows=3), Facts(large))) for sites in (100, 20_000))
     assert many < few + 10_000
 
 

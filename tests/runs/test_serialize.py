@@ -19,7 +19,7 @@ REPORTS = st.from_type(ModelReport)
 
 
 @given(REPORTS)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_report_comes_back_as_it_was(report: ModelReport) -> None:
     text = json.dumps(serialize.dump(report, ModelReport))
     assert serialize.load(json.loads(text), ModelReport) == report
