@@ -29,6 +29,8 @@ _BLOCK = re.compile(
 _TITLE = re.compile(r'title="([^"]+)"')
 _COMMAND = re.compile(r"^(?:\$ |(?=trtlint ))(.+)$")
 _SHELL = frozenset("|&;<>$`*#")
+_NOT_SHELL = re.compile(r"'[^']*'|\s#.*")
+"""What needs no shell in a command: texts in single quotes, and a comment behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +133,13 @@ class Session:
         """What a command prints, on both outputs; its exit code is kept."""
         if command == "echo $?":
             return str(self.code)
-        words = shlex.split(command)
-        if words[0] == "cd":
+        words = shlex.split(command, comments=True)
+        unquoted = _NOT_SHELL.sub("", command)
+        if words[:1] == ["cd"]:
             self.folder = self.folder / words[1]
             os.chdir(self.folder)
             return ""
-        if words[0] == "trtlint" and not self.installed and not _SHELL & set(command):
+        if words[:1] == ["trtlint"] and not self.installed and not _SHELL & set(unquoted):
             out = io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
                 self.code = run(words[1:])

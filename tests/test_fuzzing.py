@@ -26,14 +26,14 @@ pytestmark = pytest.mark.isolated
 
 FIRST = int(os.environ.get("TRTLINT_FUZZ_FIRST", "0"))
 CASES: Mapping[str, int] = {
-    "model": 40,
-    "log": 80,
-    "layers": 80,
-    "configuration": 80,
-    "rule": 60,
-    "triton": 60,
-    "baseline": 40,
-    "ranges": 60,
+    "model": 24,
+    "log": 40,
+    "layers": 40,
+    "configuration": 40,
+    "rule": 30,
+    "triton": 30,
+    "baseline": 24,
+    "ranges": 30,
 }
 BLOCKS = 16
 
