@@ -1,69 +1,149 @@
-"""A patch that only renames operators is proven by comparing them without their names."""
+"""Which places share a proof."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
+from typing import Any
 
-import onnx
+import numpy as np
 import pytest
 
-from tests.fixes.fixing import fixed
-from trtlint.facts.facts import Facts
-from trtlint.fixes import proposer
-from trtlint.fixes.likeness import only_renames
-from trtlint.fixes.patch import Patch
-from trtlint.fixes.proof import prove
-from trtlint.model.load import Model, load
+from tests.graphs import model_of
+from trtlint.fixes.likeness import likeness
+from trtlint.fixes.patch import Draft, Patch
+from trtlint.fixes.region import region_of
 
-DRAWN = """< ir_version: 8, opset_import: ["" : 17] > g (float[2,4] x) => (float[2,4] y) {
-  [n] t = Sqrt (x)  [n] u = Log (t)  [n] y = RandomNormalLike (u) }"""
+TEXT = """< ir_version: 10, opset_import: ["" : 17] > g (float[N,4] x) => (float[N,4] y)
+< float[4] w = {1, 2, 3, 4}, float s = {2}, int64[2] shape = {-1, 4} >
+{ a = Mul (x, w)  b = Add (a, s)  c = Clip (b)  y = Reshape (c, shape) }"""
 
 
-def renamed(path: Path) -> tuple[Model, Patch]:
-    """The model, and the patch that numbers its operators."""
-    onnx.save(onnx.parser.parse_model(DRAWN), path)
-    model = load(path)
-    (fact,) = Facts(model).of("shared_name")
-    patch = proposer("name-nodes")(fact, model)
-    assert isinstance(patch, Patch)
-    return model, patch
+def key(text: str = TEXT, number: float = 3.0, folds: bool = False, **settings: Any) -> bytes:
+    """Return the likeness of a patch that adds a number in between."""
+    model = model_of(text)
+    draft = Draft(model, model.graph.nodes[0])
+    first, *rest = model.graph.nodes
+    added = draft.op("Add", first.proto.input[0], draft.like(number, "f32"))
+    draft.again(first, [added, *first.proto.input[1:]], first.proto.output)
+    for node in rest:
+        draft.again(node, node.proto.input, node.proto.output)
+    patch = replace(draft.patch("adds", model.graph.nodes, folds=folds), **settings)
+    return likeness(model, patch, region_of(model, patch))
 
 
-def test_a_renaming_is_proven_where_nothing_can_be_computed(tmp_path: Path) -> None:
-    model, patch = renamed(tmp_path / "model.onnx")
-    proof = prove(model, patch)
-    assert (proof.equal, proof.words) == (True, "only the names of operators change")
+def test_names_and_drawn_numbers_make_no_difference() -> None:
+    renamed = TEXT
+    for old, new in (("x", "left"), ("a", "inner"), ("w", "weight"), ("N", "batch")):
+        for before, after in ((" ", " "), (" ", ")"), ("(", ","), ("[", ","), ("(", ")"), (" ", ",")):
+            renamed = renamed.replace(f"{before}{old}{after}", f"{before}{new}{after}")
+    assert renamed != TEXT
+    assert key(renamed) == key()
+    assert key(TEXT.replace("{1, 2, 3, 4}", "{5, 6, 7, 8}")) == key()
 
 
-def test_a_renaming_of_operators_that_draw_numbers_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, after = fixed(tmp_path, DRAWN, "--trt", "10.7", "--verify")
-    assert "proof: only the names of operators change" in capsys.readouterr().out
-    assert after is not None
-    assert len({node.name for node in after.graph.node}) == 3
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"" : 17', '"" : 18'),
+        ("17]", '17, "com.microsoft" : 1]'),
+        ("float[N,4] x", "float[2,4] x"),
+        ("float[N,4] x", "float[4,4] x"),
+        ("float[N,4]", "float16[N,4]"),
+        ("float s = {2}", "float s = {3}"),
+        ("float s = {2}", "float[1] s = {2}"),
+        ("{-1, 4}", "{4, -1}"),
+        ("float[4] w = {1, 2, 3, 4}", "float[1,4] w = {1, 2, 3, 4}"),
+        ("Mul", "Div"),
+        ("Add (a, s)", "Add (s, a)"),
+        ("Reshape (", "Reshape <allowzero = 1> ("),
+    ],
+)
+def test_what_a_proof_computes_with_makes_a_difference(old: str, new: str) -> None:
+    assert old in TEXT
+    assert key(TEXT.replace(old, new)) != key()
 
 
-def other_operator(node: onnx.NodeProto) -> None:
-    node.op_type = "Exp"
+def test_a_patch_that_folds_reads_the_numbers() -> None:
+    other = TEXT.replace("{1, 2, 3, 4}", "{5, 6, 7, 8}")
+    assert key(folds=True) == key(folds=True)
+    assert key(folds=True) != key()
+    assert key(other, folds=True) != key(folds=True)
 
 
-def other_input(node: onnx.NodeProto) -> None:
-    node.input[0] = "x"
+def test_what_a_patch_stores_makes_a_difference() -> None:
+    assert key(number=4.0) != key()
 
 
-def other_output(node: onnx.NodeProto) -> None:
-    node.output[0] = "z"
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"title": "other"},
+        {"keeps_a_key": True},
+        {"mends": True},
+        {"opset": 18},
+        {"retyped": ("y",)},
+        {"finite": ("x",)},
+        {"holds": (("x", (0.0, 1.0)),)},
+    ],
+)
+def test_what_a_patch_says_makes_a_difference(settings: dict[str, Any]) -> None:
+    assert key(**settings) != key()
 
 
-def attribute(node: onnx.NodeProto) -> None:
-    node.attribute.append(onnx.helper.make_attribute("alpha", 1.0))
+def test_names_that_a_patch_speaks_of_are_told_apart() -> None:
+    assert key(finite=("x",)) != key(finite=("s",))
+    assert key(holds=(("x", (0.0, 1.0)),)) != key(holds=(("s", (0.0, 1.0)),))
+    assert key(holds=(("x", (0.0, 1.0)),)) != key(holds=(("x", (0.0, 2.0)),))
+    assert key(retyped=("x",)) != key(finite=("x",))
 
 
-@pytest.mark.parametrize("change", [other_operator, other_input, other_output, attribute])
-def test_another_difference_is_no_renaming(change: Callable[[onnx.NodeProto], None], tmp_path: Path) -> None:
-    _, patch = renamed(tmp_path / "model.onnx")
-    assert only_renames(patch)
-    change(patch.insert[0])
-    assert not only_renames(patch)
+def shaped(text: str, shape: tuple[int | str, ...]) -> bytes:
+    """Return the likeness of a patch that wants a shape of the input."""
+    model = model_of(text)
+    draft = Draft(model, model.graph.nodes[0])
+    for node in model.graph.nodes:
+        draft.again(node, node.proto.input, node.proto.output)
+    patch: Patch = draft.patch("copies", model.graph.nodes, shapes=((model.graph.inputs[0], shape),))
+    return likeness(model, patch, region_of(model, patch))
+
+
+def test_the_shapes_that_a_patch_wants_make_a_difference() -> None:
+    assert shaped(TEXT, ("N", 4)) != shaped(TEXT, (2, 4))
+    assert shaped(TEXT, ("N", 4)) != shaped(TEXT, ("M", 4))
+    assert shaped(TEXT, ("N", 4)) == shaped(TEXT.replace("N", "M"), ("M", 4))
+
+
+def test_readers_of_whole_numbers_make_a_difference() -> None:
+    """They decide which numbers are drawn, whether the region has them or not."""
+    text = """< ir_version: 10, opset_import: ["" : 17] > g (%s i, float[4] x) => (float y, float z)
+    { a = Neg (i)  b = Cast <to = 1> (a)  y = Neg (b)  z = %s }"""
+
+    def first(kind: str, other: str) -> bytes:
+        model = model_of(text % (kind, other))
+        draft = Draft(model, model.graph.nodes[0])
+        draft.again(model.graph.nodes[0], ["i"], ["a"])
+        patch = draft.patch("copies", model.graph.nodes[:1])
+        return likeness(model, patch, region_of(model, patch))
+
+    assert first("int64[4]", "Gather (x, i)") != first("int64[4]", "Neg (x)")
+    assert first("int64[4]", "Neg (x)") == first("int64[4]", "Abs (x)")
+    assert first("float[4]", "Mul (x, i)") == first("float[4]", "Neg (x)")
+
+
+def test_constants_that_are_computed_count_by_their_numbers() -> None:
+    """Two whole numbers that a chain of constants gives decide a shape."""
+    text = """< ir_version: 10, opset_import: ["" : 17] > g (float[8] x) => (float[4,2] y)
+    < int64[1] one = {%d}, int64[1] two = {%d} >
+    { shape = Concat <axis = 0> (one, two)  y = Reshape (x, shape) }"""
+
+    def reshaped(one: int, two: int) -> bytes:
+        model = model_of(text % (one, two))
+        (node,) = model.graph.by_op("Reshape")
+        draft = Draft(model, node)
+        draft.again(node, node.proto.input, node.proto.output)
+        patch = draft.patch("copies", [node])
+        return likeness(model, patch, region_of(model, patch))
+
+    assert reshaped(4, 2) == reshaped(4, 2)
+    assert reshaped(4, 2) != reshaped(2, 4)
+    assert np.frombuffer(reshaped(4, 2), np.uint8).size == 32
