@@ -1,0 +1,49 @@
+"""What a rewrite proposes for one node, in a line of text."""
+
+from __future__ import annotations
+
+import onnx
+from onnx import numpy_helper
+
+from tests.graphs import model_of
+from trtlint.facts.base import Fact
+from trtlint.fixes import proposer
+from trtlint.fixes.patch import Patch, Refusal
+from trtlint.model.load import Model
+
+HEAD = '< ir_version: 10, opset_import: ["" : {}, "com.microsoft" : 1] > g '
+
+
+def small(text: str, opset: int = 18) -> Model:
+    """Read a graph in ONNX text, without its head."""
+    return model_of(HEAD.format(opset) + text)
+
+
+def proposal(rewrite: str, text: str | Model, result: str, opset: int = 18) -> Patch | Refusal:
+    """Propose a rewrite of the node that computes a result."""
+    model = small(text, opset) if isinstance(text, str) else text
+    value = model.graph.resolve(result)
+    assert value is not None
+    return proposer(rewrite)(Fact(value.producer, ()), model)
+
+
+def outcome(rewrite: str, text: str | Model, result: str, opset: int = 18) -> str:
+    """Return what a rewrite writes for the node that computes a result, or why it does not."""
+    return spelled(proposal(rewrite, text, result, opset))
+
+
+def spelled(found: Patch | Refusal) -> str:
+    """Write the new nodes out as text, with stored tensors by their numbers, or the reason of a refusal."""
+    if isinstance(found, Refusal):
+        return found.reason
+    stored = {tensor.name: str(numpy_helper.to_array(tensor).tolist()) for tensor in found.initializers}
+    return "  ".join(_node(node, stored) for node in found.insert)
+
+
+def _node(node: onnx.NodeProto, stored: dict[str, str]) -> str:
+    settings = ", ".join(
+        f"{each.name} = {onnx.helper.get_attribute_value(each)}"
+        for each in sorted(node.attribute, key=lambda each: each.name)
+    )
+    inputs = ", ".join(stored.get(name, name) for name in node.input)
+    return f"{', '.join(node.output)} = {node.op_type}{f' <{settings}>' if settings else ''} ({inputs})"

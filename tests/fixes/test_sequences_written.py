@@ -1,0 +1,138 @@
+"""Which tensors take the place of a sequence, operator by operator."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.proposing import outcome
+from trtlint.fixes.rewrites import write_out_sequence
+
+GRAPH = """(float[5,4] x, float[2,4] t, int64 k, float[N,4] v, int64[K] ks) => (float[A,B] y)
+< int64 two = {2}, int64 zero = {0}, int64 last = {-1}, int64 five = {5}, int64 before = {-6},
+  int64[2] sizes = {1, 4}, int64 three = {3}, int64 fourth = {-4} > { %s }"""
+SPLIT = "s = SplitToSequence %s  y = SequenceAt (s, zero)"
+THREE = "s = SequenceConstruct (x, t, v)  %s"
+GIVEN = "what %s gives is known at run time only"
+TAKEN = "which element is taken is known at run time only"
+
+
+def parts(count: int) -> str:
+    """Return the names of the parts of a split."""
+    return ", ".join(f"SplitToSequence_0/part{f'_{index + 1}' if index else ''}" for index in range(count))
+
+
+@pytest.mark.parametrize(
+    ("split", "opset", "expected"),
+    [
+        ("<axis = 0> (x, two)", 17, f"{parts(3)} = Split <axis = 0> (x, [2, 2, 1])"),
+        ("<axis = 0> (x, two)", 13, f"{parts(3)} = Split <axis = 0> (x, [2, 2, 1])"),
+        ("<axis = 0> (x, two)", 12, f"{parts(3)} = Split <axis = 0, split = [2, 2, 1]> (x)"),
+        ("<axis = 1> (x, two)", 17, f"{parts(2)} = Split <axis = 1> (x, [2, 2])"),
+        ("(x, five)", 17, f"{parts(1)} = Identity (x)"),
+        ("<axis = -2, keepdims = 0> (x, sizes)", 17, f"{parts(2)} = Split <axis = 0> (x, [1, 4])"),
+        ("(x)", 17, f"{parts(5)} = Split <axis = 0> (x, [1, 1, 1, 1, 1])"),
+        ("(x, zero)", 17, GIVEN % "SplitToSequence"),
+        ("(v)", 17, GIVEN % "SplitToSequence"),
+        ("(v, two)", 17, GIVEN % "SplitToSequence"),
+        ("(x, ks)", 17, GIVEN % "SplitToSequence"),
+        ("(x, k)", 17, GIVEN % "SplitToSequence"),
+    ],
+)
+def test_parts_of_a_split(split: str, opset: int, expected: str) -> None:
+    taken = "" if expected.startswith("what") else "  y = Identity (SplitToSequence_0/part)"
+    assert outcome("write-out-sequence", GRAPH % (SPLIT % split), "s", opset) == expected + taken
+
+
+def test_parts_without_their_axis() -> None:
+    found = outcome("write-out-sequence", GRAPH % (SPLIT % "<axis = -1, keepdims = 0> (x)"), "s")
+    split, *squeezed, taken = found.split("  ")
+    assert split == f"{parts(4)} = Split <axis = 1> (x, [1, 1, 1, 1])"
+    assert squeezed[1] == "SplitToSequence_0/squeeze_2 = Squeeze (SplitToSequence_0/part_2, [1])"
+    assert len(squeezed) == 4
+    assert taken == "y = Identity (SplitToSequence_0/squeeze)"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("y = SequenceAt (s, zero)", "y = Identity (x)"),
+        ("y = SequenceAt (s, two)", "y = Identity (v)"),
+        ("y = SequenceAt (s, last)", "y = Identity (v)"),
+        ("y = SequenceAt (s, three)", TAKEN),
+        ("y = SequenceAt (s, fourth)", TAKEN),
+        ("y = SequenceAt (s, k)", TAKEN),
+        ("i = Identity (s)  y = SequenceAt (i, zero)", "y = Identity (x)"),
+        ("e = SequenceErase (s)  y = ConcatFromSequence <axis = 1> (e)", "y = Concat <axis = 1> (x, t)"),
+        (
+            "e = SequenceErase (s, last)  y = ConcatFromSequence <axis = 0> (e)",
+            "y = Concat <axis = 0> (x, t)",
+        ),
+        (
+            "e = SequenceErase (s, zero)  y = ConcatFromSequence <axis = 0> (e)",
+            "y = Concat <axis = 0> (t, v)",
+        ),
+        ("e = SequenceErase (s, two)  y = ConcatFromSequence <axis = 0> (e)", "y = Concat <axis = 0> (x, t)"),
+        ("e = SequenceErase (s, three)  y = ConcatFromSequence (e)", GIVEN % "SequenceErase"),
+        ("e = SequenceErase (s, fourth)  y = ConcatFromSequence (e)", GIVEN % "SequenceErase"),
+        ("e = SequenceErase (s, k)  y = ConcatFromSequence (e)", GIVEN % "SequenceErase"),
+        (
+            "e = SequenceInsert (s, x)  y = ConcatFromSequence <axis = 0> (e)",
+            "y = Concat <axis = 0> (x, t, v, x)",
+        ),
+        (
+            "e = SequenceInsert (s, x, last)  y = ConcatFromSequence <axis = 0> (e)",
+            "y = Concat <axis = 0> (x, t, x, v)",
+        ),
+        (
+            "e = SequenceInsert (s, t, zero)  y = ConcatFromSequence <axis = 0> (e)",
+            "y = Concat <axis = 0> (t, x, t, v)",
+        ),
+        ("e = SequenceInsert (s, x, k)  y = ConcatFromSequence (e)", GIVEN % "SequenceInsert"),
+        ("y = SequenceLength (s)", "y = Identity (3)"),
+        (
+            "e = SequenceErase (s)  y = ConcatFromSequence <axis = 1, new_axis = 1> (e)",
+            "ConcatFromSequence_2/unsqueeze = Unsqueeze (x, [1])"
+            "  ConcatFromSequence_2/unsqueeze_2 = Unsqueeze (t, [1])"
+            "  y = Concat <axis = 1> (ConcatFromSequence_2/unsqueeze, ConcatFromSequence_2/unsqueeze_2)",
+        ),
+    ],
+)
+def test_tensors_of_a_sequence_of_three(body: str, expected: str) -> None:
+    assert outcome("write-out-sequence", GRAPH % (THREE % body), "y") == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("s = SequenceEmpty ()  y = SequenceLength (s)", "y = Identity (0)"),
+        ("s = SequenceEmpty ()  y = ConcatFromSequence (s)", "there is no tensor in it"),
+        ("o = Optional (x)  y = OptionalHasElement (o)", "y = Identity (True)"),
+        ("o = Optional ()  y = OptionalHasElement (o)", "y = Identity (False)"),
+        ("o = Optional (x)  y = OptionalGetElement (o)", "y = Identity (x)"),
+        ("o = Optional ()  y = OptionalGetElement (o)", "there is no tensor in it"),
+        ("y = SequenceConstruct (x, t)", "a sequence leaves the model or a body"),
+        ("y = Neg (x)", "there is no sequence here"),
+        ("y = com.microsoft.SequenceConstruct (x)", "there is no sequence here"),
+        ("y = OptionalGetElement (x)", GIVEN % "OptionalGetElement"),
+    ],
+)
+def test_other_sequences(body: str, expected: str) -> None:
+    assert outcome("write-out-sequence", GRAPH % body, "y") == expected
+
+
+@pytest.mark.parametrize(("size", "fits"), [(256, True), (257, False)])
+def test_a_sequence_is_bounded(size: int, fits: bool) -> None:
+    text = f"(float[{size},4] x) => (float[A,B] y) < int64 zero = {{0}} > {{ %s }}"
+    found = outcome("write-out-sequence", text % (SPLIT % "(x)"), "y")
+    assert found == GIVEN % "SplitToSequence" if not fits else found.endswith("part)")
+    body = "s = SplitToSequence (x)  i = SequenceInsert (s, x)  y = SequenceAt (i, zero)"
+    found = outcome("write-out-sequence", f"(float[{size - 1},4] x)" + text.partition("x)")[2] % body, "y")
+    assert (found == "it holds too many tensors") is not fits
+
+
+def test_the_nodes_that_a_sequence_connects_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert write_out_sequence._MOST_NODES == 500
+    text = GRAPH % (THREE % "e = SequenceErase (s)  y = SequenceLength (e)")
+    for most, fits in ((3, True), (2, False)):
+        monkeypatch.setattr(write_out_sequence, "_MOST_NODES", most)
+        assert (outcome("write-out-sequence", text, "y") == "y = Identity (2)") is fits
