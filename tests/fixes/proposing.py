@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import onnx
 from onnx import numpy_helper
 
@@ -33,11 +35,14 @@ def outcome(rewrite: str, text: str | Model, result: str, opset: int = 18) -> st
 
 
 def spelled(found: Patch | Refusal) -> str:
-    """Write the new nodes out as text, with stored tensors by their numbers, or the reason of a refusal."""
+    """Write the new nodes out as text, or the reason of a refusal.
+
+    Stored tensors are given by their numbers, and new names without the node that they are named after.
+    """
     if isinstance(found, Refusal):
         return found.reason
     stored = {tensor.name: str(numpy_helper.to_array(tensor).tolist()) for tensor in found.initializers}
-    return "  ".join(_node(node, stored) for node in found.insert)
+    return re.sub(r"\b[A-Za-z]+_\d+/", "", "  ".join(_node(node, stored) for node in found.insert))
 
 
 def _node(node: onnx.NodeProto, stored: dict[str, str]) -> str:
