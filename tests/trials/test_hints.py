@@ -78,3 +78,47 @@ def test_hints_are_few_and_in_bounds(
     assert len(hints.squares) <= 12
     assert len(hints.lines) <= 8
     assert all(8 <= size <= 32_000 for size in (*hints.squares, *hints.lines))
+
+
+@pytest.mark.parametrize(
+    ("found", "squares", "lines"),
+    [
+        (Found(), (), ()),
+        # numbers in bounds, the commonest first
+        (Found(numbers=(7, 8, 32_000, 32_001, 9, 9)), (9, 8, 32_000), (9, 8, 32_000)),
+        # four layers at the end, from the oldest on
+        (Found(numbers=(1800,), channels=(1800, 2, 2, 2, 2)), (30, 1800), (1800,)),
+        (Found(numbers=(1800,), channels=(2, 18, 50, 100, 70)), (10, 1800), (1800,)),
+        (Found(numbers=(192,), channels=(3, 0, -1)), (8, 192), (192,)),
+        (Found(numbers=(0, -16)), (), ()),
+        # rows of patches without another token, with one, two, and five
+        (Found(tables=((1, 16, 9),), strides=(16,)), (64,), (16, 256)),
+        (Found(tables=((1, 18, 9),), strides=(16,)), (64,), (18, 288)),
+        (Found(tables=((1, 21, 9),), strides=(16,)), (64,), (21, 336)),
+        (Found(tables=((1, 20, 9),), strides=(16,)), (), (20, 320)),
+        (Found(tables=((2, 16, 9),), strides=(16,)), (), ()),
+        # the stride of a layer, then those of several, the largest first, then none
+        (Found(tables=((1, 64, 9),), strides=(2, 4)), (64, 32, 16), (64, 128, 256, 512)),
+        (Found(tables=((1, 64, 9),), strides=(64, 2)), (512, 16), (64, 128, 4096)),
+        (Found(tables=((1, 64, 9),), strides=(65, 1, 0, -2)), (), (64,)),
+        # maps with the channels first or last
+        (Found(tables=((1, 96, 14, 14),), strides=(2,)), (28, 14), (14,)),
+        (Found(tables=((1, 14, 14, 96),), strides=(2,)), (28, 14), ()),
+        (Found(tables=((1, 96, 14, 15),), strides=(2,)), (), ()),
+        (Found(tables=((1, 96, 1, 1),), strides=(16,)), (), ()),
+        (Found(tables=((2, 96, 14, 14),), strides=(2,)), (), ()),
+        # features that are flattened in front of a product
+        (Found(tables=((800, 10),), strides=(2, 2), channels=(8,)), (40, 20, 10), ()),
+        (Found(tables=((900, 7),), strides=()), (30,), ()),
+        (Found(tables=((900, 7, 7),), strides=()), (), ()),
+    ],
+)
+def test_all_sizes_that_parts_suggest(found: Found, squares: tuple[int, ...], lines: tuple[int, ...]) -> None:
+    hints = hints_of(found)
+    assert (hints.squares, hints.lines) == (squares, lines)
+
+
+def test_hints_are_cut_off() -> None:
+    hints = hints_of(Found(numbers=tuple(range(290, 320))))
+    assert hints.squares == tuple(range(290, 302))
+    assert hints.lines == tuple(range(290, 298))

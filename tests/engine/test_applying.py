@@ -1,0 +1,94 @@
+"""Which reading of a subject counts, and which advice is for a target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from trtlint.engine.applying import advice_for, best_reading, common_versions, condition
+from trtlint.engine.subjects import Subject
+from trtlint.target.target import Target
+from trtlint.target.truth import Truth, Unknown
+
+OPEN, OTHER, NEVER = Unknown(frozenset({"--gpu"})), Unknown(frozenset({"--fp16"})), Unknown()
+
+
+class Where:
+    """A condition whose answer a subject holds."""
+
+    def truth(self, names: Mapping[str, Any]) -> Truth:
+        """Return the answer."""
+        found: Truth = names["answer"]
+        return found
+
+
+def subject(*answers: Truth) -> Subject:
+    """Return a subject that can be read in several ways."""
+    first, *others = (Subject(None, "", (), {"answer": answer}) for answer in answers)
+    return Subject(None, "", (), first.values, tuple(others))
+
+
+def rule(**settings: Any) -> Any:
+    """Return a rule."""
+    return SimpleNamespace(**{"where": Where(), "applies": {"tensorrt": ">=10.0"}, "advice": (), **settings})
+
+
+TARGET = Target()
+
+
+@pytest.mark.parametrize(
+    ("answers", "chosen", "expected"),
+    [
+        ((True,), 0, True),
+        ((False, True), 1, True),
+        ((OPEN, True), 1, True),
+        ((True, OPEN), 0, True),
+        ((False, False), 0, False),
+        ((False, OPEN), 1, OPEN),
+        ((OPEN, OTHER), 0, OPEN),
+        ((OPEN, False), 0, OPEN),
+        ((NEVER,), 0, False),
+        ((NEVER, OPEN), 1, OPEN),
+        ((False, NEVER), 0, False),
+    ],
+)
+def test_the_first_reading_that_may_hold_counts(
+    answers: tuple[Truth, ...], chosen: int, expected: Truth
+) -> None:
+    those = subject(*answers)
+    reading, truth = best_reading(rule(), those, TARGET, True)
+    assert reading is (those, *those.others)[chosen]
+    assert truth is expected
+
+
+def test_a_version_that_is_not_known_makes_nothing_conditional() -> None:
+    assert TARGET.version is None
+    assert condition(rule(), {"answer": True}, TARGET, OPEN) is True
+    assert condition(rule(where=None), {}, TARGET, OPEN) is True
+    assert condition(rule(), {"answer": True}, TARGET, False) is False
+    assert condition(rule(where=None), {}, TARGET, False) is False
+
+
+def test_versions_that_rule_and_fact_share() -> None:
+    def common(own: str, fact: dict[str, str] | None) -> str | None:
+        about = Subject(None, "", (), {}, applies=fact)  # type: ignore[arg-type]
+        return common_versions(rule(applies={"tensorrt": own}), about, TARGET)
+
+    assert common(">=10.0", None) == ">=10.0"
+    assert common(">=10.0", {"tensorrt": "<10.5"}) == ">=10.0,<10.5"
+    assert common("", {"tensorrt": "<10.5"}) == "<10.5"
+    assert common(">=10.0", {"tensorrt-rtx": "<10.5"}) is None
+    assert common(">=10.5", {"tensorrt": "<10.5"}) is None
+
+
+def test_advice_begins_with_the_versions_that_it_is_for() -> None:
+    def begins(version: str | None, *ranges: str | None) -> list[str]:
+        advice = [SimpleNamespace(applies=None if each is None else {"tensorrt": each}) for each in ranges]
+        return [prefix for prefix, _ in advice_for(rule(advice=advice), Target(version=version))]
+
+    assert begins("10.7", None, ">=10.5", "<10.5") == ["", ""]
+    assert begins(None, None, ">=10.5") == ["", "TensorRT 10.5 and newer: "]
+    assert begins(None, ">=9.0", ">=10.0") == ["", ""]
