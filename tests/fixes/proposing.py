@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import onnx
 from onnx import numpy_helper
@@ -45,10 +46,16 @@ def spelled(found: Patch | Refusal) -> str:
     return re.sub(r"\b[A-Za-z]+_\d+/", "", "  ".join(_node(node, stored) for node in found.insert))
 
 
-def _node(node: onnx.NodeProto, stored: dict[str, str]) -> str:
+def _node(node: onnx.NodeProto, stored: Mapping[str, str]) -> str:
     settings = ", ".join(
-        f"{each.name} = {onnx.helper.get_attribute_value(each)}"
-        for each in sorted(node.attribute, key=lambda each: each.name)
+        f"{each.name} = {_setting(each)}" for each in sorted(node.attribute, key=lambda each: each.name)
     )
     inputs = ", ".join(stored.get(name, name) for name in node.input)
     return f"{', '.join(node.output)} = {node.op_type}{f' <{settings}>' if settings else ''} ({inputs})"
+
+
+def _setting(attribute: onnx.AttributeProto) -> object:
+    if attribute.type != onnx.AttributeProto.GRAPH:
+        return onnx.helper.get_attribute_value(attribute)
+    ends = [", ".join(info.name for info in each) for each in (attribute.g.input, attribute.g.output)]
+    return f"({ends[0]}) => ({ends[1]}) {{ {'  '.join(_node(each, {}) for each in attribute.g.node)} }}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -62,6 +63,10 @@ ATTENTION = [
     " { y = Attention <is_causal = 1> (q, k, v) }",
     f"({QKV}) => (float[A] y) < float[1,5] m = {{0, 0, -1, 0, 0}} > {{ y = Attention (q, k, v, m) }}",
     f"({QKV}) => {{ y = Neg (q) }}",
+    f"({QKV}) => {{ y = Attention (q, k) }}",
+    "(float[2,4,3,8] q, float[2,4,5,8] k, float[2,4,5,6] v) => { y = Attention (q, k, v) }",
+    "(float[2,3,8] q, float[2,5,8] k, float[2,5,V] v) =>"
+    " { y = Attention <q_num_heads = 2, kv_num_heads = 2> (q, k, v) }",
 ]
 FUSED = "float[2,3,8] x, float[2,3,8] z, float[8] b, float[8] g, float[2,8] s"
 CONTRIB = {
@@ -106,6 +111,8 @@ CONTRIB = {
     "EmbedLayerNormalization with segments": "(t, t, e, p, e, g, b)",
     "EmbedLayerNormalization with positions": "(t, , e, p, , g, b, , t)",
     "EmbedLayerNormalization of unknown length": "(n, , e, p, , g, b)",
+    "EmbedLayerNormalization without positions": "(t, , e, , , g, b)",
+    "EmbedLayerNormalization without words": "(t, , , p, , g, b)",
     "GroupNorm <groups = 4>": "(h8, g, b)",
     "GroupNorm <groups = 4, activation = 1, channels_last = 0, epsilon = 0.5>": "(q, g4, g4)",
     "GroupNorm <groups = 3>": "(h8, g, b)",
@@ -187,6 +194,7 @@ PROJECTED = [
     ("past_present_share_buffer = 1", "float[2,3,8] x, float[8,24] w", "(x, w)"),
     ("unidirectional = 1", "float[2,3,8] x, float[8,24] w, float[2,2,2,5,4] p", "(x, w, , , p)"),
     ("unidirectional = 1", "float[2,3,8] x, float[8,24] w, float[2,2,2,P,4] p", "(x, w, , , p)"),
+    ("unidirectional = 1", "float[2,3,8] x, float[8,24] w, float[2,2,5,4] p", "(x, w, , , p)"),
     ("", "float[B,S,8] x, float[8,24] w, int32[B] m", "(x, w, , m)"),
     ("", "float[2,3,8] x, float[8,24] w, int32[2,3] m", "(x, w, , m)"),
 ]
@@ -225,7 +233,7 @@ SCATTER = [
 
 def contrib(op: str, inputs: str) -> str:
     """Return a model of one operator of ONNX Runtime, or of ONNX's domain, by its name and attributes."""
-    name, _, settings = op.partition(" with ")[0].partition(" of ")[0].partition(" <")
+    name, _, settings = re.split(r" (?:with|of|without) ", op)[0].partition(" <")
     settings = f"<{settings.strip()}" if settings else ""
     domain = "" if name.startswith("SimplifiedLayer") else "com.microsoft."
     return f"({FUSED}, {MORE}) => {{ y = {domain}{name.strip()} {settings} {inputs} }}"
