@@ -146,11 +146,11 @@ def compare_all(
             ended, rest = _run(left, request, rest)
             for pair, answer in zip(left, ended.answers, strict=False):
                 yield _comparison(answer, pair, folder, wide=wide)
-            failed = left[len(ended.answers) :]
-            left = failed[1:]
+            left = left[len(ended.answers) :]
+            failed, left = left[:1], left[1:]
             if failed and ended.cause == "crashed" and not wide and rest.seconds > 0:
                 # The kernels of ONNX Runtime for FP16 crash on some models.
-                ended, rest = _run(failed[:1], {**request, "wide": True}, rest)
+                ended, rest = _run(failed, {**request, "wide": True}, rest)
                 yield from (_comparison(answer, failed[0], folder, wide=True) for answer in ended.answers)
                 failed = failed[len(ended.answers) :]
             if failed:
