@@ -75,7 +75,11 @@ def test_a_form_asks_for_facts_and_a_skeleton(form: Path) -> None:
 
 @pytest.mark.parametrize(
     "file",
-    ["CITATION.cff", ".github/dependabot.yml", *map(str, (REPOSITORY / ".github/workflows").glob("*"))],
+    [
+        "CITATION.cff",
+        ".github/dependabot.yml",
+        *(f".github/workflows/{path.name}" for path in (REPOSITORY / ".github/workflows").glob("*")),
+    ],
 )
 def test_a_file_is_yaml(file: str) -> None:
     assert isinstance(yaml.safe_load((REPOSITORY / file).read_text("utf-8")), dict)

@@ -216,6 +216,15 @@ def test_no_more_is_unpacked_than_may_be(tmp_path: Path, monkeypatch: pytest.Mon
 def test_batches_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = (archive(tmp_path / "a.npz", **BATCH),) * 3
     assert len(given_feeds(INPUTS, Inputs(files))) == 3
+    held = sum(array.nbytes for array in BATCH.values())
+    monkeypatch.setattr(feeds, "read_feeds", lambda *_: [("a.npz", BATCH)] * 3)
+    monkeypatch.setattr(feeds, "_MOST_BYTES", 3 * held)
+    assert len(given_feeds(INPUTS, Inputs(files))) == 3
+    monkeypatch.setattr(feeds, "_MOST_BYTES", 3 * held - 1)
+    with pytest.raises(InputsError, match=r"more than 0 GB of inputs: give fewer batches"):
+        given_feeds(INPUTS, Inputs(files))
+    monkeypatch.undo()
+    assert feeds._MOST_BYTES == 2 << 30
     monkeypatch.setattr(feeds, "_MOST_BYTES", 1 << 10)  # of an archive, headers count
     with pytest.raises(InputsError, match=r"GB of inputs: give fewer batches"):
         given_feeds(INPUTS, Inputs(files * 20))
