@@ -38,12 +38,17 @@ def outcome(rewrite: str, text: str | Model, result: str, opset: int = 18) -> st
 def spelled(found: Patch | Refusal) -> str:
     """Write the new nodes out as text, or the reason of a refusal.
 
-    Stored tensors are given by their numbers, and new names without the node that they are named after.
+    Nodes that read something else come last.  Stored tensors are given by their numbers, and new names
+    without the node that they are named after.
     """
     if isinstance(found, Refusal):
         return found.reason
     stored = {tensor.name: str(numpy_helper.to_array(tensor).tolist()) for tensor in found.initializers}
-    return re.sub(r"\b[A-Za-z]+_\d+/", "", "  ".join(_node(node, stored) for node in found.insert))
+    lines = [_node(node, stored) for node in found.insert]
+    read = {name for node in found.insert for name in node.input}
+    lines += [f"{name} = {numbers}" for name, numbers in stored.items() if name not in read]
+    lines += [f"{node.op} reads {stored.get(name, name)} at {port}" for node, port, name in found.rewire]
+    return re.sub(r"\b[A-Za-z]+_\d+/", "", "  ".join(lines))
 
 
 def _node(node: onnx.NodeProto, stored: Mapping[str, str]) -> str:

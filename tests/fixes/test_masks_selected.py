@@ -1,0 +1,146 @@
+"""Which masks are written as a selection, operator by operator."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fixes.proposing import small, spelled
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.constant import Constant
+from trtlint.fixes import proposer
+from trtlint.fixes.patch import Patch
+
+GRAPH = """(float[2,3,4] q, float[2,4,5] k, bool[2,3,5] keep, float[2,3,5] bias) => (float[A] p)
+< float zero = {0}, float one = {1}, float low = {-3.4e38}, float less = {-1e9},
+  int64[3] shape = {2, 3, 5} > { %s }"""
+
+
+def proposed(body: str, opset: int = 17) -> str:
+    """Return what is written for the lowest constant, or why not."""
+    model = small(GRAPH % body, opset)
+    facts = [fact for fact in Facts(model).of("constant") if isinstance(fact, Constant)]
+    low = next(fact for fact in facts if fact.values.low is not None and fact.values.low < -65504)
+    found = proposer("select-mask")(low, model)
+    if isinstance(found, Patch):
+        return f"{spelled(found)} | {found.keeps_a_key} {len(found.parts)}"
+    return spelled(found)
+
+
+SCORES = "s = MatMul (q, k)"
+SELECTED = (
+    "cast = Cast <to = 1> (keep)  reducemin = ReduceMin <axes = [%d], keepdims = 1> (cast)"
+    "  cast_2 = Cast <to = 9> (reducemin)  where = Where (cast_2, 0.0, -inf)"
+)
+ADDED = (
+    "reducemax = ReduceMax <axes = [%d], keepdims = 1> (m)  equal = Equal (m, reducemax)"
+    "  equal_2 = Equal (reducemax, 0.0)  and = And (equal, equal_2)  where = Where (equal, 0.0, -inf)"
+    "  where_2 = Where (and, s, where)  Softmax reads where_2 at 0 | False 0"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "opset", "expected"),
+    [
+        (
+            f"{SCORES}  x = Where (keep, s, less)  p = Softmax (x)",
+            17,
+            (SELECTED % -1)
+            .replace("reducemin", "reducemax")
+            .replace("ReduceMin", "ReduceMax")
+            .replace("(cast_2, 0.0, -inf)", "(cast_2, -inf, 0.0)")
+            + "  where_2 = Where (keep, s, where)  Softmax reads where_2 at 0 | False 0",
+        ),
+        (
+            f"{SCORES}  x = Where (keep, less, s)  p = Softmax <axis = 2> (x)",
+            17,
+            SELECTED % -1 + "  where_2 = Where (keep, where, s)  Softmax reads where_2 at 0 | False 0",
+        ),
+        (
+            f"{SCORES}  x = Where (keep, less, s)  p = Softmax <axis = 0> (x)",
+            17,
+            SELECTED % -3 + "  where_2 = Where (keep, where, s)  Softmax reads where_2 at 0 | False 0",
+        ),
+        (
+            f"{SCORES}  x = Where (keep, less, s)  p = Softmax <axis = 1> (x)",
+            12,
+            "the softmax is over more than one axis",
+        ),
+        (
+            f"{SCORES}  x = Where (keep, less, s)  p = Softmax (x)",
+            12,
+            "the softmax is over more than one axis",
+        ),
+        (f"{SCORES}  m = Where (keep, zero, low)  x = Add (s, m)  p = Softmax (x)", 17, ADDED % -1),
+        (f"{SCORES}  m = Where (keep, zero, low)  x = Add (m, s)  p = Softmax (x)", 17, ADDED % -1),
+        (
+            f"{SCORES}  m = Where (keep, zero, low)  x = Add (m, s)  p = Softmax (x)",
+            10,
+            "Equal compares no floats before opset 11",
+        ),
+        (
+            f"{SCORES}  m = Where (keep, zero, less)  x = Add (s, m)  p = Softmax (x)",
+            17,
+            "in a row without a key -1e+09 leaves differences between the scores, which stay",
+        ),
+        (
+            f"{SCORES}  m = Where (keep, one, low)  x = Add (s, m)  p = Softmax (x)",
+            17,
+            "Add reads the masked scores",
+        ),
+        (
+            f"{SCORES}  m = Where (keep, zero, low)  x = Add (m, m)  p = Softmax (x)",
+            17,
+            "there are no scores that",
+        ),
+        (
+            "x = Where (keep, less, bias)  p = Softmax (x)",
+            17,
+            "the scores are computed from the input bias, which may be masked with -inf",
+        ),
+        (
+            f"{SCORES}  n = Mul (s, bias)  x = Where (keep, less, n)  p = Softmax (x)",
+            17,
+            "the scores are computed from the input bias, which may be masked with -inf",
+        ),
+        (
+            f"{SCORES}  n = Div (s, bias)  x = Where (keep, less, n)  p = Softmax (x)",
+            17,
+            SELECTED % -1 + "  where_2 = Where (keep, where, n)  Softmax reads where_2 at 0 | False 0",
+        ),
+        (
+            f"{SCORES}  n = Exp (s)  x = Where (keep, less, n)  p = Softmax (x)",
+            17,
+            "the scores are computed from the result of Exp, which may be masked with -inf",
+        ),
+        (
+            f"{SCORES}  n = Where (keep, s, zero)  x = Where (keep, less, n)  p = Softmax (x)",
+            17,
+            "the scores are masked more than once",
+        ),
+        (
+            f"{SCORES}  x = Where (keep, less, s)  p = LogSoftmax (x)",
+            17,
+            "LogSoftmax reads the masked scores",
+        ),
+    ],
+)
+def test_masks(body: str, opset: int, expected: str) -> None:
+    assert proposed(body, opset).startswith(expected)
+
+
+def test_two_axes_of_one_mask_are_refused() -> None:
+    body = f"{SCORES}  x = Where (keep, less, s)  p = Softmax (x)  r = Softmax <axis = 1> (x)"
+    assert proposed(body) == "no softmax reads the masked scores"
+
+
+def test_a_constant_that_fills_a_shape() -> None:
+    fill = "m = ConstantOfShape <value = float[1] {-3.4e38}> (shape)"
+    body = f"{SCORES}  {fill}  n = Where (keep, zero, m)  x = Add (s, n)  p = Softmax (x)"
+    assert proposed(body).endswith("where_2 = Where (and, s, where)  Softmax reads where_2 at 0 | False 0")
+
+
+def test_what_fills_a_shape_may_hold_several_numbers() -> None:
+    """ONNX allows one; others are no reason to end."""
+    fill = "m = ConstantOfShape <value = float[2] {-3.4e38, 0}> (shape)"
+    body = f"{SCORES}  {fill}  n = Where (keep, low, m)  x = Add (s, n)  p = Softmax (x)"
+    assert proposed(body).endswith("Softmax reads where_2 at 0 | False 0")
