@@ -45,7 +45,7 @@ def exposed(model: onnx.ModelProto, names: Iterable[str]) -> tuple[onnx.ModelPro
 
 def _expose(graph: onnx.GraphProto, name: str) -> str:
     """Make a tensor an output of a graph; return the name of the output, empty where it is not there."""
-    held = [*(each.name for each in (*graph.initializer, *graph.input))]
+    held = [*(each.name for each in graph.initializer), *(each.name for each in graph.input)]
     if name in held or any(name in node.output for node in graph.node):
         if all(each.name != name for each in graph.output):
             graph.output.append(helper.make_empty_tensor_value_info(name))

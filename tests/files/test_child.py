@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.files import child
 from trtlint.files.child import forked, start
 from trtlint.files.forked import compute_all
 
@@ -58,7 +57,7 @@ def fork_then_signal(monkeypatch: pytest.MonkeyPatch, pids: list[int]) -> None:
         os.kill(os.getpid(), signal.SIGUSR1)
         return pid
 
-    monkeypatch.setattr(child.os, "fork", fork)
+    monkeypatch.setattr(os, "fork", fork)
 
 
 def test_an_exception_right_behind_the_fork_leaves_no_child(
