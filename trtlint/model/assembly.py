@@ -14,9 +14,10 @@ import onnx
 
 from trtlint.files.view import View
 from trtlint.model.errors import ModelError
+from trtlint.model.external import place_of
 from trtlint.model.protos import text
 from trtlint.model.reader import GRAPH, MODEL, PARTS, TENSOR
-from trtlint.model.tensors import LEFT, TensorStore, place_of
+from trtlint.model.tensors import LEFT, TensorStore
 from trtlint.model.wire import LENGTH, fields, header, record
 
 Piece = bytes | tuple[int, int]

@@ -17,8 +17,9 @@ from onnx import numpy_helper
 
 from trtlint.model import reader
 from trtlint.model.errors import ModelError
+from trtlint.model.external import place_of
 from trtlint.model.reader import RawModel
-from trtlint.model.tensors import LEFT, Array, TensorStore, place_of, stored_size
+from trtlint.model.tensors import LEFT, Array, TensorStore, stored_size
 
 NAME = "<model>"
 """What a model in memory is called in reports, as Python calls a string that it runs."""

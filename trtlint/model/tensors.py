@@ -19,6 +19,7 @@ from trtlint.files.beside import real_file
 from trtlint.files.regular import open_regular
 from trtlint.files.view import View
 from trtlint.model.errors import ModelError
+from trtlint.model.external import misplaced, place_of
 from trtlint.model.protos import text
 from trtlint.model.wire import LENGTH, LONGEST_VARINT, Buffer, fields
 
@@ -64,6 +65,8 @@ class TensorStore:
     Attributes:
         notes: what was found missing or wrong while reading, each once, in the order found.
         missing: the files of external data that are not there, each with the first tensor of it.
+        misplaced: tensors whose external data the parser does not read although the file may be there, each
+            with the reason: ``lies at an absolute path``.
     """
 
     def __init__(self, path: Path, status: os.stat_result | None, notes: list[str]) -> None:
@@ -74,6 +77,7 @@ class TensorStore:
         self._files: dict[str, tuple[Path, int] | None] = {}
         self._absent: set[str] = set()
         self.missing: dict[str, str] = {}
+        self.misplaced: dict[str, str] = {}
 
     @property
     def locations(self) -> tuple[str, ...]:
@@ -178,6 +182,8 @@ class TensorStore:
         """Note what will keep :meth:`array` from reading a tensor's external data."""
         if tensor.data_location == onnx.TensorProto.EXTERNAL and not _is_left(tensor):
             place = place_of(tensor)
+            if fault := misplaced(tensor):
+                self.misplaced[text(tensor.name)] = fault
             if place is None:
                 self.note(f"tensor {text(tensor.name)!r} names no readable place of its external data")
             else:
@@ -226,6 +232,10 @@ class TensorStore:
         size = stored_size(tensor)
         if size < 0 or (length is not None and length != size) or offset + size > available:
             stored = available - offset if length is None else length
+            if size >= 0:
+                self.misplaced.setdefault(
+                    text(tensor.name), f"does not fit: {location} has {available} bytes"
+                )
             self.note(
                 f"external data {location!r} do not fit: tensor {text(tensor.name)!r} {list(tensor.dims)} is"
                 f" stored as {stored} bytes at {offset}, the file has {available}"
@@ -284,20 +294,6 @@ def _payload(data: Buffer, start: int, stop: int) -> list[tuple[int, int, int]]:
 
 def _is_left(tensor: onnx.TensorProto) -> bool:
     return any(entry.key == "location" and entry.value == LEFT for entry in tensor.external_data)
-
-
-def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
-    """Location, offset and length (None: to the end) of external data; None where malformed."""
-    entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
-    location = entries.get("location")
-    try:
-        offset = int(entries.get("offset") or 0)
-        length = int(entries["length"]) if entries.get("length") else None
-    except ValueError:
-        return None
-    if not isinstance(location, str) or not location or offset < 0 or (length is not None and length < 0):
-        return None
-    return location, offset, length
 
 
 def stored_size(tensor: onnx.TensorProto) -> int:

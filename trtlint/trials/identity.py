@@ -9,8 +9,9 @@ from pathlib import Path
 import onnx
 
 from trtlint.files.regular import open_regular
+from trtlint.model.external import place_of
 from trtlint.model.reader import RawModel, decode, read
-from trtlint.model.tensors import LEFT, TensorStore, place_of
+from trtlint.model.tensors import LEFT, TensorStore
 
 _SAMPLE = 4096
 """Bytes at the beginning and the end of a tensor; training changes them all."""

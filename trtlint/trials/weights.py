@@ -100,7 +100,8 @@ def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
     import onnx
 
     from trtlint.model.contents import all_tensors
-    from trtlint.model.tensors import LEFT, place_of, stored_size
+    from trtlint.model.external import place_of
+    from trtlint.model.tensors import LEFT, stored_size
 
     for tensor in all_tensors(proto):
         if tensor.data_location != onnx.TensorProto.EXTERNAL:

@@ -232,16 +232,25 @@ def _of_sparse(value: Value, node: Node) -> Rejection:
 
 
 def _of_missing(facts: Facts) -> Iterator[tuple[None, Rejection]]:
-    """The rejection of the first stored tensor of each file of external data that is not there."""
-    missing = facts.model.tensors.missing
-    if not missing:
-        return
-    for location, name in missing.items():
+    """The rejections of stored tensors whose external data the parser does not find or read.
+
+    Of a file that is not there the first tensor is named; of the others the first with each reason.
+    """
+    tensors = facts.model.tensors
+    found: dict[str, tuple[str, str]] = {}
+    for location, name in tensors.missing.items():
+        way = "Put the file of external data beside the model, under the name that the model gives."
+        found[name] = f"the weights in {location} are missing, those of {name} first", way
+    reasons: dict[str, str] = {}
+    for name, reason in tensors.misplaced.items():
+        reasons.setdefault(reason, name)
+    for reason, name in reasons.items():
+        way = "Save the model again, its external data in a file beside it: onnx.save_model(location=...)."
+        found.setdefault(name, (f"the external data of {name} {reason}", way))
+    for name, (says, way) in found.items():
         named = facts.model.graph.values.get(name, ())
         stored = (value for value in named if value.initializer is not None)
         readers = (value.uses[0][0] for value in stored if value.uses)
-        says = f"the weights in {location} are missing, those of {name} first"
-        way = "Put the file of external data beside the model, under the name that the model gives."
         yield None, _of_stored(next(readers, None), "", "INVALID_GRAPH", says, way)
 
 

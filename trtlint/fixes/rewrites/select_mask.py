@@ -23,10 +23,10 @@ from trtlint.facts.blocks.softmax import mask_paths
 from trtlint.facts.of_model.constant import FP16_MAX, Constant
 from trtlint.fixes.patch import MOST_ELEMENTS, Bound, Draft, Patch, Refusal, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
+from trtlint.fixes.rewrites._fractions import DEEPEST, MOVES, is_coarse
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
-from trtlint.model.operators import MOVING
 from trtlint.model.protos import FLOAT_DTYPES
 
 _TITLE = "masks with -inf, and rows without a key with 0"
@@ -36,16 +36,10 @@ _LOWEST_ADDED = -1e30
 """A number that is added is at most this: no bit of a score is left beside it, not even in FP64."""
 _FARTHEST_ADDED = 1e13
 """The largest magnitude of scores of which that is so, and also beside a part of 2^-24 of that number."""
-_MOVES = MOVING | {"Slice", "Gather", "GatherElements", "Tile"}
-"""Operators whose output holds numbers of their first input and no others."""
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
 _FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
 """Operators that make no -inf of finite numbers."""
 _ENDS = frozenset({"Softmax", "LogSoftmax", "Attention"})
-_WHOLE = frozenset({"Add", "Sub", "Mul", "Neg", "Min", "Max", "Abs"})
-"""Operators that make whole numbers of whole numbers."""
-_DEEPEST = 16
-"""Operators behind each other that are followed to what a tensor holds."""
 _MOST_NODES = 200
 """Operators that are followed from a constant, and back from the scores."""
 _EQUAL_SINCE = 11
@@ -164,7 +158,7 @@ class _Search:
                 yield self._selected(node, port, path)
             else:
                 raise _RefusedError("a mask is selected together with scores")
-        elif source is None and port == 0 and (node.op in _MOVES or self._narrows(node)):
+        elif source is None and port == 0 and (node.op in MOVES or self._narrows(node)):
             yield from self._follow(node.output, mask, path, None)
         elif node.op == "Mul" and self.constants.scalar(value) is not None and source is None:
             yield from self._follow(node.output, True, path, node.input(1 - port))
@@ -191,7 +185,7 @@ class _Search:
             )
         if (self.model.opset or 0) < _EQUAL_SINCE:
             raise _RefusedError(f"Equal compares no floats before opset {_EQUAL_SINCE}")
-        if source is not None and not self._is_coarse(source):
+        if source is not None and not is_coarse(source, self.constants):
             raise _RefusedError(f"{source.name}, which the mask is multiplied with, may hold small fractions")
         softmax, axis = self._read_by(node, scores)
         return _Site(node, scores, mask, 0, source, softmax, axis, path)
@@ -240,7 +234,7 @@ class _Search:
                 continue
             if node is not None and node.op == "Where":
                 raise _RefusedError("the scores are masked more than once")
-            if node is None or node.domain or node.op not in _MOVES | _ARITHMETIC | {"Cast"}:
+            if node is None or node.domain or node.op not in MOVES | _ARITHMETIC | {"Cast"}:
                 what = f"input {value.name}" if node is None else f"result of {node.op}"
                 raise _RefusedError(f"the scores are computed from the {what}, which may be masked with -inf")
             ports = node.inputs if node.op in _ARITHMETIC - {"Div", "Clip"} else node.inputs[:1]
@@ -249,32 +243,6 @@ class _Search:
             pending += fresh
             if len(met) > _MOST_NODES:
                 raise _RefusedError("the scores cannot be followed so far")
-
-    def _is_coarse(self, value: Value) -> bool:
-        """Whether each element of a tensor is zero or at least 2^-24: whole, or one less a number of FP32."""
-        if self._is_whole(value):
-            return True
-        node = value.producer
-        if node is None or node.domain or node.op != "Sub" or value.dtype == "f64":
-            return False
-        return self.constants.scalar(node.input(0)) == 1
-
-    def _is_whole(self, value: Value | None, depth: int = 0) -> bool:
-        """Whether a tensor surely holds whole numbers."""
-        if value is None or depth > _DEEPEST:
-            return False
-        if value.dtype is not None and value.dtype not in FLOAT_DTYPES:
-            return True
-        node = value.producer
-        if node is not None and not node.domain and self.constants.stored(value) is None:
-            if node.op in _MOVES | {"Cast"}:
-                return self._is_whole(node.input(0), depth + 1)
-            ports = {"Where": node.inputs[1:], **dict.fromkeys(_WHOLE, node.inputs)}.get(node.op, ())
-            return bool(ports) and all(self._is_whole(each, depth + 1) for each in ports)
-        array = self.constants.payload(value)
-        if array is None or array.dtype.kind != "f" or array.size > MOST_ELEMENTS:
-            return False
-        return bool(np.all(np.isfinite(array)) and np.all(array == np.rint(array)))
 
     def _narrows(self, node: Node) -> bool:
         return node.op == "Cast" and node.output.dtype in FLOAT_DTYPES
@@ -289,7 +257,7 @@ class _Search:
 
     def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
         """The numbers that a tensor of floats holds, as far as they are stored; None where unknown."""
-        if value is None or depth > _DEEPEST:
+        if value is None or depth > DEEPEST:
             return None
         node = value.producer
         if node is not None and not node.domain:
@@ -297,7 +265,7 @@ class _Search:
                 found = [self._numbers(each, depth + 1) for each in node.inputs[1:3]]
                 sets = [each for each in found if each is not None]
                 return set.union(*sets) if len(sets) == len(found) == 2 else None
-            if node.op in _MOVES or self._narrows(node):
+            if node.op in MOVES or self._narrows(node):
                 return self._numbers(node.input(0), depth + 1)
             if node.op == "ConstantOfShape":
                 fill = node.attribute("value")

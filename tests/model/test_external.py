@@ -1,0 +1,66 @@
+"""External data that NVIDIA's parser does not read are an error, in whichever way they are misplaced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+from trtlint.cli import run
+
+SIZE = 64
+
+
+def linted(folder: Path, capsys: pytest.CaptureFixture[str], **entries: str) -> tuple[int, str]:
+    """The exit code and the report of a model whose weights lie where these entries say."""
+    (folder / "w.bin").write_bytes(bytes(SIZE))
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2,4] x) => (float[2,4] y) { y = MatMul (x, w) }'
+    model = onnx.parser.parse_model(text)
+    tensor = model.graph.initializer.add(name="w", data_type=1, dims=[4, 4])
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in entries.items():
+        tensor.external_data.add(key=key, value=value)
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    code = run(["lint", str(folder / "model.onnx"), "--trt", "10.8", "--no-cache", "--isolated"])
+    return code, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("entries", "why"),
+    [
+        ({"location": "w.bin", "offset": "32", "length": "64"}, "does not fit: w.bin has 64 bytes"),
+        ({"location": "w.bin", "offset": "4096", "length": "64"}, "does not fit: w.bin has 64 bytes"),
+        ({"location": "w.bin", "length": "4096"}, "does not fit: w.bin has 64 bytes"),
+        ({"location": "w.bin", "length": "32"}, "does not fit: w.bin has 64 bytes"),
+        ({"location": "w.bin", "offset": "-4"}, "begins at a negative offset"),
+        ({"location": ""}, "names no file"),
+        ({"offset": "0"}, "names no file"),
+        ({"location": "/w.bin"}, "lies at an absolute path"),
+        ({"location": "../w.bin"}, "lies outside of the model's folder"),
+        ({"location": "sub/../../w.bin"}, "lies outside of the model's folder"),
+    ],
+)
+def test_misplaced_external_data_are_an_error(
+    entries: dict[str, str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = linted(tmp_path, capsys, **entries)
+    assert code == 1
+    assert f"the external data of w {why}; the parser refuses it" in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"location": "w.bin", "offset": "0", "length": "64"},
+        {"location": "w.bin"},
+        {"location": "./w.bin"},
+        {"location": "sub/../w.bin"},
+    ],
+)
+def test_external_data_that_the_parser_reads_are_none(
+    entries: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = linted(tmp_path, capsys, **entries)
+    assert code == 0
+    assert "BLD206" not in said

@@ -1,0 +1,43 @@
+"""Where a tensor says that its external data lie.
+
+https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
+"""
+
+from __future__ import annotations
+
+import os
+
+import onnx
+
+from trtlint.model.protos import text
+
+
+def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
+    """Location, offset and length (None: to the end) of external data; None where malformed."""
+    entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
+    location = entries.get("location")
+    try:
+        offset = int(entries.get("offset") or 0)
+        length = int(entries["length"]) if entries.get("length") else None
+    except ValueError:
+        return None
+    if not isinstance(location, str) or not location or offset < 0 or (length is not None and length < 0):
+        return None
+    return location, offset, length
+
+
+def misplaced(tensor: onnx.TensorProto) -> str:
+    """Why the parser does not look for external data in the model's folder; empty where it does.
+
+    It joins the folder and the location, and refuses one that leads to the parent.
+    """
+    entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
+    location = entries.get("location", "")
+    if not location:
+        return "names no file"
+    if location.startswith("/"):
+        return "lies at an absolute path"
+    if os.path.normpath(location).split("/", 1)[0] == "..":
+        return "lies outside of the model's folder"
+    offset = entries.get("offset", "")
+    return "begins at a negative offset" if offset.startswith("-") and offset[1:].isdecimal() else ""
