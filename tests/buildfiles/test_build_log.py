@@ -319,3 +319,12 @@ def test_random_damage(chance: random.Random, vectorised: bool) -> None:
 @given(st.binary(max_size=4000))
 def test_rubbish(data: bytes) -> None:
     assert read(data, vectorised=True).lines == read(data, vectorised=False).lines
+
+
+@pytest.mark.parametrize(
+    ("between", "layers"), [("", 2), ("[V] [TRT] something else\n", 1), ("[W] [TRT] x\n", 1)]
+)
+def test_a_dump_of_layers_ends_where_something_else_is_said(between: str, layers: int) -> None:
+    first, second = (f"Name: {name}, LayerType: kgen, Inputs: [], Outputs: []\n" for name in "ab")
+    (dump,) = read(f"[V] [TRT] Layers:\n{first}{between}{second}").dumps
+    assert len(dump.layers) == layers

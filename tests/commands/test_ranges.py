@@ -1,0 +1,102 @@
+"""Measurements that are given to other commands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import click
+import pytest
+
+from trtlint.commands.ranges import to_keep, with_ranges
+from trtlint.model.errors import ModelError
+from trtlint.policy.review import Ran
+from trtlint.trials import identity, measurement
+from trtlint.trials.measurement import MeasurementError
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What is known of runs."""
+
+    ran: Ran | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """The part of a task that a measurement is added to."""
+
+    file: Path
+    policy: Policy = Policy()
+    measurement: Any = None
+    entries: tuple[Any, ...] = ()
+    targets: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Found:
+    """A measurement."""
+
+    digest: str
+    path: str = "was.onnx"
+
+
+def ranged(monkeypatch: pytest.MonkeyPatch, digests: Mapping[str, str | Exception], *files: str) -> list[Any]:
+    """Give measurements, whose digests are their names, to tasks."""
+
+    def digest(path: Path) -> str:
+        found = digests[path.name]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr(identity, "digest", digest)
+    monkeypatch.setattr(measurement, "read_measurement", lambda path: Found(path.name))
+    tasks = [Task(Path(name)) for name in digests]
+    return with_ranges(tasks, files)  # type: ignore[arg-type]
+
+
+def test_each_model_gets_its_own_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ranged(monkeypatch, {"a.onnx": "one", "b.onnx": "two", "c.onnx": "three"}, "two", "one")
+    assert [each.measurement and each.measurement.digest for each in found] == ["one", "two", None]
+
+
+@pytest.mark.parametrize("error", [ModelError("broken"), OSError("gone")])
+def test_a_model_that_cannot_be_read_is_left_to_others(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = ranged(monkeypatch, {"a.onnx": error, "b.onnx": "two"}, "two")
+    assert [each.measurement is not None for each in found] == [False, True]
+
+
+def test_a_measurement_of_no_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(click.UsageError, match=r"other: measured on another model \(was.onnx"):
+        ranged(monkeypatch, {"a.onnx": "one"}, "one", "other")
+
+
+def test_without_measurements_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [each.measurement for each in ranged(monkeypatch, {"a.onnx": "one"})] == [None]
+
+
+def found(*nodes: str, verified: bool = True, **settings: Any) -> Any:
+    """Return a measurement of a model in FP16 that says to keep some operators."""
+    kept = SimpleNamespace(nodes=nodes, verified=verified)
+    values = {"rehearsed": True, "kept": kept, "fits": True, "typed": True, "type": "fp16", **settings}
+    return SimpleNamespace(**values)
+
+
+def test_operators_to_keep() -> None:
+    assert to_keep(found("a", "b")) == ("a", "b")
+    assert to_keep(found()) == ()
+    assert to_keep(found(kept=None)) == ()
+    for broken, why in (
+        (found("a", rehearsed=False), "--no-rehearse"),
+        (found("a", verified=False), "no operators were found that are enough"),
+        (found(typed=False), "and nothing need be kept"),
+        (found(kept=None, typed=False), "and nothing need be kept"),
+    ):
+        with pytest.raises(MeasurementError, match=why):
+            to_keep(broken)
