@@ -6,6 +6,7 @@ import pytest
 
 from trtlint.buildfiles.layers import Layer
 from trtlint.buildfiles.prefix import embedded, letter, parse_prefix, without_tail
+from trtlint.facts.blocks.lognames import error_code
 
 CASES = [
     ("[11/22/2024-10:00:00] [E] x", "E", "trtexec", False, False),
@@ -105,3 +106,8 @@ def test_the_origin_at_the_end_of_a_message_is_left_out() -> None:
 
 def test_a_layer_is_of_the_first_profile() -> None:
     assert Layer(3, "a").profile == 0
+
+
+def test_kinds_of_errors() -> None:
+    assert error_code("Error Code 4: API Usage Error (x: y)") == "API Usage Error"
+    assert error_code("something else") == ""
