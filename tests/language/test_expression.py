@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from trtlint.language.expression import ExpressionError, compile_expression
 from trtlint.language.functions import FUNCTIONS
+from trtlint.language.operations import undecided, unknown
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
@@ -385,3 +386,23 @@ def test_every_function_is_documented() -> None:
     for name, function in FUNCTIONS.items():
         assert function.signature.startswith(f"{name}(")
         assert len(function.meaning) > 10
+
+
+def test_what_is_unknown_of_several_values() -> None:
+    first, second = Unknown(frozenset({"--gpu"})), Unknown(frozenset({"--fp16"}))
+    assert unknown(1, None, "x") is None
+    assert unknown(1, first) is first
+    both = unknown(first, 2, second)
+    assert both is not None
+    assert both.needs == {"--gpu", "--fp16"}
+    assert undecided(1).needs == frozenset()
+    assert undecided(second, 1) is second
+
+
+def test_expressions_are_bounded_by_their_nodes() -> None:
+    """The comparison, its operator, its left side, the list and its context count, too."""
+    text = "1 in [" + ", ".join(["1"] * 495) + "]"
+    assert value(text) is True
+    with pytest.raises(ExpressionError, match="longer than 500 operations") as caught:
+        value("1 in [" + ", ".join(["1"] * 496) + "]")
+    assert caught.value.column == 1

@@ -1,0 +1,80 @@
+"""The search for the first bad patch of several rounds."""
+
+from __future__ import annotations
+
+from itertools import chain
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from trtlint.fixes import withdrawing
+from trtlint.fixes.edit import EditError
+from trtlint.fixes.patch import Refusal
+from trtlint.fixes.rewrites import drop_declarations
+from trtlint.fixes.rewrites.resize_by_gather import _taps
+
+SIZES = (3, 1, 4, 2, 5, 1, 2)
+
+
+def outcome() -> Any:
+    """Return an outcome of seven rounds whose patches are numbered."""
+    numbers, rounds = iter(range(sum(SIZES))), []
+    for size in SIZES:
+        patches = tuple(next(numbers) for _ in range(size))
+        before = tuple(chain.from_iterable(each for _, each in rounds))
+        rounds.append((SimpleNamespace(proto=before, model=SimpleNamespace(graph=None)), patches))
+    applied = [SimpleNamespace(patch=number, key=(f"fix-{number}", "")) for number in range(sum(SIZES))]
+    return SimpleNamespace(rounds=rounds, applied=applied)
+
+
+@pytest.mark.parametrize("bad", range(sum(SIZES)))
+@pytest.mark.parametrize("raises", [False, True])
+def test_the_first_bad_patch_is_found(bad: int, raises: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def applied(proto: tuple[int, ...], graph: object, patches: tuple[int, ...]) -> tuple[int, ...]:
+        if raises and bad in patches:
+            raise EditError("a cycle")
+        return (*proto, *patches)
+
+    asked: list[int] = []
+
+    def check(proto: tuple[int, ...], patches: tuple[int, ...]) -> str:
+        asked.append(len(proto))
+        assert tuple(proto) == tuple(patches)
+        return f"worse by {max(proto)}" if bad in proto else ""
+
+    monkeypatch.setattr(withdrawing, "apply", applied)
+    good, found, why, spent = withdrawing._search(outcome(), check, "worse")  # type: ignore[arg-type]
+    ends = [sum(SIZES[: index + 1]) for index in range(len(SIZES))]
+    assert good == next(index for index, end in enumerate(ends) if bad < end)
+    assert found == {(f"fix-{bad}", "")}
+    assert why.startswith("worse") or why == "a cycle"
+    assert not spent
+    assert len(asked) <= 6  # three for the rounds, three for the patches of one
+
+
+def test_the_numbers_of_declarations_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def title(*names: str) -> str:
+        found = [(SimpleNamespace(name=name), None) for name in names]
+        monkeypatch.setattr(drop_declarations, "contradictions", lambda _: found)
+        patch = drop_declarations.propose(None, SimpleNamespace(graph=None))  # type: ignore[arg-type]
+        return patch.reason if isinstance(patch, Refusal) else f"{patch.title} {', '.join(patch.retyped)}"
+
+    assert title() == "no declared type contradicts an operator"
+    assert title("a") == "drops a declared type a"
+    assert title("a", "b") == "drops 2 declared types a, b"
+
+
+def test_weights_that_rounding_leaves_of_zero_are_none() -> None:
+    def taps(*columns: tuple[float, ...]) -> Any:
+        import numpy as np
+
+        found = _taps(np.array(columns).T)
+        return found.reason if isinstance(found, Refusal) else tuple(each.tolist() for each in found)
+
+    assert taps((0.1, 2e-7, 0.0)) == ([[0, 1]], [[0.1, 2e-7]])
+    assert taps((0.1, 0.9e-7, 0.0)) == ([[0]], [[0.1]])
+    assert taps((0.5, 0.0, 0.5), (0.0, 1.0, 0.0)) == ([[0, 2], [1, 1]], [[0.5, 0.5], [0.5, 0.5]])
+    assert taps((0.0, 0.0), (0.0, 1.0)) == "a result is made of no element, or of too many"
+    assert taps((1.0,) * 64)[0] == [list(range(64))]
+    assert taps((1.0,) * 65) == "a result is made of no element, or of too many"
