@@ -1,0 +1,78 @@
+"""A TensorRT network as plain data, without the objects of the library that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trtlint.lean import dataclass
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class NotComputedError(Exception):
+    """A layer whose outputs cannot be computed here; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor of the network.
+
+    Attributes:
+        name: its name; the parser keeps the names of ONNX where it can.
+        dtype: TensorRT's name of its element type, such as ``HALF``.
+        rank: the number of its dimensions, -1 where unknown.
+    """
+
+    name: str
+    dtype: str
+    rank: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer of the network.
+
+    Attributes:
+        index: its position in the network.
+        name: its name.
+        kind: the name of its ``LayerType``, such as ``SHUFFLE``.
+        inputs: positions of its input tensors in ``Network.tensors``, None for an input that is not connected.
+        outputs: positions of its output tensors.
+        types: TensorRT's names of the element types of its outputs.
+        settings: its attributes under the names of the Python API; enumerations are their names.
+        group: the number of the loop, conditional or attention that it belongs to, -1 for none.
+    """
+
+    index: int
+    name: str
+    kind: str
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int, ...]
+    types: tuple[str, ...]
+    settings: Mapping[str, Any]
+    group: int = -1
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an attribute, or the default where the release lacks it or it is not set."""
+        found = self.settings.get(name)
+        return default if found is None else found
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network that was read back.
+
+    Attributes:
+        layers: all layers, in the network's order, which is not the order of computation.
+        tensors: all tensors.
+        inputs: positions of the network's inputs.
+        outputs: positions of the network's outputs.
+    """
+
+    layers: tuple[Layer, ...]
+    tensors: tuple[Tensor, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]

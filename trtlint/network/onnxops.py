@@ -1,0 +1,61 @@
+"""Single operators in ONNX Runtime, for arithmetic that takes too long in NumPy."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from trtlint.files.telemetry import onnx_runtime
+from trtlint.network.layers import Array
+
+_MOST_KEPT = 256
+"""Sessions that are kept; one takes some hundred kilobytes."""
+_OPSET = 20
+_kept: OrderedDict[str, Any] = OrderedDict()
+
+
+def compute(op: str, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> Array:
+    """Compute the first output of one operator of opset 20.
+
+    Raises:
+        Exception: whatever ONNX Runtime raises for inputs that do not fit.
+    """
+    types = [helper.np_dtype_to_tensor_dtype(array.dtype) for array in inputs]
+    ranks = [array.ndim for array in inputs]
+    key = json.dumps([op, types, ranks, dict(attributes)], sort_keys=True)
+    session = _kept.pop(key, None) or _session(op, types, ranks, attributes)
+    _kept[key] = session
+    if len(_kept) > _MOST_KEPT:
+        _kept.popitem(last=False)
+    found = session.run(None, {f"i{port}": array for port, array in enumerate(inputs)})
+    return np.asarray(found[0])
+
+
+def erf(x: Array) -> Array:
+    """Return the error function."""
+    return compute("Erf", [x.astype(np.float32, copy=False)], {})
+
+
+def _session(op: str, types: Sequence[int], ranks: Sequence[int], attributes: Mapping[str, Any]) -> Any:
+    names = [f"i{port}" for port in range(len(types))]
+    inputs = [
+        helper.make_tensor_value_info(name, element, [None] * rank)
+        for name, element, rank in zip(names, types, ranks, strict=True)
+    ]
+    output = helper.make_empty_tensor_value_info("o")
+    graph = helper.make_graph([helper.make_node(op, names, ["o"], **attributes)], "one", inputs, [output])
+    model = helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", _OPSET)])
+    inferred = onnx.shape_inference.infer_shapes(model)
+    runtime = onnx_runtime()
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return runtime.InferenceSession(
+        inferred.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )

@@ -1,0 +1,202 @@
+"""Layers that compute each element by itself: activations, unary and elementwise operations, casts.
+
+https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/index.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trtlint.network.layers import Array, Layer, NotComputedError
+from trtlint.network.onnxops import erf
+from trtlint.network.types import dtype_of, is_float, narrowed, saturated, wide
+
+Inputs = Sequence[Any]
+"""The inputs of a layer, arrays; None for one that is not connected."""
+Compute = Callable[[Layer, Inputs], list[Array]]
+
+
+def _activation(layer: Layer, inputs: Inputs) -> list[Array]:
+    x, kind = wide(inputs[0]), layer.get("type")
+    function = _ACTIVATIONS.get(kind)
+    if function is None:
+        raise NotComputedError(f"the activation {kind}")
+    found = function(x, _like(x, layer.get("alpha", 0.0)), _like(x, layer.get("beta", 0.0)))
+    return [narrowed(np.asarray(found), layer.types[0])]
+
+
+def _like(x: Array, value: float) -> Any:
+    """Return a setting in the type that is computed in; of whole numbers, as one without fraction."""
+    return x.dtype.type(value) if is_float(x.dtype) else x.dtype.type(np.clip(value, *_bounds(x.dtype)))
+
+
+def _bounds(dtype: np.dtype[Any]) -> tuple[float, float]:
+    if dtype.kind == "b":
+        return 0.0, 1.0
+    info = np.iinfo(dtype)
+    return float(info.min), float(np.nextafter(np.float64(info.max), 0) if info.bits > 32 else info.max)
+
+
+def _sigmoid(x: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def _softplus(x: Array, alpha: Any, beta: Any) -> Array:
+    return np.asarray(alpha * np.logaddexp(x.dtype.type(0), beta * x))
+
+
+def _gelu_tanh(x: Array, _: Any, __: Any) -> Array:
+    root = x.dtype.type(np.sqrt(2 / np.pi))
+    inner = root * (x + x.dtype.type(0.044715) * x**3)
+    return np.asarray(x.dtype.type(0.5) * x * (1 + np.tanh(inner)))
+
+
+def _gelu(x: Array, _: Any, __: Any) -> Array:
+    return np.asarray(x.dtype.type(0.5) * x * (1 + erf(x * x.dtype.type(np.sqrt(0.5)))))
+
+
+_ACTIVATIONS: Mapping[str, Callable[[Array, Any, Any], Any]] = {
+    "RELU": lambda x, a, b: np.maximum(x, x.dtype.type(0)),
+    "SIGMOID": lambda x, a, b: _sigmoid(x),
+    "TANH": lambda x, a, b: np.tanh(x),
+    "LEAKY_RELU": lambda x, a, b: np.where(x >= 0, x, a * x),
+    "ELU": lambda x, a, b: np.where(x >= 0, x, a * np.expm1(np.minimum(x, 0))),
+    "SELU": lambda x, a, b: b * np.where(x > 0, x, a * np.expm1(np.minimum(x, 0))),
+    "SOFTSIGN": lambda x, a, b: x / (1 + np.abs(x)),
+    "SOFTPLUS": _softplus,
+    "CLIP": lambda x, a, b: np.maximum(a, np.minimum(b, x)),
+    "HARD_SIGMOID": lambda x, a, b: np.maximum(0, np.minimum(1, a * x + b)),
+    "SCALED_TANH": lambda x, a, b: a * np.tanh(b * x),
+    "THRESHOLDED_RELU": lambda x, a, b: np.where(x > a, x, x.dtype.type(0)),
+    "GELU_ERF": _gelu,
+    "GELU_TANH": _gelu_tanh,
+}
+
+
+def _unary(layer: Layer, inputs: Inputs) -> list[Array]:
+    x, operation = wide(inputs[0]), layer.get("op")
+    function = _UNARIES.get(operation)
+    if function is None:
+        raise NotComputedError(f"the operation {operation}")
+    return [narrowed(np.asarray(function(x)), layer.types[0])]
+
+
+_UNARIES: Mapping[str, Callable[[Array], Any]] = {
+    "EXP": np.exp,
+    "LOG": np.log,
+    "SQRT": np.sqrt,
+    "RECIP": lambda x: 1 / x,
+    "ABS": np.abs,
+    "NEG": np.negative,
+    "SIN": np.sin,
+    "COS": np.cos,
+    "TAN": np.tan,
+    "SINH": np.sinh,
+    "COSH": np.cosh,
+    "ASIN": np.arcsin,
+    "ACOS": np.arccos,
+    "ATAN": np.arctan,
+    "ASINH": np.arcsinh,
+    "ACOSH": np.arccosh,
+    "ATANH": np.arctanh,
+    "CEIL": np.ceil,
+    "FLOOR": np.floor,
+    "ERF": erf,
+    "NOT": np.logical_not,
+    "SIGN": np.sign,
+    "ROUND": np.rint,
+    "ISINF": np.isinf,
+    "ISNAN": np.isnan,
+}
+
+
+def _elementwise(layer: Layer, inputs: Inputs) -> list[Array]:
+    operation = layer.get("op")
+    function = _ELEMENTWISE.get(operation)
+    if function is None:
+        raise NotComputedError(f"the operation {operation}")
+    return [narrowed(np.asarray(function(wide(inputs[0]), wide(inputs[1]))), layer.types[0])]
+
+
+def _divided(x: Array, y: Array) -> Array:
+    """Divide; whole numbers are rounded toward zero."""
+    if is_float(x.dtype):
+        return np.asarray(x / y)
+    safe = np.where(y == 0, np.ones_like(y), y)
+    return np.asarray(np.where(y == 0, 0, (np.abs(x) // np.abs(safe)) * np.sign(x) * np.sign(safe)))
+
+
+def _power(x: Array, y: Array) -> Array:
+    if is_float(x.dtype):
+        return np.asarray(np.power(x, y))
+    return np.asarray(np.power(x.astype(np.float64), y).astype(x.dtype))
+
+
+_ELEMENTWISE: Mapping[str, Callable[[Array, Array], Any]] = {
+    "SUM": np.add,
+    "PROD": np.multiply,
+    "MAX": np.maximum,
+    "MIN": np.minimum,
+    "SUB": np.subtract,
+    "DIV": _divided,
+    "POW": _power,
+    "FLOOR_DIV": np.floor_divide,
+    "AND": np.logical_and,
+    "OR": np.logical_or,
+    "XOR": np.logical_xor,
+    "EQUAL": np.equal,
+    "GREATER": np.greater,
+    "LESS": np.less,
+}
+
+
+def _cast(layer: Layer, inputs: Inputs) -> list[Array]:
+    """Convert to another type; numbers become whole by dropping the fraction."""
+    x, name = inputs[0], layer.types[0]
+    if dtype_of(name).kind == "b":
+        return [np.asarray(wide(x) != 0)]
+    if name in ("FP8", "FP4", "INT4") and x.dtype != dtype_of(name):
+        return [saturated(wide(x).astype(np.float32), name)]
+    plain = x if x.dtype.kind in "fiub" else wide(x) if is_float(x.dtype) else x.astype(np.int8)
+    return [narrowed(plain, name)]
+
+
+def _select(layer: Layer, inputs: Inputs) -> list[Array]:
+    condition, then, other = inputs
+    return [narrowed(np.where(condition, then, other), layer.types[0])]
+
+
+def _parametric_relu(layer: Layer, inputs: Inputs) -> list[Array]:
+    x, slope = wide(inputs[0]), wide(inputs[1])
+    return [narrowed(np.where(x >= 0, x, x * slope), layer.types[0])]
+
+
+def _scale(layer: Layer, inputs: Inputs) -> list[Array]:
+    """Compute ``(x * scale + shift) ** power`` with one, a number a channel, or a number an element."""
+    x, axis = wide(inputs[0]), layer.get("channel_axis", 1)
+    for name, function in (("scale", np.multiply), ("shift", np.add), ("power", np.power)):
+        weights = layer.settings[name].array()
+        if weights is None:
+            continue
+        numbers = wide(weights)
+        if layer.get("mode") == "CHANNEL":
+            numbers = numbers.reshape([-1 if at == axis else 1 for at in range(x.ndim)])
+        elif layer.get("mode") == "ELEMENTWISE":
+            numbers = numbers.reshape(x.shape[axis:])
+        x = function(x, numbers)
+    return [narrowed(x, layer.types[0])]
+
+
+LAYERS: Mapping[str, Compute] = {
+    "ACTIVATION": _activation,
+    "UNARY": _unary,
+    "ELEMENTWISE": _elementwise,
+    "CAST": _cast,
+    "IDENTITY": _cast,
+    "SELECT": _select,
+    "PARAMETRIC_RELU": _parametric_relu,
+    "SCALE": _scale,
+}

@@ -1,0 +1,179 @@
+"""Layers of sums of products: matrix products, convolutions, pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from trtlint.network.layers import Array, Layer, NotComputedError
+from trtlint.network.onnxops import compute
+from trtlint.network.pointwise import Compute, Inputs
+from trtlint.network.types import narrowed, wide
+
+_MOST_PLACES = 1 << 16
+"""Places of a pooling window that are visited one after the other."""
+
+
+def _matrix_multiply(layer: Layer, inputs: Inputs) -> list[Array]:
+    left, right = (
+        _operand(wide(array), layer.get(name)) for array, name in zip(inputs, ("op0", "op1"), strict=True)
+    )
+    vectors = [layer.get(name) == "VECTOR" for name in ("op0", "op1")]
+    if vectors[0]:
+        left = left[..., None, :]
+    if vectors[1]:
+        right = right[..., None]
+    found = np.matmul(left, right)
+    if vectors[1]:
+        found = found[..., 0]
+    if vectors[0]:
+        found = found[..., 0] if vectors[1] else found[..., 0, :]
+    return [narrowed(np.asarray(found), layer.types[0])]
+
+
+def _operand(array: Array, operation: str) -> Array:
+    return np.swapaxes(array, -1, -2) if operation == "TRANSPOSE" else array
+
+
+def _einsum(layer: Layer, inputs: Inputs) -> list[Array]:
+    found = np.einsum(layer.get("equation"), *map(wide, inputs), optimize=True)
+    return [narrowed(np.asarray(found), layer.types[0])]
+
+
+def _weights(layer: Layer, name: str, inputs: Inputs, port: int) -> Array | None:
+    """Return weights from an input where one is connected, else from the layer."""
+    if len(inputs) > port and inputs[port] is not None:
+        return inputs[port]
+    found: Array | None = layer.settings[name].array()
+    return found
+
+
+def _convolution(layer: Layer, inputs: Inputs) -> list[Array]:
+    x, kernel = wide(inputs[0]), _weights(layer, "kernel", inputs, 1)
+    bias = _weights(layer, "bias", inputs, 2)
+    if kernel is None:
+        raise NotComputedError("a convolution without weights")
+    groups, maps = int(layer.get("num_groups", 1)), int(layer.get("num_output_maps", 0))
+    window = tuple(layer.get("kernel_size_nd"))
+    transposed = layer.kind == "DECONVOLUTION"
+    if kernel.ndim == 1:
+        shape = (x.shape[1], maps // groups) if transposed else (maps, x.shape[1] // groups)
+        kernel = kernel.reshape((*shape, *window))
+    attributes: dict[str, Any] = {
+        "strides": list(layer.get("stride_nd")),
+        "dilations": list(layer.get("dilation_nd")),
+        "group": groups,
+        **_padded(layer),
+    }
+    operands = [x.astype(np.float32, copy=False), wide(kernel).astype(np.float32, copy=False)]
+    if bias is not None:
+        operands.append(wide(bias).astype(np.float32, copy=False).reshape(-1))
+    found = compute("ConvTranspose" if transposed else "Conv", operands, attributes)
+    return [narrowed(found, layer.types[0])]
+
+
+def _padded(layer: Layer) -> dict[str, Any]:
+    mode = layer.get("padding_mode", "EXPLICIT_ROUND_DOWN")
+    if mode.startswith("SAME"):
+        return {"auto_pad": mode}
+    if mode != "EXPLICIT_ROUND_DOWN":
+        raise NotComputedError(f"a convolution with padding mode {mode}")
+    return {"pads": [*layer.get("pre_padding"), *layer.get("post_padding")]}
+
+
+def _pooling(layer: Layer, inputs: Inputs) -> list[Array]:
+    x, kind = wide(inputs[0]), layer.get("type")
+    window, stride = tuple(layer.get("window_size_nd")), tuple(layer.get("stride_nd"))
+    spatial = x.shape[-len(window) :]
+    pads, sizes = _windows(layer, spatial, window, stride)
+    if int(np.prod(window)) > _MOST_PLACES or min(sizes) < 1:
+        raise NotComputedError("a pooling window of this size")
+    found: dict[str, Array] = {}
+    if kind in ("MAX", "MAX_AVERAGE_BLEND"):
+        lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        parts = _visited(_framed(x, pads, window, stride, sizes, lowest), window, stride, sizes)
+        found["MAX"] = _greatest(parts)
+    if kind in ("AVERAGE", "MAX_AVERAGE_BLEND"):
+        parts = _visited(_framed(x, pads, window, stride, sizes, 0), window, stride, sizes)
+        counted = np.ones(spatial, np.float32)
+        if not layer.get("average_count_excludes_padding", True):
+            counted = np.pad(counted, pads, constant_values=1)
+            frame = _framed(counted, [(0, 0)] * len(pads), window, stride, sizes, 0)
+        else:
+            frame = _framed(counted, pads, window, stride, sizes, 0)
+        counts = sum(_visited(frame, window, stride, sizes))
+        with np.errstate(all="ignore"):
+            found["AVERAGE"] = np.asarray(sum(parts) / np.asarray(counts))
+    if kind == "MAX_AVERAGE_BLEND":
+        share = np.float32(layer.get("blend_factor", 0.0))
+        found[kind] = (1 - share) * found["MAX"] + share * found["AVERAGE"]
+    return [narrowed(found[kind].astype(x.dtype, copy=False), layer.types[0])]
+
+
+def _windows(
+    layer: Layer, spatial: Sequence[int], window: Sequence[int], stride: Sequence[int]
+) -> tuple[list[tuple[int, int]], list[int]]:
+    """Return the padding of each axis and the number of windows on it."""
+    mode = layer.get("padding_mode", "EXPLICIT_ROUND_DOWN")
+    pads, sizes = [], []
+    before, after = layer.get("pre_padding"), layer.get("post_padding")
+    for axis, (length, width, step) in enumerate(zip(spatial, window, stride, strict=True)):
+        if mode.startswith("SAME"):
+            count = -(-length // step)
+            total = max(0, (count - 1) * step + width - length)
+            first = total // 2 if mode == "SAME_UPPER" else total - total // 2
+            pads.append((first, total - first))
+        else:
+            pads.append((before[axis], after[axis]))
+            room = length + before[axis] + after[axis] - width
+            count = (-(-room // step) if mode == "EXPLICIT_ROUND_UP" else room // step) + 1
+        sizes.append(count)
+    return pads, sizes
+
+
+def _framed(
+    x: Array,
+    pads: Sequence[tuple[int, int]],
+    window: Sequence[int],
+    stride: Sequence[int],
+    sizes: Sequence[int],
+    value: float,
+) -> Array:
+    """Return an array with its padding, and as much more as the last windows need."""
+    widths = [(0, 0)] * (x.ndim - len(pads))
+    for axis, (first, last) in enumerate(pads):
+        length = x.shape[x.ndim - len(pads) + axis] + first
+        needed = (sizes[axis] - 1) * stride[axis] + window[axis]
+        widths.append((first, max(last, needed - length)))
+    return np.pad(x, widths, constant_values=value) if any(map(any, widths)) else x
+
+
+def _visited(
+    x: Array, window: Sequence[int], stride: Sequence[int], sizes: Sequence[int]
+) -> Iterator[Array]:
+    """Yield, for each place of the window, the elements that it has in all windows."""
+    for place in product(*map(range, window)):
+        cut = tuple(
+            slice(at, at + (size - 1) * step + 1, step)
+            for at, size, step in zip(place, sizes, stride, strict=True)
+        )
+        yield x[(..., *cut)]
+
+
+def _greatest(parts: Iterator[Array]) -> Array:
+    found = next(parts).copy()
+    for part in parts:
+        np.maximum(found, part, out=found)
+    return found
+
+
+LAYERS: Mapping[str, Compute] = {
+    "MATRIX_MULTIPLY": _matrix_multiply,
+    "EINSUM": _einsum,
+    "CONVOLUTION": _convolution,
+    "DECONVOLUTION": _convolution,
+    "POOLING": _pooling,
+}

@@ -1,0 +1,158 @@
+"""Layers that reduce axes or normalize over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from trtlint.network.layers import Array, Layer, NotComputedError
+from trtlint.network.pointwise import Compute, Inputs
+from trtlint.network.types import dtype_of, is_float, narrowed, wide
+
+_MOST_AXES = 32
+
+
+def axes_of(mask: int) -> tuple[int, ...]:
+    """Return the axes of a bit mask.
+
+    >>> axes_of(0b1101)
+    (0, 2, 3)
+    """
+    return tuple(axis for axis in range(_MOST_AXES) if mask >> axis & 1)
+
+
+_REDUCTIONS: Mapping[str, Callable[..., Any]] = {
+    "SUM": np.sum,
+    "PROD": np.prod,
+    "MAX": np.max,
+    "MIN": np.min,
+    "AVG": np.mean,
+}
+
+
+def _reduce(layer: Layer, inputs: Inputs) -> list[Array]:
+    x, operation = wide(inputs[0]), layer.get("op")
+    if operation == "NONE":
+        return [inputs[0]]
+    if operation not in _REDUCTIONS:
+        raise NotComputedError(f"the reduction {operation}")
+    given: dict[str, Any] = {"axis": axes_of(layer.get("axes", 0)), "keepdims": bool(layer.get("keep_dims"))}
+    if operation in ("SUM", "PROD"):
+        given["dtype"] = x.dtype  # NumPy would widen whole numbers
+    if operation in ("MAX", "MIN"):
+        lowest = np.inf if operation == "MIN" else -np.inf
+        given["initial"] = lowest if is_float(x.dtype) else _extreme(x.dtype, operation)
+    return [narrowed(np.asarray(_REDUCTIONS[operation](x, **given)), layer.types[0])]
+
+
+def _extreme(dtype: np.dtype[Any], operation: str) -> Any:
+    if dtype.kind == "b":
+        return operation == "MIN"
+    info = np.iinfo(dtype)
+    return info.max if operation == "MIN" else info.min
+
+
+def _softmax(layer: Layer, inputs: Inputs) -> list[Array]:
+    return [narrowed(softmax(wide(inputs[0]), axes_of(layer.get("axes", 0))), layer.types[0])]
+
+
+def softmax(x: Array, axes: tuple[int, ...]) -> Array:
+    """Return the softmax over axes."""
+    if x.size == 0:
+        return x
+    shifted = x - np.max(x, axis=axes, keepdims=True)
+    grown = np.exp(shifted)
+    return np.asarray(grown / np.sum(grown, axis=axes, keepdims=True))
+
+
+def _topk(layer: Layer, inputs: Inputs) -> list[Array]:
+    """Return the largest or smallest elements of one axis, and their places; of ties the first."""
+    x = wide(inputs[0])
+    k = int(inputs[1].reshape(-1)[0]) if len(inputs) > 1 else int(layer.get("k"))
+    axes = axes_of(layer.get("axes", 0))
+    if len(axes) != 1:
+        raise NotComputedError("a TopK over several axes")
+    key = x if layer.get("op") == "MIN" else (-x if is_float(x.dtype) else -x.astype(np.int64))
+    places = np.argsort(key, axis=axes[0], kind="stable").take(np.arange(k), axis=axes[0])
+    values = np.take_along_axis(inputs[0], places, axis=axes[0])
+    return [narrowed(values, layer.types[0]), narrowed(places, layer.types[1])]
+
+
+def _cumulative(layer: Layer, inputs: Inputs) -> list[Array]:
+    x, axis = wide(inputs[0]), int(inputs[1].reshape(-1)[0]) if len(inputs) > 1 else 0
+    if layer.get("op") != "SUM":
+        raise NotComputedError(f"the cumulative operation {layer.get('op')}")
+    turned = np.flip(x, axis) if layer.get("reverse") else x
+    found = np.cumsum(turned, axis=axis, dtype=x.dtype)
+    if layer.get("exclusive"):
+        found = found - turned
+    return [narrowed(np.flip(found, axis) if layer.get("reverse") else found, layer.types[0])]
+
+
+def _normalization(layer: Layer, inputs: Inputs) -> list[Array]:
+    """Normalize over axes, or over groups of channels where there is more than one group."""
+    x, scale, bias = (wide(array) for array in inputs)
+    groups, epsilon = int(layer.get("num_groups", 1)), np.float32(layer.get("epsilon", 1e-5))
+    if groups > 1:
+        apart = x.reshape(x.shape[0], groups, -1)
+        found = _normed(apart, (2,), epsilon).reshape(x.shape)
+        each = x.shape[1] // max(1, scale.shape[1]) if scale.ndim > 1 else 1
+        if each > 1 and scale.shape[1] > 1:  # a number a group
+            scale, bias = (np.repeat(array, each, axis=1) for array in (scale, bias))
+    else:
+        found = _normed(x, axes_of(layer.get("axes", 0)), epsilon)
+    return [narrowed(found * scale + bias, layer.types[0])]
+
+
+def _normed(x: Array, axes: tuple[int, ...], epsilon: Any) -> Array:
+    centre = x - np.mean(x, axis=axes, keepdims=True, dtype=np.float32)
+    variance = np.mean(centre * centre, axis=axes, keepdims=True, dtype=np.float32)
+    return np.asarray(centre / np.sqrt(variance + epsilon))
+
+
+def _lrn(layer: Layer, inputs: Inputs) -> list[Array]:
+    """Normalize by the squares of neighbouring channels.
+
+    The operator's page gives the formula without dividing ``alpha`` by the window; what the parser writes
+    for ONNX's LRN, which divides, fits the implementation that divides.
+    https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/LRN.html
+    """
+    x, window = wide(inputs[0]), int(layer.get("window_size"))
+    before = (window - 1) // 2
+    squares = np.pad(x * x, [(0, 0), (before, window - 1 - before), *[(0, 0)] * (x.ndim - 2)])
+    total = sum(squares[:, at : at + x.shape[1]] for at in range(window))
+    divisor = (layer.get("k") + layer.get("alpha") / window * np.asarray(total)) ** layer.get("beta")
+    return [narrowed((x / divisor).astype(x.dtype), layer.types[0])]
+
+
+def _fill(layer: Layer, inputs: Inputs) -> list[Array]:
+    """Write evenly spaced numbers; random ones are not computed."""
+    operation = layer.get("operation")
+    if operation != "LINSPACE":
+        raise NotComputedError("random numbers")
+    ports: list[Array | None] = [*inputs, None, None, None]
+    shape = tuple(layer.get("shape", ())) if ports[0] is None else tuple(map(int, ports[0].reshape(-1)))
+    dtype = dtype_of(layer.types[0])
+    exact = np.dtype(np.float32) if is_float(dtype) else np.dtype(np.int64)
+    first = np.asarray(layer.get("alpha", 0.0) if ports[1] is None else wide(ports[1])).astype(exact)
+    step = np.asarray(layer.get("beta", 1.0) if ports[2] is None else wide(ports[2])).astype(exact)
+    found = np.zeros(shape, exact) + first.reshape(-1)[0]
+    steps = np.broadcast_to(step.reshape(-1), (len(shape),)) if step.size == 1 else step.reshape(-1)
+    for axis, each in enumerate(steps[: len(shape)]):
+        if each:
+            places = np.arange(shape[axis], dtype=exact)
+            found += (places * each).reshape([-1 if at == axis else 1 for at in range(len(shape))])
+    return [found.astype(dtype)]
+
+
+LAYERS: Mapping[str, Compute] = {
+    "REDUCE": _reduce,
+    "SOFTMAX": _softmax,
+    "TOPK": _topk,
+    "CUMULATIVE": _cumulative,
+    "NORMALIZATION": _normalization,
+    "LRN": _lrn,
+    "FILL": _fill,
+}

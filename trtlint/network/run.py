@@ -1,0 +1,250 @@
+"""Compute a network step by step; each tensor is dropped behind the last layer that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trtlint.lean import dataclass
+from trtlint.network.layers import Array, Layer, Network, NotComputedError
+from trtlint.network.schedule import Block, Step, schedule
+from trtlint.network.table import LAYERS
+from trtlint.network.types import narrowed
+
+_MOST_TURNS = 100_000
+"""Iterations of one loop that are computed."""
+_LONGEST = 200
+"""Characters of a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The place of a tensor that was not computed.
+
+    Attributes:
+        reason: why.
+        source: whether its own layer is the reason, and not one before it.
+    """
+
+    reason: str
+    source: bool = False
+
+
+Value = Array | Missing
+Watch = Callable[[int, Layer, Value], Value]
+"""Takes the position of a tensor, its layer and its value; returns the value that other layers get."""
+
+
+class _Scope:
+    """The tensors of a block, and behind them those of the blocks around it."""
+
+    def __init__(self, outer: _Scope | None = None) -> None:
+        self.values: dict[int, Value] = {}
+        self._outer = outer
+
+    def get(self, tensor: int) -> Value:
+        if tensor in self.values:
+            return self.values[tensor]
+        return Missing("no layer gives it") if self._outer is None else self._outer.get(tensor)
+
+
+class Runner:
+    """Computes a network on one set of inputs.
+
+    Args:
+        network: the network.
+        watch: sees each tensor of the main block when it is computed.
+    """
+
+    def __init__(self, network: Network, watch: Watch) -> None:
+        self._watch = watch
+        self._block = schedule(network)
+        self._network = network
+        self._conditions = {
+            layer.group: layer.inputs[0] for layer in network.layers if layer.kind == "CONDITION"
+        }
+
+    def run(self, feeds: Mapping[str, Array]) -> None:
+        """Compute all tensors.
+
+        Args:
+            feeds: by name, the network's inputs.
+        """
+        scope = _Scope()
+        for tensor in self._network.inputs:
+            known = self._network.tensors[tensor]
+            given = feeds.get(known.name)
+            scope.values[tensor] = (
+                Missing("no value was given") if given is None else narrowed(np.asarray(given), known.dtype)
+            )
+        with np.errstate(all="ignore"):
+            self._run(self._block, scope, self._watch)
+
+    def _run(self, block: Block, scope: _Scope, watch: Watch | None) -> None:
+        for step, guard, last in zip(block.steps, block.guards, block.last, strict=True):
+            if step.loop is None and step.layer.kind in ("RECURRENCE", "ITERATOR"):
+                continue  # given by the loop
+            if any(self._skips(scope, branch, taken) for branch, taken in guard):
+                found: Sequence[Value] = [Missing("its branch is not taken")] * len(step.gives)
+            else:
+                found = self._step(step, scope)
+            for tensor, value in zip(step.gives, found, strict=True):
+                scope.values[tensor] = value if watch is None else watch(tensor, step.layer, value)
+            del found
+            for tensor in last:
+                scope.values.pop(tensor, None)
+
+    def _skips(self, scope: _Scope, branch: int, taken: bool) -> bool:
+        condition = self._conditions.get(branch)
+        value = Missing("") if condition is None else scope.get(condition)
+        return isinstance(value, np.ndarray) and bool(value.reshape(-1)[0]) != taken
+
+    def _step(self, step: Step, scope: _Scope) -> Sequence[Value]:
+        try:
+            if step.loop is not None:
+                return self._loop(step, step.loop, scope)
+            if step.layer.kind == "CONDITIONAL_OUTPUT":
+                return [self._chosen(step.layer, scope)]
+            return _computed(step.layer, scope)
+        except MemoryError:
+            raise
+        except NotComputedError as error:
+            reason = str(error)
+        except Exception as error:  # noqa: BLE001 - whatever NumPy and ONNX Runtime raise for what does not fit
+            reason = f"{step.layer.kind}: {error}"
+        return [Missing(" ".join(reason.split())[:_LONGEST], source=True)] * len(step.gives)
+
+    def _chosen(self, layer: Layer, scope: _Scope) -> Value:
+        """Return the value of the branch that a condition chooses."""
+        condition = self._conditions.get(layer.group)
+        value = Missing("a condition is missing") if condition is None else scope.get(condition)
+        if isinstance(value, Missing):
+            return Missing(value.reason)
+        tensor = layer.inputs[0 if bool(value.reshape(-1)[0]) else 1]
+        chosen = Missing("a branch is missing") if tensor is None else scope.get(tensor)
+        return chosen if isinstance(chosen, Missing) else narrowed(chosen, layer.types[0])
+
+    def _loop(self, step: Step, block: Block, scope: _Scope) -> Sequence[Value]:
+        loop = _Loop(block.bounds, scope)
+        turn = 0
+        while True:
+            if turn > _MOST_TURNS:
+                raise NotComputedError(f"a loop of more than {_MOST_TURNS} iterations")
+            inner = _Scope(scope)
+            loop.begin(inner, turn)
+            if loop.counted_out(turn):
+                break
+            self._run(block, inner, None)
+            if loop.stops(inner):
+                break
+            loop.end(inner)
+            turn += 1
+        return [loop.output(layer) for layer in block.bounds if layer.kind == "LOOP_OUTPUT"]
+
+
+class _Loop:
+    """The state of a loop between its iterations."""
+
+    def __init__(self, bounds: Sequence[Layer], scope: _Scope) -> None:
+        self._bounds = bounds
+        self._scope = scope
+        self._state = {
+            layer.outputs[0]: _of(scope, layer.inputs[0]) for layer in self._of_kind("RECURRENCE")
+        }
+        self._collected: dict[int, list[Value]] = {layer.index: [] for layer in self._of_kind("LOOP_OUTPUT")}
+        counts = [
+            _of(scope, layer.inputs[0]) for layer in self._of_kind("TRIP_LIMIT") if layer.get("kind") == "COUNT"
+        ]
+        self._while = [layer for layer in self._of_kind("TRIP_LIMIT") if layer.get("kind") != "COUNT"]
+        if any(isinstance(count, Missing) for count in counts) or not (counts or self._while):
+            raise NotComputedError("a loop whose number of iterations is not known")
+        self._count = min((int(np.asarray(count).reshape(-1)[0]) for count in counts), default=None)
+
+    def _of_kind(self, kind: str) -> Iterator[Layer]:
+        return (layer for layer in self._bounds if layer.kind == kind)
+
+    def begin(self, inner: _Scope, turn: int) -> None:
+        """Give an iteration what earlier ones left, and its part of what is iterated over."""
+        inner.values.update(self._state)
+        for layer in self._of_kind("ITERATOR"):
+            source, axis = _of(self._scope, layer.inputs[0]), int(layer.get("axis", 0))
+            if isinstance(source, Missing):
+                inner.values[layer.outputs[0]] = source
+            elif turn < source.shape[axis]:
+                at = source.shape[axis] - 1 - turn if layer.get("reverse") else turn
+                inner.values[layer.outputs[0]] = np.take(source, at, axis=axis)
+
+    def counted_out(self, turn: int) -> bool:
+        """Return whether there were as many iterations as there may be."""
+        return self._count is not None and turn >= self._count
+
+    def stops(self, inner: _Scope) -> bool:
+        """Return whether a condition ends the loop; it is that of the beginning of the iteration."""
+        for layer in self._while:
+            value = _of(inner, layer.inputs[0])
+            if isinstance(value, Missing):
+                raise NotComputedError(f"a loop whose condition is not known: {value.reason}")
+            if not bool(value.reshape(-1)[0]):
+                return True
+        return False
+
+    def end(self, inner: _Scope) -> None:
+        """Take what an iteration gives."""
+        for layer in self._of_kind("LOOP_OUTPUT"):
+            if layer.get("kind") == "LAST_VALUE":
+                self._collected[layer.index] = [_of(inner, layer.inputs[0])]
+            else:
+                self._collected[layer.index].append(_of(inner, layer.inputs[0]))
+        self._state = {
+            layer.outputs[0]: _of(inner, layer.inputs[1]) for layer in self._of_kind("RECURRENCE")
+        }
+
+    def output(self, layer: Layer) -> Value:
+        """Return what an output of the loop gives."""
+        source, found = layer.inputs[0], self._collected[layer.index]
+        missing = next((each for each in found if isinstance(each, Missing)), None)
+        if layer.get("kind") == "LAST_VALUE":
+            if source in self._state:
+                return self._state[source]
+            return found[-1] if found else Missing("a loop without an iteration")
+        if missing is not None:
+            return missing
+        parts: list[Any] = list(found)
+        axis = int(layer.get("axis", 0))
+        room = None if len(layer.inputs) < 2 else _of(self._scope, layer.inputs[1])
+        length = len(parts) if room is None else int(np.asarray(room).reshape(-1)[0])
+        if not parts:
+            return Missing("a loop without an iteration")
+        if length > _MOST_TURNS:
+            raise NotComputedError("an output of a loop that is too long")
+        parts = parts[:length] + [np.zeros_like(parts[0])] * (length - len(parts))
+        if layer.get("kind") == "REVERSE":
+            parts.reverse()
+        return np.stack(parts, axis=axis)
+
+
+def _of(scope: _Scope, tensor: int | None) -> Value:
+    return Missing("an input is not connected") if tensor is None else scope.get(tensor)
+
+
+def _computed(layer: Layer, scope: _Scope) -> Sequence[Value]:
+    """Compute a layer, unless an input is missing."""
+    inputs: list[Any] = [None if tensor is None else scope.get(tensor) for tensor in layer.inputs]
+    if layer.kind == "ATTENTION_INPUT":
+        for name in ("mask", "normalization_quantize_scale"):
+            tensor = layer.settings.get(name)
+            inputs.append(None if tensor is None else scope.get(tensor))
+    missing = next((each for each in inputs if isinstance(each, Missing)), None)
+    if missing is not None:
+        return [Missing(missing.reason)] * len(layer.outputs)
+    if layer.kind in ("CONDITION", "TRIP_LIMIT", "LOOP_OUTPUT"):
+        return [Missing("")] * len(layer.outputs)
+    if layer.kind == "CONDITIONAL_INPUT":
+        return inputs[:1]
+    compute = LAYERS.get(layer.kind)
+    if compute is None:
+        raise NotComputedError(f"the layer {layer.kind}")
+    found = compute(layer, inputs)
+    return [*found, *[Missing("its layer gives fewer")] * (len(layer.outputs) - len(found))][: len(layer.outputs)]

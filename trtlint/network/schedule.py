@@ -1,0 +1,243 @@
+"""The order of computation: blocks of layers, with the loops in them as blocks of their own."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+
+from trtlint.lean import dataclass
+from trtlint.network.layers import Layer, Network, NotComputedError
+
+_TENSORS = ("mask", "normalization_quantize_scale")
+"""Settings of an attention that are tensors."""
+_LOOP = frozenset({"RECURRENCE", "ITERATOR", "TRIP_LIMIT", "LOOP_OUTPUT"})
+_STARTS = frozenset({"RECURRENCE", "ITERATOR"})
+_ENDS = _LOOP - _STARTS
+"""Layers that :class:`trtlint.network.run.Runner` looks at behind an iteration."""
+
+Guard = frozenset[tuple[int, bool]]
+"""Conditionals, by number, and the branches in which alone a layer is needed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One step of a block: a layer, or a loop as a whole.
+
+    Attributes:
+        layer: the layer; of a loop its first one.
+        needs: the tensors that must be there before.
+        gives: the tensors that it computes.
+        loop: the block of one iteration, None for a layer.
+    """
+
+    layer: Layer
+    needs: tuple[int, ...]
+    gives: tuple[int, ...]
+    loop: Block | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """Steps in the order of computation.
+
+    Attributes:
+        steps: the steps.
+        guards: by position of a step, the branches in which alone it is needed.
+        last: by position of a step, the tensors that no later step of this block reads.
+        bounds: the layers of the loop whose iteration this is.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    guards: list[Guard] = field(default_factory=list)
+    last: list[tuple[int, ...]] = field(default_factory=list)
+    bounds: tuple[Layer, ...] = ()
+
+
+def tensors_of(layer: Layer) -> tuple[int, ...]:
+    """Return the tensors that a layer reads."""
+    extra = (layer.settings[name] for name in _TENSORS if isinstance(layer.settings.get(name), int))
+    return (*(tensor for tensor in layer.inputs if tensor is not None), *extra)
+
+
+def schedule(network: Network) -> Block:
+    """Return the block of the whole network.
+
+    Raises:
+        NotComputedError: the layers have no order.
+    """
+    return _Scheduler(network).block(None)
+
+
+class _Scheduler:
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._readers: dict[int, list[Layer]] = defaultdict(list)
+        for layer in network.layers:
+            for tensor in tensors_of(layer):
+                self._readers[tensor].append(layer)
+        self._bounds: dict[int, list[Layer]] = defaultdict(list)
+        for layer in network.layers:
+            if layer.kind in _LOOP:
+                self._bounds[layer.group].append(layer)
+        self._bodies = {group: self._body(group) for group in self._bounds}
+        by_size = sorted(self._bodies, key=lambda group: len(self._bodies[group]))
+        self._home: dict[int, int | None] = {layer.index: None for layer in network.layers}
+        for group in reversed(by_size):  # the innermost loop is written last
+            self._home.update(dict.fromkeys(self._bodies[group], group))
+        self._parent = {group: self._outer(group, by_size) for group in by_size}
+        self._conditions = {
+            layer.group: layer.inputs[0] for layer in network.layers if layer.kind == "CONDITION"
+        }
+
+    def _body(self, group: int) -> set[int]:
+        """Return the layers that one iteration of a loop computes, inner loops with all that is theirs."""
+        found: set[int] = set()
+        waiting = list(self._bounds[group])
+        while waiting:
+            layer = waiting.pop()
+            if layer.index in found:
+                continue
+            found.add(layer.index)
+            if layer.kind in _LOOP and layer.group != group:
+                waiting += self._bounds[layer.group]
+            if layer.group == group and layer.kind in _ENDS:
+                continue
+            for output in layer.outputs:
+                waiting += self._readers[output]
+        return found
+
+    def _outer(self, group: int, by_size: Sequence[int]) -> int | None:
+        first = self._bounds[group][0].index
+        for other in by_size:
+            body = self._bodies[other]
+            if other != group and first in body and len(body) > len(self._bodies[group]):
+                return other
+        return None
+
+    def block(self, group: int | None) -> Block:
+        """Return the block of a loop's iteration, or of what is in no loop."""
+        steps = [
+            Step(layer, self._needs(layer), layer.outputs)
+            for layer in self._network.layers
+            if self._home[layer.index] == group and layer.kind not in _ENDS
+        ]
+        steps += [self._loop(inner) for inner, outer in self._parent.items() if outer == group]
+        steps = _ordered(steps, {})
+        ends = [] if group is None else self._bounds[group]
+        guards = self._guards(steps, {tensor for layer in ends for tensor in tensors_of(layer)})
+        conditions = {
+            id(step): [tensor for branch, _ in guard if (tensor := self._conditions.get(branch)) is not None]
+            for step, guard in zip(steps, guards, strict=True)
+        }
+        ordered = _ordered(steps, conditions)
+        by_step = {id(step): guard for step, guard in zip(steps, guards, strict=True)}
+        kept = set(self._network.outputs)
+        kept.update(tensor for layer in ends for tensor in tensors_of(layer))
+        reads = [(*step.needs, *conditions[id(step)], *self._selects(step)) for step in ordered]
+        return Block(
+            ordered,
+            [by_step[id(step)] for step in ordered],
+            _last(ordered, reads, kept),
+            tuple(ends),
+        )
+
+    def _selects(self, step: Step) -> tuple[int, ...]:
+        condition = self._conditions.get(step.layer.group) if step.layer.kind == "CONDITIONAL_OUTPUT" else None
+        return () if condition is None else (condition,)
+
+    def _needs(self, layer: Layer) -> tuple[int, ...]:
+        if layer.kind in _LOOP:  # its values are carried from one iteration to the next
+            return ()
+        condition = self._conditions.get(layer.group) if layer.kind == "CONDITIONAL_OUTPUT" else None
+        return (*tensors_of(layer), *(() if condition is None else (condition,)))
+
+    def _loop(self, group: int) -> Step:
+        body = self._bodies[group]
+        layers = [layer for layer in self._network.layers if layer.index in body]
+        inner = {output for layer in layers for output in layer.outputs}
+        needs = dict.fromkeys(
+            tensor for layer in layers for tensor in self._all(layer) if tensor not in inner
+        )
+        gives = tuple(
+            output for layer in self._bounds[group] if layer.kind == "LOOP_OUTPUT" for output in layer.outputs
+        )
+        return Step(self._bounds[group][0], tuple(needs), gives, self.block(group))
+
+    def _all(self, layer: Layer) -> tuple[int, ...]:
+        return (*tensors_of(layer), *self._needs(layer))
+
+    def _guards(self, steps: Sequence[Step], ends: set[int]) -> list[Guard]:
+        """Return, for each step, the branches in which alone its tensors are read.
+
+        Args:
+            steps: the steps of a block.
+            ends: tensors that are read behind all of them.
+        """
+        readers: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for place, step in enumerate(steps):
+            for port, tensor in enumerate(step.needs):
+                readers[tensor].append((place, port))
+        free = {*self._network.outputs, *ends}
+        free.update(tensor for tensor in self._conditions.values() if tensor is not None)
+        guards: list[Guard] = [frozenset()] * len(steps)
+        for place in reversed(range(len(steps))):
+            step = steps[place]
+            found: Guard | None = None
+            for tensor in step.gives:
+                if tensor in free:
+                    found = frozenset()
+                for reader, port in readers[tensor]:
+                    guard = guards[reader]
+                    other = steps[reader].layer
+                    if other.kind == "CONDITIONAL_OUTPUT" and steps[reader].loop is None:
+                        guard = guard | {(other.group, port == 0)}
+                    found = guard if found is None else found & guard
+            guards[place] = found or frozenset()
+        return guards
+
+
+def _ordered(steps: Sequence[Step], extra: Mapping[int, Iterable[int]]) -> list[Step]:
+    """Return steps so that each comes behind what it needs, and else as the network has them."""
+    giver = {tensor: place for place, step in enumerate(steps) for tensor in step.gives}
+    waits = [0] * len(steps)
+    followers: dict[int, list[int]] = defaultdict(list)
+    for place, step in enumerate(steps):
+        before = {giver[tensor] for tensor in (*step.needs, *extra.get(id(step), ())) if tensor in giver}
+        before.discard(place)
+        waits[place] = len(before)
+        for each in before:
+            followers[each].append(place)
+    ready = [(steps[place].layer.index, place) for place, count in enumerate(waits) if not count]
+    heapq.heapify(ready)
+    found = []
+    while ready:
+        _, place = heapq.heappop(ready)
+        found.append(steps[place])
+        for each in followers[place]:
+            waits[each] -= 1
+            if not waits[each]:
+                heapq.heappush(ready, (steps[each].layer.index, each))
+    if len(found) < len(steps):
+        raise NotComputedError("the layers of the network have no order")
+    return found
+
+
+def _last(steps: Sequence[Step], reads: Sequence[Iterable[int]], kept: set[int]) -> list[tuple[int, ...]]:
+    """Return, for each step, the tensors of this block that nothing reads behind it."""
+    own = {tensor for step in steps for tensor in step.gives}
+    seen = set(kept)
+    found: list[tuple[int, ...]] = []
+    for step, tensors in zip(reversed(steps), reversed(list(reads)), strict=True):
+        fresh = tuple(_fresh((*step.gives, *tensors), seen, own))
+        found.append(fresh)
+    return found[::-1]
+
+
+def _fresh(tensors: Iterable[int], seen: set[int], own: set[int]) -> Iterator[int]:
+    for tensor in tensors:
+        if tensor not in seen:
+            seen.add(tensor)
+            if tensor in own:
+                yield tensor

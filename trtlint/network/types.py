@@ -1,0 +1,68 @@
+"""TensorRT's element types as NumPy has them, and conversions between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from trtlint.network.layers import Array, NotComputedError
+
+DTYPES: Mapping[str, np.dtype[Any]] = {
+    "FLOAT": np.dtype(np.float32),
+    "HALF": np.dtype(np.float16),
+    "BF16": np.dtype(ml_dtypes.bfloat16),
+    "INT8": np.dtype(np.int8),
+    "UINT8": np.dtype(np.uint8),
+    "INT32": np.dtype(np.int32),
+    "INT64": np.dtype(np.int64),
+    "BOOL": np.dtype(np.bool_),
+    "FP8": np.dtype(ml_dtypes.float8_e4m3fn),
+    "INT4": np.dtype(ml_dtypes.int4),
+    "FP4": np.dtype(ml_dtypes.float4_e2m1fn),
+    "E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
+}
+"""https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/FoundationalTypes/DataType.html"""
+_RANGES = {"INT8": (-128, 127), "UINT8": (0, 255), "INT4": (-8, 7), "FP8": (-448.0, 448.0), "FP4": (-6.0, 6.0)}
+_NARROW = frozenset(DTYPES[name] for name in ("HALF", "BF16", "FP8", "FP4", "E8M0"))
+NATIVE = frozenset(DTYPES[name] for name in ("FLOAT", "HALF", "INT8", "UINT8", "INT32", "INT64", "BOOL"))
+"""Types that ONNX Runtime's Python API takes as NumPy arrays."""
+
+
+def dtype_of(name: str) -> np.dtype[Any]:
+    """Return NumPy's type for a TensorRT type.
+
+    Raises:
+        NotComputedError: NumPy has no such type.
+    """
+    found = DTYPES.get(name)
+    if found is None:
+        raise NotComputedError(f"the element type {name}")
+    return found
+
+
+def is_float(dtype: np.dtype[Any]) -> bool:
+    """Return whether a type holds floating-point numbers, those of ``ml_dtypes`` included."""
+    return dtype.kind == "f" or dtype in _NARROW
+
+
+def wide(array: Array) -> Array:
+    """Return floating-point numbers narrower than 32 bits as FP32, and other arrays as they are."""
+    return array.astype(np.float32) if array.dtype in _NARROW else array
+
+
+def narrowed(array: Array, name: str) -> Array:
+    """Return an array in the type of a layer's output; numbers are rounded, not saturated."""
+    dtype = dtype_of(name)
+    return array if array.dtype == dtype else array.astype(dtype)
+
+
+def saturated(array: Array, name: str) -> Array:
+    """Return FP32 numbers in a quantized type: clamp to its range, then round half to even."""
+    low, high = _RANGES.get(name, (-np.inf, np.inf))
+    clipped = np.clip(array, low, high)
+    if name.startswith(("INT", "UINT")):
+        clipped = np.nan_to_num(np.rint(clipped), nan=0.0)
+    return clipped.astype(dtype_of(name))
