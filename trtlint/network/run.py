@@ -66,6 +66,11 @@ class Runner:
             layer.group: layer.inputs[0] for layer in network.layers if layer.kind == "CONDITION"
         }
 
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The steps of the main block, in the order of computation."""
+        return self._block.steps
+
     def run(self, feeds: Mapping[str, Array]) -> None:
         """Compute all tensors.
 

@@ -1,0 +1,59 @@
+"""Parse a model, compute the network and compare it with ONNX: the part that runs in a process of its own."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from trtlint.model.errors import ModelError
+from trtlint.model.load import load
+from trtlint.network.comparing import Comparing, NotComparableError
+from trtlint.network.expected import WeightsMissingError
+from trtlint.network.feeding import sets_of
+from trtlint.network.read import Reader
+from trtlint.trials.inputs import Inputs, InputsError
+
+Say = Callable[[Any], None]
+_LONGEST = 500
+
+
+def work(request: dict[str, Any], say: Say) -> None:
+    """Compare one model.
+
+    Args:
+        request: ``model``, a path; ``files``, ``lists`` and ``script`` with inputs; ``probe``, whether to make
+            inputs that hurt; ``shapes``, sizes for inputs by name.
+        say: takes ``{"done": share}`` now and then, ``{"inputs": ...}`` for inputs that cannot be used,
+            ``{"reason": ...}`` where nothing can be compared, and at the end ``{"agreement": ...}``.
+    """
+    began = time.monotonic()
+    path = Path(request["model"])
+    trt: Any = importlib.import_module("tensorrt_rtx_bindings")
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    parsed = builder.create_network(0)
+    parser = trt.OnnxParser(parsed, logger)
+    if not parser.parse_from_file(str(path)):
+        say({"reason": "the parser refuses the model"})
+        return
+    try:
+        network = Reader(trt, parsed).read()
+        comparing = Comparing(path, network, lambda share: say({"done": round(share, 3)}))
+        given = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
+        sets = sets_of(load(path).graph.inputs, given, comparing, request["shapes"], probe=bool(request["probe"]))
+        for name, feeds in sets:
+            comparing.run(name, feeds)
+        found = comparing.agreement()
+    except InputsError as error:
+        say({"inputs": str(error)[:_LONGEST]})
+        return
+    except (NotComparableError, WeightsMissingError, ModelError) as error:
+        say({"reason": str(error)[:_LONGEST]})
+        return
+    except MemoryError:
+        say({"reason": "it takes more memory than there is"})
+        return
+    say({"agreement": {**found, "seconds": time.monotonic() - began}})

@@ -1,0 +1,297 @@
+"""Compare a network with its ONNX model, tensor by tensor by name.
+
+A tensor that agrees is replaced by ONNX's value for the layers behind it.  So each tensor is judged on inputs
+that are the same on both sides: rounding does not add up, and one difference does not cause others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import ModelProto, TensorProto, helper
+
+from trtlint.model.contents import graphs
+from trtlint.network.deviations import UNCLEAR, deviation
+from trtlint.network.expected import Expected, linked
+from trtlint.network.judge import Difference, compare, tolerance_of
+from trtlint.network.layers import Array, Layer, Network
+from trtlint.network.region import Region, Regions, constants
+from trtlint.network.run import Missing, Runner, Value
+from trtlint.network.types import NATIVE, dtype_of, is_float, narrowed
+from trtlint.trials.agreement import TensorDifference
+from trtlint.trials.widening import FP32
+
+MOST_DIFFERENCES = 20
+"""Differences that are examined; each takes a run of its own."""
+_STEPS = 100
+"""How often progress is told in one run of the network."""
+
+Feeds = Mapping[str, Array]
+
+
+class NotComparableError(Exception):
+    """A model that cannot be compared; the text says why."""
+
+
+class Comparing:
+    """Compares one network on one set of inputs after the other.
+
+    Args:
+        path: the model.
+        network: the network that the parser made of it.
+        progress: takes the share of the work that is done.
+
+    Raises:
+        NotComparableError: ONNX Runtime does not take the model.
+    """
+
+    def __init__(self, path: Path, network: Network, progress: Callable[[float], None]) -> None:
+        self._network = network
+        self._progress = progress
+        self._kinds = frozenset(tensor.dtype for tensor in network.tensors)
+        self._runner = Runner(network, self._watch)
+        self.widened = False
+        proto = linked(path)
+        self._candidates = _candidates(proto, network)
+        self._weights = _bytes(proto)
+        try:
+            self._expected = self._oracle(proto)
+        except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
+            proto = linked(path, FP32)
+            self.widened = True
+            try:
+                self._expected = self._oracle(proto)
+            except Exception:
+                reason = " ".join(str(error).split())
+                raise NotComparableError(f"ONNX Runtime does not take the model: {reason}") from None
+        self._proto = proto
+        self._regions = Regions(proto)
+        self._opset = max(
+            (entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), default=1
+        )
+        self._agreed: set[str] = set()
+        self._compared: set[str] = set()
+        self._missing: dict[str, str] = {}
+        self._unclear: dict[str, str] = {}
+        self._deviations: set[str] = set()
+        self._differences: dict[str, TensorDifference] = {}
+        self._sets = 0
+        self._seen = 0
+        self._feeds: Feeds = {}
+        self._name = ""
+
+    @property
+    def types(self) -> dict[str, np.dtype[Any]]:
+        """The types of the model's inputs."""
+        return {
+            info.name: np.dtype(helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type))
+            for info in self._proto.graph.input
+        }
+
+    @property
+    def proto(self) -> ModelProto:
+        """The model, its large tensors outside of it."""
+        return self._proto
+
+    def accepts(self, feeds: Feeds) -> str:
+        """Return why ONNX Runtime does not run on a set of inputs, empty where it does."""
+        try:
+            self._expected.begin(feeds)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
+            return " ".join(str(error).split()) or type(error).__name__
+        return ""
+
+    def run(self, name: str, feeds: Feeds) -> None:
+        """Compare on a set of inputs that ONNX Runtime accepts, right behind :meth:`accepts`.
+
+        Args:
+            name: what the inputs are called in the report.
+            feeds: the inputs, by name.
+        """
+        self._name, self._feeds = name, feeds
+        self._agreed = set()
+        self._seen = 0
+        self._runner.run(feeds)
+        self._sets += 1
+
+    def agreement(self) -> dict[str, Any]:
+        """Return what was found as JSON data, the fields of ``Agreement`` that are known here."""
+        graph = self._proto.graph
+        nodes = [node for node in graph.node if node.op_type != "Constant"]
+        names = list(dict.fromkeys(name for node in nodes for name in node.output if name))
+        order = {name: place for place, name in enumerate(names)}
+        named = set(self._candidates.values())
+        missing = {name: why for name, why in self._missing.items() if name not in self._compared}
+        reasons = Counter(missing[name] for name in names if name in missing)
+        return {
+            "tensors": len(names),
+            "compared": sum(name in self._compared for name in names),
+            "unnamed": sum(name not in named for name in names),
+            "uncomputed": sum(name in named and name not in self._compared for name in names),
+            "reasons": reasons.most_common(8),
+            "sets": self._sets,
+            "differences": [
+                asdict(self._differences[name])
+                for name in sorted(self._differences, key=lambda name: order.get(name, len(order)))
+            ],
+            "unclear": sorted(self._unclear.items(), key=lambda each: order.get(each[0], len(order))),
+            "deviations": sorted(self._deviations),
+            "widened": self.widened,
+            "onnxruntime_seconds": self._expected.seconds / max(1, self._expected.runs),
+        }
+
+    def _oracle(self, proto: ModelProto) -> Expected:
+        native = {*NATIVE, *((dtype_of("BF16"),) if self.widened else ())}
+        names = [
+            self._candidates[tensor]
+            for step in self._runner.steps
+            for tensor in step.gives
+            if tensor in self._candidates and dtype_of(self._network.tensors[tensor].dtype) in native
+        ]
+        return Expected(proto, names, self._weights)
+
+    def _watch(self, tensor: int, layer: Layer, value: Value) -> Value:
+        """Compare a tensor; return ONNX's value for the layers behind it."""
+        name = self._candidates.get(tensor)
+        if name is None:
+            return value
+        self._seen += 1
+        if self._seen % max(1, len(self._candidates) // _STEPS) == 0:
+            self._progress(self._seen / len(self._candidates))
+        expected = self._expected.take(name)
+        if expected is None:
+            self._missing[name] = "ONNX Runtime does not give the tensor"
+            return value
+        if isinstance(value, Missing):
+            self._missing.setdefault(name, value.reason)
+            return self._forced(tensor, expected)
+        self._compared.add(name)
+        kind = self._network.tensors[tensor].dtype
+        found = compare(value, expected, kind, tolerance_of(kind, self._kinds))
+        if found is None:
+            self._agreed.add(name)
+        elif name not in self._differences and len(self._differences) < MOST_DIFFERENCES:
+            self._examine(name, layer, (value, expected), found, kind)
+        if _lossy(value, expected):
+            return value
+        return self._forced(tensor, expected)
+
+    def _forced(self, tensor: int, expected: Array) -> Value:
+        return narrowed(expected, self._network.tensors[tensor].dtype)
+
+    def _examine(
+        self, name: str, layer: Layer, values: tuple[Array, Array], found: Difference, kind: str
+    ) -> None:
+        """Ask what else could explain a difference before it counts."""
+        got, expected = values
+        region = self._regions.of(name, self._agreed)
+        node = region.nodes[-1]
+        known = self._known((*region.inputs, *node.input))
+        inputs = [known.get(each) for each in node.input]
+        explained = deviation(node, inputs, values, found, self._opset)
+        if explained:
+            self._deviations.add(explained)
+            self._agreed.add(name)
+            return
+        opinion = self._regions.second_opinion(region, name, known)
+        doubtful = not UNCLEAR.isdisjoint({node.op_type, *region.others})
+        if (doubtful if opinion is None else self._disagree(opinion, expected, kind)):
+            self._unclear[name] = node.op_type
+            return
+        self._differences[name] = self._difference(name, layer, region, found, got, opinion is not None)
+
+    def _disagree(self, opinion: Array, expected: Array, kind: str) -> bool:
+        return compare(opinion, expected, kind, tolerance_of(kind, self._kinds)) is not None
+
+    def _difference(
+        self, name: str, layer: Layer, region: Region, found: Difference, got: Array, both: bool
+    ) -> TensorDifference:
+        node = region.nodes[-1]
+        return TensorDifference(
+            node=node.name,
+            op=node.op_type,
+            tensor=name,
+            layer=layer.name,
+            layer_kind=layer.kind,
+            expected=found.expected,
+            got=found.got,
+            place=found.place,
+            worst=found.worst,
+            differing=got.size if found.beyond is None else int(np.count_nonzero(found.beyond)),
+            elements=got.size,
+            others=tuple(region.others[-8:]),
+            oracles="both" if both else "onnxruntime",
+            inputs=self._name,
+        )
+
+    def _known(self, names: tuple[str, ...]) -> dict[str, Array]:
+        """Return ONNX's values of tensors, as far as they can be had."""
+        found = {name: array for name, array in self._feeds.items() if name in names}
+        found.update(constants(self._proto, names, _stored))
+        found.update(self._expected.of([name for name in names if name not in found]))
+        return found
+
+
+def _stored(tensor: TensorProto) -> Array | None:
+    """Return the values of a tensor that was linked to its file."""
+    places = {entry.key: entry.value for entry in tensor.external_data}
+    with Path("/", places["location"]).open("rb") as file:
+        file.seek(int(places["offset"]))
+        data = file.read(int(places["length"]))
+    copy = onnx.TensorProto()
+    copy.CopyFrom(tensor)
+    del copy.external_data[:]
+    copy.data_location = onnx.TensorProto.DEFAULT
+    copy.raw_data = data
+    return onnx.numpy_helper.to_array(copy)
+
+
+def _lossy(value: Array, expected: Array) -> bool:
+    """Return whether the network's type cannot hold ONNX's values."""
+    if is_float(value.dtype) or is_float(expected.dtype) or value.dtype == expected.dtype:
+        return False
+    return not np.array_equal(expected.astype(value.dtype).astype(np.int64), expected.astype(np.int64))
+
+
+def _candidates(proto: ModelProto, network: Network) -> dict[int, str]:
+    """Return the tensors of the network that have the name of one of the main graph.
+
+    A name that bodies or functions use too may be theirs in the network, unless it is an output.
+    """
+    given = {name for node in proto.graph.node for name in node.output if name}
+    inner: set[str] = set()
+    for graph in graphs(proto):
+        if graph is not proto.graph:
+            inner.update(name for node in graph.node for name in node.output)
+            inner.update(each.name for each in graph.input)
+    for function in proto.functions:
+        inner.update((*function.input, *function.output))
+        inner.update(name for node in function.node for name in node.output)
+    outputs = {output.name for output in proto.graph.output}
+    counts = Counter(tensor.name for tensor in network.tensors)
+    ends = set(network.outputs)
+    return {
+        place: tensor.name
+        for place, tensor in enumerate(network.tensors)
+        if tensor.name in given
+        and place not in network.inputs
+        and (place in ends or tensor.name not in (inner | outputs) and counts[tensor.name] == 1)
+    }
+
+
+def _bytes(proto: ModelProto) -> int:
+    """Return the bytes of a model's weights that are outside of it."""
+    return sum(
+        int(entry.value)
+        for tensor in proto.graph.initializer
+        for entry in tensor.external_data
+        if entry.key == "length"
+    )

@@ -1,0 +1,123 @@
+"""Deviations of TensorRT from ONNX that its documentation states: they are no differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto
+
+from trtlint.network.judge import Difference
+from trtlint.network.layers import Array
+from trtlint.network.types import is_float, wide
+
+Inputs = Sequence[Array | None]
+UNCLEAR = frozenset({"Resize", "Upsample", "LpPool", "Loop", "Scan"})
+"""Operators whose definition leaves cases open in which implementations differ."""
+_RESIZE_10 = 10
+"""The operator set whose Resize does not say how places between two elements are rounded.
+https://onnx.ai/onnx/operators/text_diff_Resize_10_11.html"""
+
+
+def _rows_in_another_order(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int) -> bool:
+    """NMS sorts by score over all classes of a batch, ONNX within each.
+
+    https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/NMS.html
+    """
+    if got.shape != expected.shape or got.ndim != 2:
+        return False
+    rows = [sorted(map(tuple, array.astype(np.int64).tolist())) for array in (got, expected)]
+    return rows[0] == rows[1]
+
+
+def _crossed_bounds(node: NodeProto, inputs: Inputs, _: Array, __: Array, ___: int) -> bool:
+    """CLIP with its least bound above its greatest gives the least one.
+
+    https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Activation.html
+    """
+    given = {each.name: each.f for each in node.attribute}
+    least = given.get("min") if len(inputs) < 2 or inputs[1] is None else float(np.max(wide(inputs[1])))
+    most = given.get("max") if len(inputs) < 3 or inputs[2] is None else float(np.min(wide(inputs[2])))
+    return least is not None and most is not None and least > most
+
+
+def _ties(node: NodeProto, inputs: Inputs, got: Array, expected: Array, _: int) -> bool:
+    """Of equal elements, TOPK may choose any."""
+    source = inputs[0] if inputs else None
+    if source is None or got.dtype.kind not in "iu" or is_float(expected.dtype):
+        return False
+    given = {each.name: each.i for each in node.attribute}
+    axis = given.get("axis", -1 if node.op_type == "TopK" else 0) % max(1, source.ndim)
+    places = [array.astype(np.int64) for array in (got, expected)]
+    if node.op_type != "TopK" and not given.get("keepdims", 1):
+        places = [np.expand_dims(array, axis) for array in places]
+    try:
+        one, other = (np.take_along_axis(wide(source), array, axis=axis) for array in places)
+    except (IndexError, ValueError):
+        return False
+    return bool(np.array_equal(one, other))
+
+
+def _rounding_unsaid(_: NodeProto, __: Inputs, got: Array, expected: Array, opset: int) -> bool:
+    return opset <= _RESIZE_10 and got.shape == expected.shape
+
+
+def _masked_rows(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int) -> bool:
+    """A row without a key that is allowed is NaN or zero."""
+    if got.shape != expected.shape or not is_float(got.dtype):
+        return False
+    one, other = wide(got).astype(np.float64), wide(expected).astype(np.float64)
+    void = np.isnan(one).any(axis=-1, keepdims=True) | (one == 0).all(axis=-1, keepdims=True)
+    same = np.isclose(one, other, rtol=1e-2, atol=1e-3, equal_nan=True)
+    return bool((same | void | np.isnan(other)).all())
+
+
+def _out_of_range(_: NodeProto, inputs: Inputs, got: Array, expected: Array, __: int) -> bool:
+    """A number that the type of a cast cannot hold becomes anything.
+
+    https://onnx.ai/onnx/operators/onnx__Cast.html
+    """
+    source = inputs[0] if inputs else None
+    if source is None or got.shape != expected.shape or not is_float(source.dtype):
+        return False
+    if is_float(expected.dtype) or expected.dtype.kind == "b":
+        return False
+    try:
+        info: Any = np.iinfo(expected.dtype)
+    except ValueError:
+        return True
+    numbers = wide(source).astype(np.float64)
+    outside = ~((numbers > info.min - 1.0) & (numbers < info.max + 1.0))
+    return bool((outside | (got.astype(np.int64) == expected.astype(np.int64))).all())
+
+
+_KNOWN: Mapping[str, tuple[str, Callable[[NodeProto, Inputs, Array, Array, int], bool]]] = {
+    "NonMaxSuppression": ("the order of NonMaxSuppression's rows", _rows_in_another_order),
+    "Clip": ("a Clip whose minimum is above its maximum", _crossed_bounds),
+    **dict.fromkeys(("TopK", "ArgMax", "ArgMin"), ("the choice among equal elements", _ties)),
+    **dict.fromkeys(("Resize", "Upsample"), ("the rounding of Resize in opset 10", _rounding_unsaid)),
+    **dict.fromkeys(
+        ("Softmax", "LogSoftmax", "Attention", "MultiHeadAttention"),
+        ("rows of a softmax without an allowed key", _masked_rows),
+    ),
+    **dict.fromkeys(("Cast", "CastLike"), ("a cast of a number that the type cannot hold", _out_of_range)),
+}
+
+
+def deviation(
+    node: NodeProto, inputs: Inputs, values: tuple[Array, Array], found: Difference, opset: int
+) -> str:
+    """Return the name of the documented deviation that explains a difference, empty for none.
+
+    Args:
+        node: the node that computes the tensor.
+        inputs: its inputs.
+        values: the network's tensor and ONNX's.
+        found: how they differ.
+        opset: the operator set of the model.
+    """
+    name, explains = _KNOWN.get(node.op_type, ("", None))
+    if explains is None or (found.beyond is None and node.op_type != "NonMaxSuppression"):
+        return ""
+    return name if explains(node, inputs, *values, opset) else ""

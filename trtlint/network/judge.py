@@ -1,0 +1,119 @@
+"""Compare a tensor of the network with ONNX's, within the tolerance of its type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trtlint.lean import dataclass
+from trtlint.network.layers import Array
+from trtlint.network.types import is_float, wide
+
+TOLERANCES: Mapping[str, float] = {
+    "FLOAT": 1e-3,
+    "HALF": 1e-2,
+    "BF16": 4e-2,
+    "FP8": 0.13,
+    "FP4": 0.5,
+}
+"""By element type, the difference that rounding explains, relative to the magnitude of the elements."""
+_LEAST = 1e-3
+"""The magnitude that tolerances are relative to at least."""
+_SAMPLE = 100_000
+"""Elements that the usual magnitude of a tensor is taken from."""
+_QUANTILE = 95
+_LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
+"""Magnitudes from which a narrow type may or may not overflow, depending on the order of a sum."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference:
+    """Where two tensors differ.
+
+    Attributes:
+        beyond: by element, whether it differs; None where the shapes do.
+        place: the position of the worst element.
+        worst: the largest absolute difference, None where none is a number.
+        got: the value of the network there, or its shape.
+        expected: ONNX's value there, or its shape.
+    """
+
+    beyond: Array | None
+    place: tuple[int, ...]
+    worst: float | None
+    got: str
+    expected: str
+
+
+def tolerance_of(kind: str, kinds: frozenset[str]) -> float:
+    """Return the tolerance of a type in a network; FP32 beside a narrower type gets that one's.
+
+    Args:
+        kind: TensorRT's name of the type.
+        kinds: all types of the network.
+    """
+    beside = max((TOLERANCES[name] for name in ("HALF", "BF16") if name in kinds), default=0.0)
+    return max(TOLERANCES.get(kind, 0.0), beside if kind in ("FLOAT", "HALF") else 0.0)
+
+
+def compare(got: Array, expected: Array, kind: str, tolerance: float) -> Difference | None:
+    """Return how two tensors differ, None where they do not.
+
+    Args:
+        got: the network's tensor.
+        expected: ONNX's.
+        kind: TensorRT's name of the element type.
+        tolerance: the relative difference that is allowed.
+    """
+    if got.shape != expected.shape:
+        return Difference(None, (), None, str(list(got.shape)), str(list(expected.shape)))
+    if not got.size or expected.dtype.kind not in "fiub" and not is_float(expected.dtype):
+        return None
+    if is_float(got.dtype) or is_float(expected.dtype):
+        beyond, off = _floats(wide(got), wide(expected), kind, tolerance)
+    else:
+        beyond, off = _whole(got, expected)
+    if not beyond.any():
+        return None
+    ranked = np.where(beyond, np.where(np.isfinite(off), off, np.inf), -1.0)
+    place = tuple(int(at) for at in np.unravel_index(int(np.argmax(ranked)), got.shape))
+    numbers = off[beyond & np.isfinite(off)]
+    worst = float(numbers.max()) if numbers.size else None
+    return Difference(beyond, place, worst, shown(got[place]), shown(expected[place]))
+
+
+def _whole(got: Array, expected: Array) -> tuple[Array, Array]:
+    one, other = (array.astype(np.int64) for array in (got, expected))
+    return one != other, np.abs(one.astype(np.float64) - other.astype(np.float64))
+
+
+def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[Array, Array]:
+    """Return the elements that differ, and by how much; what ONNX leaves NaN may be anything."""
+    one, other = (array.astype(np.float64) for array in (got, expected))
+    with np.errstate(all="ignore"):
+        off = np.abs(one - other)
+        allowed = tolerance * (_scale(other) + np.abs(other))
+        beyond = ~(off <= allowed) & (one != other) & ~np.isnan(other)
+        limit = _LARGEST.get(kind)
+        if limit is not None:
+            beyond &= ~((np.abs(one) >= limit) & (np.abs(other) >= limit) & (np.sign(one) == np.sign(other)))
+    return beyond, off
+
+
+def _scale(array: Array) -> float:
+    """Return the usual magnitude of a tensor: a mask of very large numbers does not hide the others."""
+    flat = np.abs(array.reshape(-1))
+    sample = flat[:: max(1, flat.size // _SAMPLE)]
+    finite = sample[np.isfinite(sample)]
+    if not finite.size:
+        return _LEAST
+    usual = float(np.percentile(finite, _QUANTILE))
+    return max(usual if usual < 1e6 else float(np.median(finite)), _LEAST)
+
+
+def shown(value: Any) -> str:
+    """Return a number with as many digits as tell it from others."""
+    array = np.asarray(value)
+    return f"{float(array):.6g}" if is_float(array.dtype) else str(array.item())

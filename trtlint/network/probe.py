@@ -1,0 +1,131 @@
+"""Inputs that hurt, made from the graph: they reach cases in which parsers were found to be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from onnx import ModelProto, numpy_helper
+
+from trtlint.model.contents import graphs
+from trtlint.model.graph import Value
+from trtlint.network.layers import Array
+from trtlint.network.types import is_float
+
+_MOST_SETS = 24
+_LARGEST_SCALE = 1e4
+_STEPS = 300
+"""Steps of a quantizer that a probe reaches beyond zero: INT8 ends at 127, UINT8 at 255."""
+
+Feeds = Mapping[str, Array]
+
+
+def probes(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tuple[str, dict[str, Array]]]:
+    """Yield sets of inputs with their names; the model may refuse some of them.
+
+    Args:
+        proto: the model.
+        inputs: its inputs, with the dimensions that vary.
+        base: a set that it accepts.
+    """
+    seen: list[Feeds] = [base]
+    count = 0
+    for name, feeds in _all(proto, inputs, base):
+        if count == _MOST_SETS:
+            return
+        if not any(_same(feeds, other) for other in seen):
+            seen.append(feeds)
+            count += 1
+            yield name, feeds
+
+
+def _all(
+    proto: ModelProto, inputs: Sequence[Value], base: Feeds
+) -> Iterator[tuple[str, dict[str, Array]]]:
+    largest = _largest_scale(proto)
+    yield "negative numbers", _floats(base, lambda x: -np.abs(x))
+    yield "negative whole numbers", _whole(base, lambda x: np.full_like(x, -1))
+    if largest:
+        yield "beyond the quantizers", _floats(base, lambda x: np.sign(x) * (np.abs(x) + _STEPS * largest))
+        yield "at the ends of the quantizers", _floats(base, lambda x: np.rint(x) * (128 * largest))
+    yield "ties", _floats(base, lambda x: np.rint(x))
+    yield "zeros", {name: np.zeros_like(array) for name, array in base.items()}
+    yield "masks without an entry", _bools(base, lambda x: np.zeros_like(x))
+    yield "full masks", _bools(base, lambda x: np.ones_like(x))
+    yield "masks of one entry", _bools(base, _first_alone)
+    for turns in (0, 1, 3, 7):
+        yield f"whole numbers that are {turns}", _whole(base, lambda x, turns=turns: np.full_like(x, turns))
+    yield "growing whole numbers", _whole(base, lambda x: np.arange(x.size).reshape(x.shape).astype(x.dtype))
+    yield "large numbers", _floats(base, lambda x: x * 30)
+    yield "small numbers", _floats(base, lambda x: x * 0.01)
+    for size in (1, 2, 3, 0):
+        yield f"dimensions of size {size}", _resized(inputs, base, size)
+
+
+def _same(one: Feeds, other: Feeds) -> bool:
+    return all(np.array_equal(array, other[name]) for name, array in one.items())
+
+
+def _floats(base: Feeds, change: object) -> dict[str, Array]:
+    return {
+        name: _changed(array.astype(np.float32), change).astype(array.dtype)
+        if is_float(array.dtype) or array.dtype.kind == "f"
+        else array
+        for name, array in base.items()
+    }
+
+
+def _whole(base: Feeds, change: object) -> dict[str, Array]:
+    return {
+        name: _changed(array, change) if array.dtype.kind == "i" else array for name, array in base.items()
+    }
+
+
+def _bools(base: Feeds, change: object) -> dict[str, Array]:
+    return {
+        name: _changed(array, change) if array.dtype.kind == "b" else array for name, array in base.items()
+    }
+
+
+def _changed(array: Array, change: object) -> Array:
+    assert callable(change)
+    return np.asarray(change(array))
+
+
+def _first_alone(array: Array) -> Array:
+    found = np.zeros_like(array)
+    if array.ndim:
+        found[..., :1] = 1
+    return found
+
+
+def _resized(inputs: Sequence[Value], base: Feeds, size: int) -> dict[str, Array]:
+    """Return a set whose dimensions that vary have one size."""
+    found: dict[str, Array] = {}
+    for value in inputs:
+        array = base[value.name]
+        if value.shape is not None and len(value.shape) == array.ndim:
+            for axis, dim in enumerate(value.shape):
+                if not isinstance(dim, int):
+                    array = np.resize(
+                        np.moveaxis(array, axis, 0), (size, *np.delete(array.shape, axis))
+                    )
+                    array = np.moveaxis(array, 0, axis)
+        found[value.name] = array
+    return found
+
+
+def _largest_scale(proto: ModelProto) -> float:
+    """Return the largest scale of a quantizer, 0 where there is none that is known."""
+    largest = 0.0
+    for graph in graphs(proto):
+        known = {tensor.name: tensor for tensor in graph.initializer if not tensor.external_data}
+        for node in graph.node:
+            if node.op_type == "QuantizeLinear" and len(node.input) > 1 and node.input[1] in known:
+                scale = numpy_helper.to_array(known[node.input[1]]).astype(np.float64)
+                largest = max(largest, float(np.max(np.abs(scale), initial=0.0)))
+            if node.op_type == "Constant":
+                known.update(
+                    (node.output[0], each.t) for each in node.attribute if each.name == "value"
+                )
+    return largest if np.isfinite(largest) and largest < _LARGEST_SCALE else 0.0

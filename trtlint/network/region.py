@@ -1,0 +1,136 @@
+"""The part of a model that computes one tensor from tensors that agree, and a second opinion on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+from trtlint.lean import dataclass
+from trtlint.network.layers import Array
+from trtlint.trials.reference import begun, more_ops, stacks
+
+_MOST_NODES = 64
+_MOST_BYTES = 256 << 20
+"""Bytes of inputs of a part that ONNX's reference computes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Region:
+    """Nodes that compute a tensor.
+
+    Attributes:
+        nodes: the nodes in the model's order, the last one computes the tensor.
+        inputs: the names of what they read and do not compute.
+    """
+
+    nodes: tuple[NodeProto, ...]
+    inputs: tuple[str, ...]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The operators in front of the last node, constants apart."""
+        return tuple(node.op_type for node in self.nodes[:-1] if node.op_type != "Constant")
+
+
+class Regions:
+    """Finds the nodes in front of a tensor.
+
+    Args:
+        proto: the model.
+    """
+
+    def __init__(self, proto: ModelProto) -> None:
+        self._proto = proto
+        self._nodes = list(proto.graph.node)
+        self._giver = {name: place for place, node in enumerate(self._nodes) for name in node.output if name}
+
+    def node(self, tensor: str) -> NodeProto:
+        """Return the node that computes a tensor."""
+        return self._nodes[self._giver[tensor]]
+
+    def of(self, tensor: str, agreed: frozenset[str] | set[str]) -> Region:
+        """Return the nodes in front of a tensor, as far as tensors that agree; their number is bounded."""
+        places = {self._giver[tensor]}
+        waiting = [self._giver[tensor]]
+        while waiting and len(places) < _MOST_NODES:
+            for name in _reads(self._nodes[waiting.pop(0)]):
+                place = None if name in agreed else self._giver.get(name)
+                if place is not None and place not in places:
+                    places.add(place)
+                    waiting.append(place)
+        nodes = [self._nodes[place] for place in sorted(places)]
+        given = {name for node in nodes for name in node.output}
+        known = {*self._giver, *(each.name for each in self._proto.graph.input)}
+        known.update(each.name for each in self._proto.graph.initializer)
+        reads = dict.fromkeys(name for node in nodes for name in _reads(node))
+        return Region(tuple(nodes), tuple(name for name in reads if name not in given and name in known))
+
+    def second_opinion(self, region: Region, tensor: str, values: Mapping[str, Array]) -> Array | None:
+        """Compute a tensor with ONNX's reference, None where the reference cannot.
+
+        Args:
+            region: the nodes that compute it.
+            tensor: its name.
+            values: what the nodes read.
+        """
+        from onnx.reference import ReferenceEvaluator
+
+        if any(name not in values for name in region.inputs):
+            return None
+        if sum(array.nbytes for array in values.values()) > _MOST_BYTES:
+            return None
+        inputs = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(values[name].dtype), None)
+            for name in region.inputs
+        ]
+        graph: GraphProto = helper.make_graph(
+            list(region.nodes), "part", inputs, [helper.make_empty_tensor_value_info(tensor)]
+        )
+        model = helper.make_model(
+            graph, opset_imports=list(self._proto.opset_import), functions=list(self._proto.functions)
+        )
+        if stacks(model):
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                evaluator = ReferenceEvaluator(begun(model), new_ops=list(more_ops()))
+                found = evaluator.run(None, {name: values[name] for name in region.inputs})
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever it raises for what it does not know
+            return None
+        return found[0] if isinstance(found[0], np.ndarray) else np.asarray(found[0])
+
+
+def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, Array]:
+    """Return the values of initializers by name.
+
+    Args:
+        proto: the model.
+        names: the names that are wanted.
+        read: reads a tensor whose elements are in a file, None where it cannot.
+    """
+    wanted = set(names)
+    found: dict[str, Array] = {}
+    for tensor in proto.graph.initializer:
+        if tensor.name in wanted:
+            external = tensor.data_location == TensorProto.EXTERNAL
+            values = read(tensor) if external else numpy_helper.to_array(tensor)
+            if values is not None:
+                found[tensor.name] = values
+    return found
+
+
+def _reads(node: NodeProto) -> list[str]:
+    """Return what a node reads, in its bodies too."""
+    found = [name for name in node.input if name]
+    for attribute in node.attribute:
+        for body in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
+            own = {each.name for each in (*body.input, *body.initializer)}
+            own.update(name for inner in body.node for name in inner.output)
+            found += [name for inner in body.node for name in _reads(inner) if name not in own]
+            found += [each.name for each in body.output if each.name not in own]
+    return found
