@@ -17,6 +17,7 @@ from trtlint.policy.options import INSTALLED, DryOptions
 from trtlint.policy.review import Ran
 
 if TYPE_CHECKING:
+    from trtlint.network.compare import CompareRequest
     from trtlint.runs.dryjob import DryJob
     from trtlint.trials.shapes import Given
 
@@ -64,7 +65,22 @@ class Drying:
             shapes=shapes,
             limits=Limits(options.seconds or usual.seconds, options.memory or usual.memory),
             logs=None if options.logs is None else self._folder(Path(options.logs), model),
+            compare=self._comparison(shapes) if options.compare else None,
         )
+
+    def _comparison(self, shapes: tuple[Given, ...]) -> CompareRequest:
+        """Return what to compare on.
+
+        Raises:
+            click.UsageError: the inputs cannot be used.
+        """
+        from trtlint.network.compare import request_of
+        from trtlint.trials.inputs import InputsError
+
+        try:
+            return request_of(self._options.compare, tuple((each.name, each.shapes[1]) for each in shapes))
+        except InputsError as error:
+            raise click.UsageError(f"--compare: {error}") from None
 
     def _folder(self, logs: Path, model: Path) -> Path:
         """Where the log of a model goes: of models with one name, into folders called like theirs."""

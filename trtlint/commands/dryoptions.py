@@ -15,13 +15,17 @@ _SIZE = re.compile(r"(?i)(\d{1,6}(?:\.\d{1,3})?)\s*(M|MB|G|GB)")
 MOST_SECONDS = 24 * 3600
 
 
+_BARE = ("--dry-build", "--compare")
+"""Options whose value may be left out."""
+
+
 class LintCommand(click.Command):
-    """A command whose ``--dry-build`` has a value only behind ``=``, so that it eats no path."""
+    """A command whose ``--dry-build`` and ``--compare`` have a value only behind ``=``: they eat no path."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse with the bare option as one that has an empty value."""
         own = args.index("--") if "--" in args else len(args)
-        whole = [f"{word}=" if word == "--dry-build" else word for word in args[:own]]
+        whole = [f"{word}=" if word in _BARE else word for word in args[:own]]
         return super().parse_args(ctx, whole + args[own:])
 
 
@@ -50,6 +54,13 @@ dry_options = bundle(
         "'trtlint[rtx]' brings.",
     ),
     click.option("--dry-parse", is_flag=True, help="Ask the parser alone, which needs no shapes."),
+    click.option(
+        "--compare",
+        multiple=True,
+        metavar="[=FILE.npz|DIR|probe]",
+        help="Parse, compute the parsed network on a CPU and compare it with ONNX Runtime, tensor by tensor: on "
+        "made-up inputs, on yours, or on inputs that probe edge cases; repeatable.",
+    ),
     click.option("--no-dry-build", is_flag=True, help="Ask neither, whatever the configuration says."),
     click.option(
         "--rtx-path",
@@ -87,6 +98,11 @@ def take_dry_options(options: dict[str, Any]) -> DryOptions:
     version, parse, off = (options.pop(name) for name in ("dry_build", "dry_parse", "no_dry_build"))
     if off and (parse or version is not None):
         raise click.UsageError("--no-dry-build excludes --dry-build and --dry-parse")
+    compare = tuple(options.pop("compare"))
+    if off and compare:
+        raise click.UsageError("--no-dry-build excludes --compare")
+    if compare and version is None:
+        parse = True
     if parse and version is None:
         version = INSTALLED
     return DryOptions(
@@ -97,4 +113,5 @@ def take_dry_options(options: dict[str, Any]) -> DryOptions:
         seconds=options.pop("dry_build_seconds"),
         memory=options.pop("dry_build_memory"),
         logs=options.pop("dry_build_logs"),
+        compare=compare,
     )

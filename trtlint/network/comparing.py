@@ -75,7 +75,7 @@ class Comparing:
         self._opset = max(
             (entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), default=1
         )
-        self._agreed: set[str] = set()
+        self._settled: set[str] = set()
         self._compared: set[str] = set()
         self._missing: dict[str, str] = {}
         self._unclear: dict[str, str] = {}
@@ -117,7 +117,7 @@ class Comparing:
             feeds: the inputs, by name.
         """
         self._name, self._feeds = name, feeds
-        self._agreed = set()
+        self._settled = set()
         self._seen = 0
         self._runner.run(feeds)
         self._sets += 1
@@ -176,12 +176,11 @@ class Comparing:
         self._compared.add(name)
         kind = self._network.tensors[tensor].dtype
         found = compare(value, expected, kind, tolerance_of(kind, self._kinds))
-        if found is None:
-            self._agreed.add(name)
-        elif name not in self._differences and len(self._differences) < MOST_DIFFERENCES:
+        if found is not None and name not in self._differences and len(self._differences) < MOST_DIFFERENCES:
             self._examine(name, layer, (value, expected), found, kind)
-        if _lossy(value, expected):
+        if found is not None and _lossy(value, expected):
             return value
+        self._settled.add(name)
         return self._forced(tensor, expected)
 
     def _forced(self, tensor: int, expected: Array) -> Value:
@@ -192,15 +191,16 @@ class Comparing:
     ) -> None:
         """Ask what else could explain a difference before it counts."""
         got, expected = values
-        region = self._regions.of(name, self._agreed)
+        region = self._regions.of(name, self._settled)
         node = region.nodes[-1]
         known = self._known((*region.inputs, *node.input))
         inputs = [known.get(each) for each in node.input]
         explained = deviation(node, inputs, values, found, self._opset)
         if explained:
             self._deviations.add(explained)
-            self._agreed.add(name)
             return
+        if any(each in self._differences for inner in region.nodes[:-1] for each in inner.output):
+            return  # what follows from a difference that the network's type cannot be rid of
         opinion = self._regions.second_opinion(region, name, known)
         doubtful = not UNCLEAR.isdisjoint({node.op_type, *region.others})
         if (doubtful if opinion is None else self._disagree(opinion, expected, kind)):

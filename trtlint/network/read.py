@@ -76,7 +76,7 @@ _GROUPS = {
     **dict.fromkeys(("CONDITION", "CONDITIONAL_INPUT", "CONDITIONAL_OUTPUT"), "conditional"),
     **dict.fromkeys(("ATTENTION_INPUT", "ATTENTION_OUTPUT"), "attention"),
 }
-_ATTENTION = ("norm_op", "causal", "causal_kind", "normalization_quantize_to_type", "num_inputs")
+_ATTENTION = ("norm_op", "causal", "causal_kind")
 _ATTENTION_TENSORS = ("mask", "normalization_quantize_scale", "query_lengths", "key_value_lengths")
 
 
@@ -151,6 +151,8 @@ class Reader:
             tensor = getattr(attention, name, None)
             if tensor is not None:
                 settings[name] = self._tensor(tensor)
+        if "normalization_quantize_scale" in settings:  # the bindings log an error where it is not set
+            settings.update(_read(attention, ("normalization_quantize_to_type",)))
         return settings
 
 

@@ -51,13 +51,13 @@ class Regions:
         """Return the node that computes a tensor."""
         return self._nodes[self._giver[tensor]]
 
-    def of(self, tensor: str, agreed: frozenset[str] | set[str]) -> Region:
-        """Return the nodes in front of a tensor, as far as tensors that agree; their number is bounded."""
+    def of(self, tensor: str, settled: frozenset[str] | set[str]) -> Region:
+        """Return the nodes in front of a tensor, as far as those whose values both sides share."""
         places = {self._giver[tensor]}
         waiting = [self._giver[tensor]]
         while waiting and len(places) < _MOST_NODES:
             for name in _reads(self._nodes[waiting.pop(0)]):
-                place = None if name in agreed else self._giver.get(name)
+                place = None if name in settled else self._giver.get(name)
                 if place is not None and place not in places:
                     places.add(place)
                     waiting.append(place)

@@ -43,6 +43,8 @@ class DryOptions:
         seconds: the time that one may take, None for the usual.
         memory: the bytes of memory that one may take, None for the usual.
         logs: the folder to leave logs in.
+        compare: the inputs to compare the parsed network with the model on: files, ``probe``, or an empty
+            text for made-up ones; none for no comparison.
     """
 
     level: Literal["off", "parse", "build"] | None = None
@@ -52,6 +54,7 @@ class DryOptions:
     seconds: float | None = None
     memory: int | None = None
     logs: str | None = None
+    compare: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from trtlint.files.problem import Problem
 from trtlint.report.formats import Run
 from trtlint.report.manual import rule_page
 from trtlint.report.wording import witnesses
+from trtlint.trials.agreement import Agreement
 from trtlint.trials.result import Result
 
 SCHEMA = "trtlint.report/1"
@@ -118,6 +119,34 @@ def _dry_build(result: Result) -> dict[str, Any]:
         "seconds": round(result.seconds, 3),
         "peak": result.peak,
         "last_lines": list(result.last_lines),
+        **({} if result.network is None else {"comparison": _comparison(result.network)}),
+    }
+
+
+def _comparison(found: Agreement) -> dict[str, Any]:
+    """What comparing the parsed network with the model found."""
+    return {
+        "release": found.release,
+        "outcome": found.outcome,
+        "reason": found.reason,
+        "tensors": found.tensors,
+        "compared": found.compared,
+        "share": round(found.share, 4),
+        "unnamed": found.unnamed,
+        "uncomputed": found.uncomputed,
+        "reasons": [{"reason": reason, "tensors": count} for reason, count in found.reasons],
+        "sets": found.sets,
+        "inputs": found.inputs,
+        "differences": [
+            {**asdict(each), "place": list(each.place), "others": list(each.others)}
+            for each in found.differences
+        ],
+        "unclear": [{"tensor": tensor, "op": op} for tensor, op in found.unclear],
+        "deviations": list(found.deviations),
+        "widened": found.widened,
+        "seconds": round(found.seconds, 3),
+        "onnxruntime_seconds": round(found.onnxruntime_seconds, 4),
+        "peak": found.peak,
     }
 
 

@@ -21,6 +21,7 @@ from trtlint.model.errors import ModelError
 from trtlint.runs import cache
 from trtlint.runs.dryjob import DryJob
 from trtlint.target.target import Target
+from trtlint.trials.agreement import Agreement
 from trtlint.trials.drybuild import (
     Request,
     ask,
@@ -83,6 +84,8 @@ def _trials(job: DryJob, request: Request, model: Path) -> Trials:
                 return Trials()
             if entry is not None:
                 _keep(entry, result, model, log)
+        if job.compare is not None and result.parsed:
+            result = replace(result, network=_compared(job, request, model))
         said = list(notes(result))
         if job.logs is not None:
             try:
@@ -90,6 +93,16 @@ def _trials(job: DryJob, request: Request, model: Path) -> Trials:
             except OSError as error:
                 said.append(f"the log of the dry build cannot be written: {error.strerror or error}")
         return Trials(read_back(result, log), tuple(said))
+
+
+def _compared(job: DryJob, request: Request, model: Path) -> Agreement:
+    """The comparison of the parsed network with the model."""
+    from trtlint.network.compare import compare_network
+
+    assert job.compare is not None
+    needed = min(2 * roughly_needed(model, "parse"), request.limits.memory)
+    with _room(needed):
+        return compare_network(model, job.compare, request.wheels, request.limits)
 
 
 def _entry(folder: Path, request: Request, model: Path) -> Path | None:

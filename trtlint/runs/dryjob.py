@@ -9,6 +9,7 @@ from trtlint.lean import dataclass
 from trtlint.trials.result import Level
 
 if TYPE_CHECKING:
+    from trtlint.network.compare import CompareRequest
     from trtlint.trials.process import Limits
     from trtlint.trials.shapes import Given
 
@@ -25,6 +26,7 @@ class DryJob:
         limits: what one process may take.
         kept: the folder of the cache, None to keep nothing.
         logs: the folder that the user wants logs in, None for none.
+        compare: what to compare the parsed network with the model on, None for no comparison.
     """
 
     version: str
@@ -34,3 +36,4 @@ class DryJob:
     limits: Limits
     kept: Path | None = None
     logs: Path | None = None
+    compare: CompareRequest | None = None

@@ -44,7 +44,7 @@ class TensorDifference:
     differing: int = 0
     elements: int = 0
     others: tuple[str, ...] = ()
-    oracles: Literal["both", "onnxruntime"] = "both"
+    oracles: Literal["both", "onnxruntime", "reference"] = "both"
     inputs: str = ""
 
 

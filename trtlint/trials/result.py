@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from trtlint.lean import dataclass
+from trtlint.trials.agreement import Agreement
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
@@ -91,6 +92,7 @@ class Result:
         unfit: the first error about sizes, where the builder refused every size that was chosen here; nothing
             is known then of the sizes that the model is for.
         tried: how many choices of sizes were built.
+        network: the comparison of the parsed network with the model, None where none was wanted.
     """
 
     version: str
@@ -113,6 +115,7 @@ class Result:
     last_lines: tuple[str, ...] = ()
     unfit: str = ""
     tried: int = 0
+    network: Agreement | None = None
 
     @property
     def label(self) -> str:
@@ -141,6 +144,8 @@ class Result:
         )
         for name in ("zeros", "data_files", "last_lines"):
             found[name] = tuple(found.get(name, ()))
+        if found.get("network") is not None:
+            found["network"] = Agreement.of(found["network"])
         return cls(**found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trtlint.trials.agreement import Agreement
 from trtlint.trials.result import Result, UsedShape
 
 _LONGEST = 300
@@ -24,8 +25,39 @@ def _notes(result: Result) -> Iterator[str]:
             f"TensorRT-RTX {result.version} cannot build for SM {_sm(result.asked_sm)} without such a GPU: "
             f"the dry build is for SM {_sm(result.sm)}, the nearest that it can"
         )
+    if result.network is not None:
+        yield f"comparison with ONNX, TensorRT-RTX {result.network.release}: {_agreement(result.network)}"
     if result.zeros:
         yield f"{result.label}: zeros in place of the weights in {', '.join(result.zeros)}"
+
+
+def _agreement(found: Agreement) -> str:
+    """What comparing the parsed network with the model found, and of how many tensors."""
+    if found.reason:
+        return f"nothing was compared: {found.reason}"
+    count = len(found.differences)
+    first = f"{count} {'tensor differs' if count == 1 else 'tensors differ'}" if count else ""
+    parts = [first or ("no tensor differs" if found.compared else "nothing was compared"), _compared(found)]
+    parts += [f"not computed: {why} ({tensors})" for why, tensors in found.reasons[:_SHOWN]]
+    if found.unclear:
+        named = ", ".join(f"{op} {tensor}" for tensor, op in found.unclear[:_SHOWN])
+        parts.append(f"the specification is unclear for {named}: ONNX Runtime and ONNX's reference disagree")
+    parts += [f"documented deviation: {each}" for each in found.deviations]
+    if found.widened:
+        parts.append("ONNX Runtime computed 16-bit types in FP32")
+    return "; ".join(parts)
+
+
+def _compared(found: Agreement) -> str:
+    """``compared 113 of 150 tensors by name; 37 have no name in the network``."""
+    words = f"compared {found.compared} of {found.tensors} tensors by name"
+    if found.unnamed:
+        words += f"; {found.unnamed} {'has' if found.unnamed == 1 else 'have'} no name in the network"
+    if found.uncomputed:
+        words += f"; {found.uncomputed} not computed"
+    sets = "set" if found.sets == 1 else "sets"
+    kind = {"made": "made-up ", "probe": "probing "}.get(found.inputs, "")
+    return f"{words} ({found.sets} {sets} of {kind}inputs)"
 
 
 def _unfit(result: Result) -> str:

@@ -1,0 +1,94 @@
+"""The first tensor that the parsed network computes otherwise than ONNX says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.lean import dataclass
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkDifference(Fact):
+    """A tensor of the network that differs from ONNX's, the first one in the model's order.
+
+    Attributes:
+        release: the release of TensorRT-RTX whose parser made the network.
+        op: the operator of the node that computes the tensor.
+        tensor: the name of the tensor.
+        layer: the layer of the network that computes it.
+        layer_kind: the kind of that layer, such as ``REDUCE``.
+        expected: ONNX's value at the worst element; of tensors of different shapes, the shape.
+        got: the network's value there.
+        at: the position of the worst element, such as ``[0, 3]``; empty where the shapes differ.
+        worst: the largest absolute difference, None where it has no number.
+        differing: how many elements differ.
+        elements: how many elements there are.
+        others: operators in front of the node whose outputs have no name in the network: one of them may be
+            the reason.
+        by: what computes ONNX's value.
+        inputs: the inputs that show it.
+        more: how many more tensors differ.
+        compared: how many tensors were compared.
+        tensors: how many tensors the model computes.
+    """
+
+    kind: ClassVar[str] = "network_difference"
+    roles: ClassVar[Mapping[str, str]] = {"differs": "the node whose output differs"}
+
+    release: str
+    op: str
+    tensor: str
+    layer: str
+    layer_kind: str
+    expected: str
+    got: str
+    at: str
+    worst: float | None
+    differing: int
+    elements: int
+    others: tuple[str, ...]
+    by: str
+    inputs: str
+    more: int
+    compared: int
+    tensors: int
+
+    @property
+    def place(self) -> str:
+        """The node, or the tensor where the node is not found."""
+        return self.node.path if self.node else self.tensor
+
+
+def find(facts: Facts) -> Iterator[NetworkDifference]:
+    """The first difference; none where nothing differs or nothing was compared."""
+    found = None if facts.dry is None else facts.dry.result.network
+    if found is None or not found.differences:
+        return
+    first = found.differences[0]
+    node = facts.names.computing(first.tensor)
+    yield NetworkDifference(
+        node=node,
+        chain=() if node is None else (Step(node, "differs", label="differs"),),
+        release=found.release,
+        op=first.op,
+        tensor=first.tensor,
+        layer=first.layer,
+        layer_kind=first.layer_kind,
+        expected=first.expected,
+        got=first.got,
+        at=str(list(first.place)) if first.place else "",
+        worst=first.worst,
+        differing=first.differing,
+        elements=first.elements,
+        others=first.others,
+        by="ONNX Runtime and ONNX's reference" if first.oracles == "both" else first.oracles,
+        inputs=first.inputs,
+        more=len(found.differences) - 1,
+        compared=found.compared,
+        tensors=found.tensors,
+    )

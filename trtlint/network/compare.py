@@ -1,0 +1,127 @@
+"""Compare the network of NVIDIA's parser with the ONNX model, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from trtlint.lean import dataclass
+from trtlint.trials.agreement import Agreement
+from trtlint.trials.inputs import Inputs, InputsError
+from trtlint.trials.process import Ended, Limits, run
+from trtlint.trials.wheels import Wheels
+
+INSTALL = "pip install 'trtlint[verify]'"
+PROBE = "probe"
+_WORK = "trtlint.network.child"
+_HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
+"""No GPU is used, so that the parser says the same on every machine."""
+_MOST_FILES = 1024
+_SHAPES = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompareRequest:
+    """What to compare a model on.
+
+    Attributes:
+        inputs: ``.npz`` files and folders of them; empty for made-up inputs.
+        probe: whether to make inputs that hurt as well.
+        shapes: shapes of inputs that are made up, by name.
+    """
+
+    inputs: tuple[str, ...] = ()
+    probe: bool = False
+    shapes: _SHAPES = ()
+
+    @property
+    def kind(self) -> str:
+        """What the inputs are, as reports name it."""
+        return "given" if self.inputs else PROBE if self.probe else "made"
+
+
+def request_of(values: tuple[str, ...], shapes: _SHAPES = ()) -> CompareRequest:
+    """Return the request that values of ``--compare`` make.
+
+    Raises:
+        InputsError: a file or a folder cannot be used.
+    """
+    files: list[str] = []
+    for value in (value for value in values if value not in ("", PROBE)):
+        path = Path(value)
+        found = sorted(map(str, path.glob("*.npz"))) if path.is_dir() else [value]
+        if not found:
+            raise InputsError(f"{value}: the folder has no .npz file")
+        files += found
+    if len(files) > _MOST_FILES:
+        raise InputsError(f"more than {_MOST_FILES} files of inputs")
+    inputs = Inputs(tuple(files))
+    inputs.require()
+    return CompareRequest(tuple(files), PROBE in values, shapes)
+
+
+def compare_network(
+    model: Path,
+    request: CompareRequest,
+    wheels: Wheels,
+    limits: Limits,
+    listen: Callable[[float], None] | None = None,
+) -> Agreement:
+    """Compare the network that the installed parser makes of a model with the model.
+
+    Args:
+        model: the file.
+        request: what to compare on.
+        wheels: the wheels that hold the parser.
+        limits: time and memory of the process.
+        listen: takes the share of the work that is done.
+    """
+    if find_spec("onnxruntime") is None:
+        return Agreement(wheels.version, reason=f"a comparison needs ONNX Runtime: {INSTALL}")
+    inputs = Inputs(request.inputs)
+    document = {
+        "model": os.path.abspath(model),  # noqa: PTH100 - a link stays
+        **inputs.request,
+        "probe": request.probe,
+        "shapes": dict(request.shapes),
+    }
+
+    def hear(answer: Any) -> None:
+        if listen is not None and "done" in answer:
+            listen(float(answer["done"]))
+
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+        ended = run(
+            _WORK,
+            document,
+            limits,
+            log=Path(folder, "log"),
+            paths=(wheels.folder,),
+            environment=_HIDDEN,
+            listen=hear,
+        )
+    return _agreement(ended, request, inputs, wheels, limits)
+
+
+def _agreement(
+    ended: Ended, request: CompareRequest, inputs: Inputs, wheels: Wheels, limits: Limits
+) -> Agreement:
+    last = ended.answers[-1] if ended.answers else {}
+    known = {"release": wheels.version, "inputs": request.kind, "peak": ended.peak}
+    if "agreement" in last:
+        return Agreement.of({**last["agreement"], **known})
+    if "inputs" in last:
+        reason = inputs.named(str(last["inputs"]))
+    elif "reason" in last:
+        reason = inputs.named(str(last["reason"]))
+    elif ended.cause == "memory":
+        reason = f"it needs more than {limits.memory / (1 << 30):.3g} GB; raise it with --dry-build-memory"
+    elif ended.cause == "time":
+        reason = f"it needs more than {limits.seconds:.0f} s; raise it with --dry-build-seconds"
+    else:
+        reason = f"the process {ended.words}"
+    return Agreement(**known, reason=reason, seconds=ended.seconds)
