@@ -11,16 +11,22 @@ import numpy as np
 from trtlint.network.layers import Array, Layer, NotComputedError
 from trtlint.network.onnxops import compute
 from trtlint.network.pointwise import Compute, Inputs
-from trtlint.network.types import narrowed, wide
+from trtlint.network.types import is_float, narrowed, wide
 
 _MOST_PLACES = 1 << 16
 """Places of a pooling window that are visited one after the other."""
 
 
 def _matrix_multiply(layer: Layer, inputs: Inputs) -> list[Array]:
-    left, right = (
-        _operand(wide(array), layer.get(name)) for array, name in zip(inputs, ("op0", "op1"), strict=True)
-    )
+    if all(array.ndim > 1 and array.size and is_float(array.dtype) for array in inputs):
+        return [narrowed(_product(layer, *map(wide, inputs)), layer.types[0])]
+    left, right = map(wide, inputs)
+    return [narrowed(_multiplied(layer, left, right), layer.types[0])]
+
+
+def _multiplied(layer: Layer, left: Array, right: Array) -> Array:
+    """Multiply matrices and vectors in NumPy."""
+    left, right = _operand(left, layer.get("op0")), _operand(right, layer.get("op1"))
     vectors = [layer.get(name) == "VECTOR" for name in ("op0", "op1")]
     if vectors[0]:
         left = left[..., None, :]
@@ -31,7 +37,21 @@ def _matrix_multiply(layer: Layer, inputs: Inputs) -> list[Array]:
         found = found[..., 0]
     if vectors[0]:
         found = found[..., 0] if vectors[1] else found[..., 0, :]
-    return [narrowed(np.asarray(found), layer.types[0])]
+    return np.asarray(found)
+
+
+def _product(layer: Layer, left: Array, right: Array) -> Array:
+    """Multiply matrices in ONNX Runtime, which takes batches in a fraction of NumPy's time."""
+    turned = [layer.get(name) == "TRANSPOSE" for name in ("op0", "op1")]
+    if "VECTOR" in (layer.get("op0"), layer.get("op1")):
+        return _multiplied(layer, left, right)
+    if left.ndim == right.ndim == 2:
+        return compute("Gemm", [left, right], {"transA": int(turned[0]), "transB": int(turned[1])})
+    operands = [
+        np.ascontiguousarray(np.swapaxes(array, -1, -2)) if each else array
+        for array, each in zip((left, right), turned, strict=True)
+    ]
+    return compute("MatMul", operands, {})
 
 
 def _operand(array: Array, operation: str) -> Array:
