@@ -13,8 +13,8 @@ import pytest
 from tests.conftest import REPOSITORY
 
 ROOMS = (
-    "files", "knowledge", "model", "buildfiles", "buildcommand", "target", "language", "trials", "facts",
-    "engine", "policy", "fixes", "report", "runs", "commands",
+    "files", "knowledge", "model", "buildfiles", "buildcommand", "target", "language", "trials", "network",
+    "facts", "engine", "policy", "fixes", "report", "runs", "commands",
 )  # fmt: skip
 """From the lowest to the highest; docs/development/rooms.md says what each is for."""
 TOP = {"api", "cli", "__main__", "__init__"}

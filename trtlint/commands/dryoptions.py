@@ -58,7 +58,7 @@ dry_options = bundle(
         "--compare",
         multiple=True,
         metavar="[=FILE.npz|DIR|probe]",
-        help="Parse, compute the parsed network on a CPU and compare it with ONNX Runtime, tensor by tensor: on "
+        help="Compute the parsed network on a CPU and compare it with ONNX Runtime, tensor by tensor: on "
         "made-up inputs, on yours, or on inputs that probe edge cases; repeatable.",
     ),
     click.option("--no-dry-build", is_flag=True, help="Ask neither, whatever the configuration says."),

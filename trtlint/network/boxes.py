@@ -30,10 +30,16 @@ def _suppression(layer: Layer, inputs: Inputs) -> list[Array]:
     for batch in range(scores.shape[0]):
         kept: list[tuple[float, int, int]] = []
         for label in range(scores.shape[2]):
-            own = boxes[batch, :, label if boxes.ndim == 4 and boxes.shape[2] > 1 else 0] if boxes.ndim == 4 else boxes[batch]
+            own = (
+                boxes[batch, :, label if boxes.ndim == 4 and boxes.shape[2] > 1 else 0]
+                if boxes.ndim == 4
+                else boxes[batch]
+            )
             kept += [
                 (float(scores[batch, box, label]), label, box)
-                for box in _selected(own, scores[batch, :, label], most, (overlap, least), limit, centred=centred)
+                for box in _selected(
+                    own, scores[batch, :, label], most, (overlap, least), limit, centred=centred
+                )
             ]
         kept.sort(key=lambda each: -each[0])
         rows += [(batch, label, box) for _, label, box in kept]

@@ -24,8 +24,8 @@ def work(request: dict[str, Any], say: Say) -> None:
     """Compare one model.
 
     Args:
-        request: ``model``, a path; ``files``, ``lists`` and ``script`` with inputs; ``probe``, whether to make
-            inputs that hurt; ``shapes``, sizes for inputs by name.
+        request: ``model``, a path; ``files``, ``lists`` and ``script`` with inputs; ``probe``, whether to
+            make inputs that hurt; ``shapes``, sizes for inputs by name.
         say: takes ``{"done": share}`` now and then, ``{"inputs": ...}`` for inputs that cannot be used,
             ``{"reason": ...}`` where nothing can be compared, and at the end ``{"agreement": ...}``.
     """
@@ -43,7 +43,9 @@ def work(request: dict[str, Any], say: Say) -> None:
         network = Reader(trt, parsed).read()
         comparing = Comparing(path, network, lambda share: say({"done": round(share, 3)}))
         given = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
-        sets = sets_of(load(path).graph.inputs, given, comparing, request["shapes"], probe=bool(request["probe"]))
+        sets = sets_of(
+            load(path).graph.inputs, given, comparing, request["shapes"], probe=bool(request["probe"])
+        )
         for name, feeds in sets:
             comparing.run(name, feeds)
         found = comparing.agreement()

@@ -111,7 +111,7 @@ def _agreement(
     ended: Ended, request: CompareRequest, inputs: Inputs, wheels: Wheels, limits: Limits
 ) -> Agreement:
     last = ended.answers[-1] if ended.answers else {}
-    known = {"release": wheels.version, "inputs": request.kind, "peak": ended.peak}
+    known: dict[str, Any] = {"release": wheels.version, "inputs": request.kind, "peak": ended.peak}
     if "agreement" in last:
         return Agreement.of({**last["agreement"], **known})
     if "inputs" in last:

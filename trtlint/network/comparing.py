@@ -7,7 +7,8 @@ that are the same on both sides: rounding does not add up, and one difference do
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,17 +19,20 @@ from onnx import ModelProto, TensorProto, helper
 
 from trtlint.model.contents import graphs
 from trtlint.network.deviations import UNCLEAR, deviation
-from trtlint.network.expected import Expected, linked
+from trtlint.network.expected import Expected, linked, reference, session
 from trtlint.network.judge import Difference, compare, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
 from trtlint.network.region import Region, Regions, constants
 from trtlint.network.run import Missing, Runner, Value
-from trtlint.network.types import NATIVE, dtype_of, is_float, narrowed
+from trtlint.network.types import DTYPES, NATIVE, dtype_of, is_float, narrowed
 from trtlint.trials.agreement import TensorDifference
-from trtlint.trials.widening import FP32
+from trtlint.trials.widening import FP32, Types
 
 MOST_DIFFERENCES = 20
 """Differences that are examined; each takes a run of its own."""
+_SINGLE: Types = {TensorProto.DOUBLE: TensorProto.FLOAT}
+"""DOUBLE as TensorRT computes it.
+https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"""
 _STEPS = 100
 """How often progress is told in one run of the network."""
 
@@ -57,20 +61,12 @@ class Comparing:
         self._kinds = frozenset(tensor.dtype for tensor in network.tensors)
         self._runner = Runner(network, self._watch)
         self.widened = False
+        self.by_reference = False
         proto = linked(path)
         self._candidates = _candidates(proto, network)
         self._weights = _bytes(proto)
-        try:
-            self._expected = self._oracle(proto)
-        except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
-            proto = linked(path, FP32)
-            self.widened = True
-            try:
-                self._expected = self._oracle(proto)
-            except Exception:
-                reason = " ".join(str(error).split())
-                raise NotComparableError(f"ONNX Runtime does not take the model: {reason}") from None
-        self._proto = proto
+        self._expected, self._proto = self._oracle(path, proto)
+        proto = self._proto
         self._regions = Regions(proto)
         self._opset = max(
             (entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), default=1
@@ -148,15 +144,39 @@ class Comparing:
             "onnxruntime_seconds": self._expected.seconds / max(1, self._expected.runs),
         }
 
-    def _oracle(self, proto: ModelProto) -> Expected:
-        native = {*NATIVE, *((dtype_of("BF16"),) if self.widened else ())}
-        names = [
+    def _oracle(self, path: Path, proto: ModelProto) -> tuple[Expected, ModelProto]:
+        """Return what computes the model: ONNX Runtime, in FP32 where it must, else ONNX's reference.
+
+        Raises:
+            NotComparableError: neither takes the model.
+        """
+        names = self._names(NATIVE)
+        try:
+            return Expected(session(proto, names, self._weights), proto, names, self._weights), proto
+        except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
+            reason = " ".join(str(error).split())
+        if not self._kinds.isdisjoint({"HALF", "BF16"}):
+            wide, names = linked(path, FP32), self._names(NATIVE | {dtype_of("BF16")})
+            with suppress(Exception):
+                found = Expected(session(wide, names, self._weights), wide, names, self._weights)
+                self.widened = True
+                return found, wide
+        names = self._names(frozenset(DTYPES.values()))
+        try:
+            found = Expected(reference(path, names), proto, names, self._weights)
+        except Exception:  # noqa: BLE001 - whatever the reference raises for what it does not know
+            raise NotComparableError(f"ONNX Runtime does not take the model: {reason}") from None
+        self.by_reference = True
+        return found, proto
+
+    def _names(self, types: Collection[np.dtype[Any]]) -> list[str]:
+        """Return the names to compare, in the order of computation."""
+        return [
             self._candidates[tensor]
             for step in self._runner.steps
             for tensor in step.gives
-            if tensor in self._candidates and dtype_of(self._network.tensors[tensor].dtype) in native
+            if tensor in self._candidates and dtype_of(self._network.tensors[tensor].dtype) in types
         ]
-        return Expected(proto, names, self._weights)
 
     def _watch(self, tensor: int, layer: Layer, value: Value) -> Value:
         """Compare a tensor; return ONNX's value for the layers behind it."""
@@ -201,12 +221,24 @@ class Comparing:
             return
         if any(each in self._differences for inner in region.nodes[:-1] for each in inner.output):
             return  # what follows from a difference that the network's type cannot be rid of
-        opinion = self._regions.second_opinion(region, name, known)
+        if _doubled(expected, known) and self._as_float(region, name, known, got, kind):
+            self._deviations.add("DOUBLE is computed as FLOAT")
+            return
+        opinion = None if self.by_reference else self._regions.second_opinion(region, name, known)
         doubtful = not UNCLEAR.isdisjoint({node.op_type, *region.others})
-        if (doubtful if opinion is None else self._disagree(opinion, expected, kind)):
+        if doubtful if opinion is None else self._disagree(opinion, expected, kind):
             self._unclear[name] = node.op_type
             return
         self._differences[name] = self._difference(name, layer, region, found, got, opinion is not None)
+
+    def _as_float(self, region: Region, name: str, known: Mapping[str, Array], got: Array, kind: str) -> bool:
+        """Return whether the network computes what ONNX says with FP32 in place of DOUBLE."""
+        single = {
+            each: array.astype(np.float32) if array.dtype == np.float64 else array
+            for each, array in known.items()
+        }
+        opinion = self._regions.second_opinion(region, name, single, _SINGLE)
+        return opinion is not None and compare(got, opinion, kind, tolerance_of(kind, self._kinds)) is None
 
     def _disagree(self, opinion: Array, expected: Array, kind: str) -> bool:
         return compare(opinion, expected, kind, tolerance_of(kind, self._kinds)) is not None
@@ -228,7 +260,7 @@ class Comparing:
             differing=got.size if found.beyond is None else int(np.count_nonzero(found.beyond)),
             elements=got.size,
             others=tuple(region.others[-8:]),
-            oracles="both" if both else "onnxruntime",
+            oracles="both" if both else "reference" if self.by_reference else "onnxruntime",
             inputs=self._name,
         )
 
@@ -252,6 +284,11 @@ def _stored(tensor: TensorProto) -> Array | None:
     copy.data_location = onnx.TensorProto.DEFAULT
     copy.raw_data = data
     return onnx.numpy_helper.to_array(copy)
+
+
+def _doubled(expected: Array, known: Mapping[str, Array]) -> bool:
+    """Return whether DOUBLE is among the tensors of a part."""
+    return any(array.dtype == np.float64 for array in (expected, *known.values()))
 
 
 def _lossy(value: Array, expected: Array) -> bool:
@@ -283,7 +320,7 @@ def _candidates(proto: ModelProto, network: Network) -> dict[int, str]:
         for place, tensor in enumerate(network.tensors)
         if tensor.name in given
         and place not in network.inputs
-        and (place in ends or tensor.name not in (inner | outputs) and counts[tensor.name] == 1)
+        and (place in ends or (tensor.name not in (inner | outputs) and counts[tensor.name] == 1))
     }
 
 

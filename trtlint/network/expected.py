@@ -18,6 +18,7 @@ from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
 from trtlint.network.layers import Array
 from trtlint.trials.alike import IR_VERSION
+from trtlint.trials.reference import begun, more_ops, stacks
 from trtlint.trials.widening import Types, widen_node, widen_tensor, widen_type
 
 _FIRST = 16
@@ -26,6 +27,8 @@ _LEAST = 256 << 20
 """Bytes of tensors that are always held at once."""
 _HEAVY = 256 << 20
 """Bytes of weights from which ONNX Runtime makes no copies of them in another order."""
+_MOST_FOR_REFERENCE = 16 << 20
+"""Bytes of a model that ONNX's reference computes: it is slow."""
 _ROOT = Path("/")
 
 Feeds = Mapping[str, Array]
@@ -125,17 +128,37 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
     return runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
+def reference(model: Path, names: Sequence[str]) -> Any:
+    """Return a model in ONNX's reference, with a method ``run`` like that of a session.
+
+    Raises:
+        ValueError: the reference is too slow for the model, or computes it otherwise than ONNX says.
+        Exception: whatever the reference raises for what it does not know.
+    """
+    from onnx.reference import ReferenceEvaluator
+
+    if model.stat().st_size > _MOST_FOR_REFERENCE:
+        raise ValueError("the model is too large for ONNX's reference")
+    proto = onnx.load(model)
+    if stacks(proto):
+        raise ValueError("ONNX's reference does not stack what iterations of a loop give as ONNX says")
+    has = {output.name for output in proto.graph.output}
+    proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in has)
+    return ReferenceEvaluator(begun(proto), new_ops=list(more_ops()))
+
+
 class Expected:
     """ONNX's tensors for one set of inputs after the other.
 
     Args:
-        proto: the model, linked.
+        session: runs the model in ONNX Runtime or in ONNX's reference.
+        proto: the model.
         names: the tensors, in the order in which they will be asked for.
         weights: bytes of the model's weights.
     """
 
-    def __init__(self, proto: ModelProto, names: Sequence[str], weights: int) -> None:
-        self._session = session(proto, names, weights)
+    def __init__(self, session: Any, proto: ModelProto, names: Sequence[str], weights: int) -> None:
+        self._session = session
         self._names = list(names)
         self._places = {name: place for place, name in enumerate(self._names)}
         self._budget = max(_LEAST, weights // 4)
@@ -186,7 +209,8 @@ class Expected:
 
     def _run(self, names: Sequence[str]) -> dict[str, Array]:
         began = time.monotonic()
-        found = self._session.run(list(names) or None, dict(self._feeds))
+        with np.errstate(all="ignore"):
+            found = self._session.run(list(names) or None, dict(self._feeds))
         self.seconds += time.monotonic() - began
         self.runs += 1
         return {

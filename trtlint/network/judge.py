@@ -69,7 +69,7 @@ def compare(got: Array, expected: Array, kind: str, tolerance: float) -> Differe
     """
     if got.shape != expected.shape:
         return Difference(None, (), None, str(list(got.shape)), str(list(expected.shape)))
-    if not got.size or expected.dtype.kind not in "fiub" and not is_float(expected.dtype):
+    if not got.size or (expected.dtype.kind not in "fiub" and not is_float(expected.dtype)):
         return None
     if is_float(got.dtype) or is_float(expected.dtype):
         if _near(wide(got), wide(expected), tolerance):

@@ -41,7 +41,7 @@ def _shuffle(layer: Layer, inputs: Inputs) -> list[Array]:
 def _transposed(x: Array, order: Sequence[int] | None) -> Array:
     if order is None or x.ndim < 2:
         return x
-    return x.transpose(order[: x.ndim])
+    return np.asarray(x.transpose(order[: x.ndim]))
 
 
 def _values(tensor: Any) -> tuple[int, ...]:
@@ -88,7 +88,7 @@ def _taken(x: Array, axis: int, index: Array, within: Array, mode: str, fill: Ar
         raise NotComputedError("a slice that leaves its bounds")
     if mode == "FILL":
         shape = [len(index) if at == axis else dim for at, dim in enumerate(x.shape)]
-        found = np.broadcast_to(fill.reshape(-1)[:1].astype(x.dtype), shape).copy()
+        found: Array = np.broadcast_to(fill.reshape(-1)[:1].astype(x.dtype), shape).copy()
         places: list[Any] = [slice(None)] * x.ndim
         places[axis] = np.flatnonzero(within)
         found[tuple(places)] = np.take(x, index[within], axis=axis)
@@ -126,15 +126,13 @@ def _gather(layer: Layer, inputs: Inputs) -> list[Array]:
     mode, axis = layer.get("mode", "DEFAULT"), int(layer.get("axis", 0))
     batch = int(layer.get("num_elementwise_dims", 0))
     if mode == "ELEMENT":
-        return [np.take_along_axis(data, index.astype(np.int64), axis=axis)]
+        return [data[_along(index.astype(np.int64), axis)]]
     if mode == "ND":
         return [_gather_nd(data, index.astype(np.int64), batch)]
     if batch == 0:
         return [np.take(data, index.astype(np.int64), axis=axis)]
     outer = data.shape[:batch]
-    rows = [
-        np.take(data[at], index[at].astype(np.int64), axis=axis - batch) for at in np.ndindex(*outer)
-    ]
+    rows = [np.take(data[at], index[at].astype(np.int64), axis=axis - batch) for at in np.ndindex(*outer)]
     return [np.stack(rows).reshape((*outer, *rows[0].shape)) if rows else _none_gathered(data, index, axis)]
 
 
@@ -154,13 +152,20 @@ def _gather_nd(data: Array, index: Array, batch: int) -> Array:
     return np.asarray(data[places]).reshape(shape)
 
 
+def _along(index: Array, axis: int) -> tuple[Array, ...]:
+    """Return the places that an index names: its own, but along one axis those that it holds."""
+    places: list[Array] = list(np.indices(index.shape, sparse=True))
+    places[axis] = index
+    return tuple(places)
+
+
 def _scatter(layer: Layer, inputs: Inputs) -> list[Array]:
     data, index, updates = inputs[0].copy(), inputs[1].astype(np.int64), inputs[2]
     if layer.get("mode", "ELEMENT") == "ND":
         if index.size or index.shape[-1] == 0:
             data[tuple(index[..., part] for part in range(index.shape[-1]))] = updates
     else:
-        np.put_along_axis(data, index, updates[tuple(map(slice, index.shape))], axis=int(layer.get("axis", 0)))
+        data[_along(index, int(layer.get("axis", 0)))] = updates[tuple(map(slice, index.shape))]
     return [data]
 
 

@@ -56,6 +56,4 @@ def _session(op: str, types: Sequence[int], ranks: Sequence[int], attributes: Ma
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return runtime.InferenceSession(
-        inferred.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    return runtime.InferenceSession(inferred.SerializeToString(), options, providers=["CPUExecutionProvider"])

@@ -59,18 +59,18 @@ def _gelu(x: Array, _: Any, __: Any) -> Array:
 
 
 _ACTIVATIONS: Mapping[str, Callable[[Array, Any, Any], Any]] = {
-    "RELU": lambda x, a, b: np.maximum(x, x.dtype.type(0)),
-    "SIGMOID": lambda x, a, b: _sigmoid(x),
-    "TANH": lambda x, a, b: np.tanh(x),
-    "LEAKY_RELU": lambda x, a, b: np.where(x >= 0, x, a * x),
-    "ELU": lambda x, a, b: np.where(x >= 0, x, a * np.expm1(np.minimum(x, 0))),
+    "RELU": lambda x, _, __: np.maximum(x, x.dtype.type(0)),
+    "SIGMOID": lambda x, _, __: _sigmoid(x),
+    "TANH": lambda x, _, __: np.tanh(x),
+    "LEAKY_RELU": lambda x, a, __: np.where(x >= 0, x, a * x),
+    "ELU": lambda x, a, __: np.where(x >= 0, x, a * np.expm1(np.minimum(x, 0))),
     "SELU": lambda x, a, b: b * np.where(x > 0, x, a * np.expm1(np.minimum(x, 0))),
-    "SOFTSIGN": lambda x, a, b: x / (1 + np.abs(x)),
+    "SOFTSIGN": lambda x, _, __: x / (1 + np.abs(x)),
     "SOFTPLUS": _softplus,
     "CLIP": lambda x, a, b: np.maximum(a, np.minimum(b, x)),
     "HARD_SIGMOID": lambda x, a, b: np.maximum(0, np.minimum(1, a * x + b)),
     "SCALED_TANH": lambda x, a, b: a * np.tanh(b * x),
-    "THRESHOLDED_RELU": lambda x, a, b: np.where(x > a, x, x.dtype.type(0)),
+    "THRESHOLDED_RELU": lambda x, a, __: np.where(x > a, x, x.dtype.type(0)),
     "GELU_ERF": _gelu,
     "GELU_TANH": _gelu_tanh,
 }
@@ -166,7 +166,7 @@ def _cast(layer: Layer, inputs: Inputs) -> list[Array]:
 
 def _select(layer: Layer, inputs: Inputs) -> list[Array]:
     condition, then, other = inputs
-    return [narrowed(np.where(condition, then, other), layer.types[0])]
+    return [narrowed(np.asarray(np.where(condition, then, other)), layer.types[0])]
 
 
 def _parametric_relu(layer: Layer, inputs: Inputs) -> list[Array]:

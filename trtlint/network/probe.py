@@ -39,12 +39,10 @@ def probes(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[
             yield name, feeds
 
 
-def _all(
-    proto: ModelProto, inputs: Sequence[Value], base: Feeds
-) -> Iterator[tuple[str, dict[str, Array]]]:
+def _all(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tuple[str, dict[str, Array]]]:
     largest = _largest_scale(proto)
     yield "negative numbers", _floats(base, lambda x: -np.abs(x))
-    yield "negative whole numbers", _whole(base, lambda x: np.full_like(x, -1))
+    yield "negative whole numbers", _whole(base, _below_zero)
     if largest:
         yield "beyond the quantizers", _floats(base, lambda x: np.sign(x) * (np.abs(x) + _STEPS * largest))
         yield "at the ends of the quantizers", _floats(base, lambda x: np.rint(x) * (128 * largest))
@@ -62,6 +60,11 @@ def _all(
         yield f"dimensions of size {size}", _resized(inputs, base, size)
 
 
+def _below_zero(array: Array) -> Array:
+    """Return -1 everywhere; of a type without a sign, a number that its signed counterpart lacks."""
+    return np.full_like(array, 200 if array.dtype.kind == "u" else -1)
+
+
 def _same(one: Feeds, other: Feeds) -> bool:
     return all(np.array_equal(array, other[name]) for name, array in one.items())
 
@@ -77,7 +80,7 @@ def _floats(base: Feeds, change: object) -> dict[str, Array]:
 
 def _whole(base: Feeds, change: object) -> dict[str, Array]:
     return {
-        name: _changed(array, change) if array.dtype.kind == "i" else array for name, array in base.items()
+        name: _changed(array, change) if array.dtype.kind in "iu" else array for name, array in base.items()
     }
 
 
@@ -107,9 +110,7 @@ def _resized(inputs: Sequence[Value], base: Feeds, size: int) -> dict[str, Array
         if value.shape is not None and len(value.shape) == array.ndim:
             for axis, dim in enumerate(value.shape):
                 if not isinstance(dim, int):
-                    array = np.resize(
-                        np.moveaxis(array, axis, 0), (size, *np.delete(array.shape, axis))
-                    )
+                    array = np.resize(np.moveaxis(array, axis, 0), (size, *np.delete(array.shape, axis)))
                     array = np.moveaxis(array, 0, axis)
         found[value.name] = array
     return found
@@ -125,7 +126,5 @@ def _largest_scale(proto: ModelProto) -> float:
                 scale = numpy_helper.to_array(known[node.input[1]]).astype(np.float64)
                 largest = max(largest, float(np.max(np.abs(scale), initial=0.0)))
             if node.op_type == "Constant":
-                known.update(
-                    (node.output[0], each.t) for each in node.attribute if each.name == "value"
-                )
+                known.update((node.output[0], each.t) for each in node.attribute if each.name == "value")
     return largest if np.isfinite(largest) and largest < _LARGEST_SCALE else 0.0

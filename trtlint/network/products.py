@@ -66,7 +66,7 @@ def _einsum(layer: Layer, inputs: Inputs) -> list[Array]:
 def _weights(layer: Layer, name: str, inputs: Inputs, port: int) -> Array | None:
     """Return weights from an input where one is connected, else from the layer."""
     if len(inputs) > port and inputs[port] is not None:
-        return inputs[port]
+        return np.asarray(inputs[port])
     found: Array | None = layer.settings[name].array()
     return found
 
@@ -171,20 +171,19 @@ def _framed(
     return np.pad(x, widths, constant_values=value) if any(map(any, widths)) else x
 
 
-def _visited(
-    x: Array, window: Sequence[int], stride: Sequence[int], sizes: Sequence[int]
-) -> Iterator[Array]:
+def _visited(x: Array, window: Sequence[int], stride: Sequence[int], sizes: Sequence[int]) -> Iterator[Array]:
     """Yield, for each place of the window, the elements that it has in all windows."""
     for place in product(*map(range, window)):
-        cut = tuple(
+        cut: list[Any] = [...]
+        cut += [
             slice(at, at + (size - 1) * step + 1, step)
             for at, size, step in zip(place, sizes, stride, strict=True)
-        )
-        yield x[(..., *cut)]
+        ]
+        yield x[tuple(cut)]
 
 
 def _greatest(parts: Iterator[Array]) -> Array:
-    found = next(parts).copy()
+    found: Array = next(parts).copy()
     for part in parts:
         np.maximum(found, part, out=found)
     return found

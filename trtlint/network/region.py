@@ -11,6 +11,7 @@ from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_h
 from trtlint.lean import dataclass
 from trtlint.network.layers import Array
 from trtlint.trials.reference import begun, more_ops, stacks
+from trtlint.trials.widening import Types, widen_node
 
 _MOST_NODES = 64
 _MOST_BYTES = 256 << 20
@@ -68,13 +69,16 @@ class Regions:
         reads = dict.fromkeys(name for node in nodes for name in _reads(node))
         return Region(tuple(nodes), tuple(name for name in reads if name not in given and name in known))
 
-    def second_opinion(self, region: Region, tensor: str, values: Mapping[str, Array]) -> Array | None:
+    def second_opinion(
+        self, region: Region, tensor: str, values: Mapping[str, Array], types: Types | None = None
+    ) -> Array | None:
         """Compute a tensor with ONNX's reference, None where the reference cannot.
 
         Args:
             region: the nodes that compute it.
             tensor: its name.
             values: what the nodes read.
+            types: other types that the nodes compute in.
         """
         from onnx.reference import ReferenceEvaluator
 
@@ -86,8 +90,11 @@ class Regions:
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(values[name].dtype), None)
             for name in region.inputs
         ]
+        nodes = [NodeProto.FromString(node.SerializeToString()) for node in region.nodes]
+        for node in nodes if types is not None else ():
+            widen_node(node, types or {})
         graph: GraphProto = helper.make_graph(
-            list(region.nodes), "part", inputs, [helper.make_empty_tensor_value_info(tensor)]
+            nodes, "part", inputs, [helper.make_empty_tensor_value_info(tensor)]
         )
         model = helper.make_model(
             graph, opset_imports=list(self._proto.opset_import), functions=list(self._proto.functions)
@@ -97,16 +104,16 @@ class Regions:
         try:
             with np.errstate(all="ignore"):
                 evaluator = ReferenceEvaluator(begun(model), new_ops=list(more_ops()))
-                found = evaluator.run(None, {name: values[name] for name in region.inputs})
+                found: Any = evaluator.run(None, {name: values[name] for name in region.inputs})
         except MemoryError:
             raise
         except Exception:  # noqa: BLE001 - whatever it raises for what it does not know
             return None
-        return found[0] if isinstance(found[0], np.ndarray) else np.asarray(found[0])
+        return np.asarray(found[0])
 
 
 def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, Array]:
-    """Return the values of initializers by name.
+    """Return the values of initializers and constants by name.
 
     Args:
         proto: the model.
@@ -121,6 +128,11 @@ def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, A
             values = read(tensor) if external else numpy_helper.to_array(tensor)
             if values is not None:
                 found[tensor.name] = values
+    for node in proto.graph.node:
+        if node.op_type == "Constant" and node.output and node.output[0] in wanted:
+            for attribute in node.attribute:
+                if attribute.name == "value" and attribute.t.data_location != TensorProto.EXTERNAL:
+                    found[node.output[0]] = numpy_helper.to_array(attribute.t)
     return found
 
 

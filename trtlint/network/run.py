@@ -62,6 +62,7 @@ class Runner:
         self._watch = watch
         self._block = schedule(network)
         self._network = network
+        self._givers = {tensor: layer for layer in network.layers for tensor in layer.outputs}
         self._conditions = {
             layer.group: layer.inputs[0] for layer in network.layers if layer.kind == "CONDITION"
         }
@@ -96,7 +97,7 @@ class Runner:
             else:
                 found = self._step(step, scope)
             for tensor, value in zip(step.gives, found, strict=True):
-                scope.values[tensor] = value if watch is None else watch(tensor, step.layer, value)
+                scope.values[tensor] = value if watch is None else watch(tensor, self._givers[tensor], value)
             del found
             for tensor in last:
                 scope.values.pop(tensor, None)
@@ -109,7 +110,7 @@ class Runner:
     def _step(self, step: Step, scope: _Scope) -> Sequence[Value]:
         try:
             if step.loop is not None:
-                return self._loop(step, step.loop, scope)
+                return self._loop(step.loop, scope)
             if step.layer.kind == "CONDITIONAL_OUTPUT":
                 return [self._chosen(step.layer, scope)]
             return _computed(step.layer, scope)
@@ -131,7 +132,7 @@ class Runner:
         chosen = Missing("a branch is missing") if tensor is None else scope.get(tensor)
         return chosen if isinstance(chosen, Missing) else narrowed(chosen, layer.types[0])
 
-    def _loop(self, step: Step, block: Block, scope: _Scope) -> Sequence[Value]:
+    def _loop(self, block: Block, scope: _Scope) -> Sequence[Value]:
         loop = _Loop(block.bounds, scope)
         turn = 0
         while True:
@@ -155,12 +156,12 @@ class _Loop:
     def __init__(self, bounds: Sequence[Layer], scope: _Scope) -> None:
         self._bounds = bounds
         self._scope = scope
-        self._state = {
-            layer.outputs[0]: _of(scope, layer.inputs[0]) for layer in self._of_kind("RECURRENCE")
-        }
+        self._state = {layer.outputs[0]: _of(scope, layer.inputs[0]) for layer in self._of_kind("RECURRENCE")}
         self._collected: dict[int, list[Value]] = {layer.index: [] for layer in self._of_kind("LOOP_OUTPUT")}
         counts = [
-            _of(scope, layer.inputs[0]) for layer in self._of_kind("TRIP_LIMIT") if layer.get("kind") == "COUNT"
+            _of(scope, layer.inputs[0])
+            for layer in self._of_kind("TRIP_LIMIT")
+            if layer.get("kind") == "COUNT"
         ]
         self._while = [layer for layer in self._of_kind("TRIP_LIMIT") if layer.get("kind") != "COUNT"]
         if any(isinstance(count, Missing) for count in counts) or not (counts or self._while):
@@ -202,9 +203,7 @@ class _Loop:
                 self._collected[layer.index] = [_of(inner, layer.inputs[0])]
             else:
                 self._collected[layer.index].append(_of(inner, layer.inputs[0]))
-        self._state = {
-            layer.outputs[0]: _of(inner, layer.inputs[1]) for layer in self._of_kind("RECURRENCE")
-        }
+        self._state = {layer.outputs[0]: _of(inner, layer.inputs[1]) for layer in self._of_kind("RECURRENCE")}
 
     def output(self, layer: Layer) -> Value:
         """Return what an output of the loop gives."""
@@ -251,5 +250,6 @@ def _computed(layer: Layer, scope: _Scope) -> Sequence[Value]:
     compute = LAYERS.get(layer.kind)
     if compute is None:
         raise NotComputedError(f"the layer {layer.kind}")
-    found = compute(layer, inputs)
-    return [*found, *[Missing("its layer gives fewer")] * (len(layer.outputs) - len(found))][: len(layer.outputs)]
+    found: list[Value] = [*compute(layer, inputs)]
+    found += [Missing("its layer gives fewer")] * (len(layer.outputs) - len(found))
+    return found[: len(layer.outputs)]

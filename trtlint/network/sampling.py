@@ -34,7 +34,10 @@ def _resize(layer: Layer, inputs: Inputs) -> list[Array]:
     if len(inputs) > 1 and inputs[1] is not None:
         sizes = [int(size) for size in inputs[1].reshape(-1)]
     elif len(scales) == x.ndim:
-        sizes = [int(np.floor(np.float32(size) * np.float32(scale))) for size, scale in zip(x.shape, scales, strict=True)]
+        sizes = [
+            int(np.floor(np.float32(size) * np.float32(scale)))
+            for size, scale in zip(x.shape, scales, strict=True)
+        ]
     elif layer.get("shape") is not None:
         sizes = [int(size) for size in layer.get("shape")]
     else:
@@ -69,15 +72,15 @@ def _resize(layer: Layer, inputs: Inputs) -> list[Array]:
 
 def _places(layer: Layer, size: int, length: int, scale: float) -> Array:
     """Return where in the input each element of the output lies."""
-    places = np.arange(size, dtype=np.float32)
+    places: Array = np.arange(size, dtype=np.float32)
     if size == 1 and layer.get("selector_for_single_pixel") == "UPPER":
         return np.zeros(1, np.float32)
     how = layer.get("coordinate_transformation", "ASYMMETRIC")
     if how == "ALIGN_CORNERS":
-        return places * np.float32((length - 1) / (size - 1)) if size > 1 else np.zeros(1, np.float32)
+        return np.asarray(places * np.float32((length - 1) / max(1, size - 1)))
     if how == "HALF_PIXEL":
-        return (places + np.float32(0.5)) / np.float32(scale) - np.float32(0.5)
-    return places / np.float32(scale)
+        return np.asarray((places + np.float32(0.5)) / np.float32(scale) - np.float32(0.5))
+    return np.asarray(places / np.float32(scale))
 
 
 def _rounded(layer: Layer, places: Array, length: int) -> Array:
@@ -88,7 +91,7 @@ def _rounded(layer: Layer, places: Array, length: int) -> Array:
         found = np.ceil(places - np.float32(0.5))
     else:
         found = np.ceil(places) if how == "CEIL" else np.floor(places)
-    return np.clip(found, 0, length - 1).astype(np.int64)
+    return np.asarray(np.clip(found, 0, length - 1).astype(np.int64))
 
 
 def _linear(places: Array, length: int) -> tuple[Array, Array]:
@@ -117,12 +120,11 @@ def _cubic(layer: Layer, places: Array, length: int) -> tuple[Array, Array]:
 
 def _weighed(x: Array, axis: int, index: Array, weights: Array) -> Array:
     shape = [-1 if at == axis else 1 for at in range(x.ndim)]
-    found = None
-    for places, shares in zip(index, weights, strict=True):
-        part = np.take(x, places, axis=axis) * shares.reshape(shape)
-        found = part if found is None else found + part
-    assert found is not None
-    return found
+    parts = (
+        np.take(x, places, axis=axis) * shares.reshape(shape)
+        for places, shares in zip(index, weights, strict=True)
+    )
+    return np.asarray(sum(parts))
 
 
 LAYERS: Mapping[str, Compute] = {"RESIZE": _resize, "GRID_SAMPLE": _grid_sample}

@@ -144,7 +144,9 @@ class _Scheduler:
         )
 
     def _selects(self, step: Step) -> tuple[int, ...]:
-        condition = self._conditions.get(step.layer.group) if step.layer.kind == "CONDITIONAL_OUTPUT" else None
+        condition = (
+            self._conditions.get(step.layer.group) if step.layer.kind == "CONDITIONAL_OUTPUT" else None
+        )
         return () if condition is None else (condition,)
 
     def _needs(self, layer: Layer) -> tuple[int, ...]:

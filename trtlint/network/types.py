@@ -25,7 +25,13 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
 }
 """https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/FoundationalTypes/DataType.html"""
-_RANGES = {"INT8": (-128, 127), "UINT8": (0, 255), "INT4": (-8, 7), "FP8": (-448.0, 448.0), "FP4": (-6.0, 6.0)}
+_RANGES = {
+    "INT8": (-128, 127),
+    "UINT8": (0, 255),
+    "INT4": (-8, 7),
+    "FP8": (-448.0, 448.0),
+    "FP4": (-6.0, 6.0),
+}
 _NARROW = frozenset(DTYPES[name] for name in ("HALF", "BF16", "FP8", "FP4", "E8M0"))
 NATIVE = frozenset(DTYPES[name] for name in ("FLOAT", "HALF", "INT8", "UINT8", "INT32", "INT64", "BOOL"))
 """Types that ONNX Runtime's Python API takes as NumPy arrays."""

@@ -65,10 +65,10 @@ def _raw(weights: Any) -> Array | None:
     values = ctypes.c_void_p.from_address(held + _VALUES).value
     if not values or ctypes.c_int64.from_address(held + _COUNT).value != count:
         raise NotComputedError(f"weights of type {kind}")
-    data = np.frombuffer((ctypes.c_uint8 * size).from_address(values), np.uint8)
+    data: Array = np.frombuffer(memoryview((ctypes.c_uint8 * size).from_address(values)), np.uint8)
     if kind in _HALVES:
         return _unpacked(data)[:count].astype(np.uint8).view(dtype) if kind == "FP4" else _signed(data, count)
-    return data.view(dtype).reshape(-1)
+    return np.asarray(data.view(dtype).reshape(-1))
 
 
 def _unpacked(data: Array) -> Array:

@@ -27,8 +27,8 @@ class TensorDifference:
         differing: how many elements differ.
         elements: how many elements there are.
         others: the operators of nodes in front of it whose outputs have no name in the network.
-        oracles: what computes it as ONNX says: ``both``, ONNX Runtime and ONNX's reference, or ``onnxruntime``
-            where the reference cannot compute it.
+        oracles: what computes ONNX's value: ``both``, ONNX Runtime and ONNX's reference, or the one of them
+            that can.
         inputs: the inputs that show it.
     """
 
@@ -63,7 +63,7 @@ class Agreement:
         sets: how many sets of inputs were run.
         inputs: what the inputs were: ``made``, ``probe`` or ``given``.
         differences: the tensors that differ, in the order of the model.
-        unclear: tensors of which ONNX Runtime and ONNX's reference say different things, with their operators.
+        unclear: tensors on which ONNX Runtime and ONNX's reference disagree, with their operators.
         deviations: documented deviations that were met, by their names.
         widened: whether ONNX Runtime computed narrow types in FP32.
         seconds: how long it took.
@@ -113,9 +113,7 @@ class Agreement:
         for name in ("outcome", "share"):
             found.pop(name, None)
         found["differences"] = tuple(
-            TensorDifference(
-                **{**each, **{name: tuple(each.get(name, ())) for name in ("place", "others")}}
-            )
+            TensorDifference(**{**each, **{name: tuple(each.get(name, ())) for name in ("place", "others")}})
             for each in found.get("differences", ())
         )
         for name in ("reasons", "unclear"):

@@ -1,0 +1,154 @@
+"""Whether the network of NVIDIA's parser computes what ONNX says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from tests.network import texts
+from tests.trials.rtx import NEEDS_WHEELS
+from trtlint.network.compare import CompareRequest, compare_network, request_of
+from trtlint.trials.agreement import Agreement
+from trtlint.trials.inputs import InputsError
+from trtlint.trials.process import Limits
+from trtlint.trials.wheels import find
+
+pytestmark = NEEDS_WHEELS
+
+
+def compared(model: Path, *inputs: str) -> Agreement:
+    """Compare a model with the installed parser's network."""
+    return compare_network(model, request_of(inputs), find(), Limits(60, 4 << 30))
+
+
+@pytest.mark.parametrize("family", texts.AGREE)
+def test_each_family_of_layers_is_computed_as_onnx_says(family: str, tmp_path: Path) -> None:
+    found = compared(texts.write(tmp_path, texts.AGREE[family]))
+    assert (found.reason, found.differences, found.unclear, found.outcome) == ("", (), (), "agrees")
+    assert found.uncomputed == 0, found.reasons
+    assert found.compared + found.unnamed == found.tensors
+
+
+@pytest.mark.parametrize(
+    ("node", "inputs", "weights"),
+    [
+        (
+            helper.make_node("Conv", ["x", "w", "b"], ["y"], pads=[1, 1, 0, 0], strides=[2, 1], group=2),
+            {"x": [1, 4, 7, 6]},
+            {"w": [6, 2, 3, 3], "b": [6]},
+        ),
+        (helper.make_node("Conv", ["x", "w"], ["y"], auto_pad="SAME_UPPER"), {"x": [1, 2, 8]}, {"w": [3, 2, 4]}),
+        (
+            helper.make_node("ConvTranspose", ["x", "w"], ["y"], strides=[2, 2], pads=[1, 1, 1, 1]),
+            {"x": [1, 3, 4, 4]},
+            {"w": [3, 2, 4, 4]},
+        ),
+        (
+            helper.make_node("LSTM", ["x", "w", "r", "b"], ["y", "h", "c"], hidden_size=4, direction="bidirectional"),
+            {"x": [5, 2, 3]},
+            {"w": [2, 16, 3], "r": [2, 16, 4], "b": [2, 32]},
+        ),
+        (helper.make_node("GRU", ["x", "w", "r"], ["y"], hidden_size=4), {"x": [5, 2, 3]}, {"w": [1, 12, 3], "r": [1, 12, 4]}),
+        (
+            helper.make_node("GroupNormalization", ["x", "s", "b"], ["y"], num_groups=2),
+            {"x": [1, 4, 3, 3]},
+            {"s": [2], "b": [2]},
+        ),
+    ],
+    ids=lambda each: each.op_type if isinstance(each, onnx.NodeProto) else "",
+)  # fmt: skip
+def test_operators_with_weights_are_computed_as_onnx_says(
+    node: onnx.NodeProto, inputs: dict[str, list[int]], weights: dict[str, list[int]], tmp_path: Path
+) -> None:
+    found = compared(texts.with_weights(tmp_path, node, inputs, weights))
+    assert (found.reason, found.differences, found.outcome) == ("", (), "agrees")
+
+
+@pytest.mark.parametrize("op", texts.DIFFER)
+def test_what_the_parser_imports_wrongly_is_named(op: str, tmp_path: Path) -> None:
+    tensor, text = texts.DIFFER[op]
+    found = compared(texts.write(tmp_path, text))
+    assert [(each.op, each.tensor) for each in found.differences] == [(op, tensor)]
+    (first,) = found.differences
+    assert first.oracles == "both"
+    assert first.got != first.expected
+
+
+def test_probes_reach_values_that_random_inputs_do_not(tmp_path: Path) -> None:
+    model = texts.write(tmp_path, texts.AGREE["one_hot"])
+    assert compared(model).outcome == "agrees"
+    found = compared(model, "probe")
+    assert [each.op for each in found.differences] == ["OneHot"]
+    assert found.differences[0].inputs == "negative whole numbers"
+
+
+def test_inputs_of_the_user_count(tmp_path: Path) -> None:
+    model = texts.write(tmp_path, texts.AGREE["one_hot"])
+    folder = tmp_path / "inputs"
+    folder.mkdir()
+    np.savez(folder / "good.npz", x=np.array([0, 1, 2]))
+    assert compared(model, str(folder)).outcome == "agrees"
+    np.savez(folder / "negative.npz", x=np.array([0, -1, 2]))
+    found = compared(model, str(folder))
+    assert (found.sets, found.inputs, found.outcome) == (2, "given", "differs")
+    assert found.differences[0].inputs == f"{folder / 'negative.npz'} (2)"
+
+
+def test_inputs_that_do_not_fit_are_an_answer(tmp_path: Path) -> None:
+    model = texts.write(tmp_path, texts.AGREE["one_hot"])
+    np.savez(tmp_path / "other.npz", z=np.array([0]))
+    found = compared(model, str(tmp_path / "other.npz"))
+    assert found.outcome == "not-compared"
+    assert "no input 'x'" in found.reason
+
+
+def test_a_folder_without_inputs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputsError, match=r"the folder has no \.npz file"):
+        request_of((str(tmp_path),))
+
+
+def test_random_numbers_are_not_compared(tmp_path: Path) -> None:
+    text = "g (float[64] x) => (float[64] y) { r = RandomNormalLike(x) s = Add(x, r) y = Relu(s) }"
+    found = compared(texts.write(tmp_path, text))
+    assert (found.compared, found.uncomputed, found.outcome) == (2, 1, "agrees")
+    assert found.reasons == (("random numbers", 1),)
+
+
+def test_documented_deviations_are_no_differences(tmp_path: Path) -> None:
+    text = """g (float[3] x) => (float[3] y) {
+        a = Constant <value = float {2.0}>() b = Constant <value = float {1.0}>() y = Clip(x, a, b) }"""
+    found = compared(texts.write(tmp_path, text))
+    assert (found.differences, found.deviations) == ((), ("a Clip whose minimum is above its maximum",))
+
+
+def test_a_difference_does_not_hide_or_cause_another(tmp_path: Path) -> None:
+    text = """g (float[3,3] x) => (float[3,3] y) {
+        a = Trilu(x) b = Add(a, x) c = Trilu(b) d = Exp(c) y = Relu(d) }"""
+    found = compared(texts.write(tmp_path, text))
+    assert [each.tensor for each in found.differences] == ["a", "c"]
+    assert found.compared == 5
+
+
+def test_a_model_that_the_parser_refuses_is_not_compared(tmp_path: Path) -> None:
+    found = compared(texts.write(tmp_path, "g (float[3] x) => (float[k] y) { y = Unique(x) }"))
+    assert (found.outcome, found.reason) == ("not-compared", "the parser refuses the model")
+
+
+def test_external_weights_are_read(tmp_path: Path) -> None:
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    path = texts.with_weights(tmp_path, node, {"x": [4, 64]}, {"w": [64, 64]})
+    onnx.save(onnx.load(path), path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    assert compared(path).outcome == "agrees"
+
+
+def test_shapes_of_the_user_count(tmp_path: Path) -> None:
+    model = texts.write(
+        tmp_path,
+        "g (float[a,3] x) => (float[b,3] y) { s = Constant <value = int64[2] {7, 3}>() z = Reshape(x, s) y = Identity(z) }",
+    )
+    found = compare_network(model, CompareRequest(shapes=(("x", (7, 3)),)), find(), Limits(60, 4 << 30))
+    assert found.outcome == "agrees"
