@@ -16,7 +16,11 @@ fix_options = bundle(
     ),
     click.option("--html", metavar="FILE", help="Also write a page with each block before and after."),
     click.option("--verify", is_flag=True, help="Compute what changes, and both models, and compare."),
-    click.option("--verify-build", is_flag=True, help="Build both with TensorRT-RTX, which needs no GPU."),
+    click.option(
+        "--verify-build",
+        is_flag=True,
+        help="Build both with TensorRT-RTX, which needs no GPU, and compare their networks with ONNX.",
+    ),
     click.option(
         "--inputs", multiple=True, metavar="FILE.npz", help="Inputs to compare both on; repeatable."
     ),

@@ -76,6 +76,9 @@ class Verifier:
             )
         if self._options.verify_build:
             yield verification.build(before, after, self._sm)
+            found = verification.network(before, after, self._options.inputs)
+            if found is not None:
+                yield found
 
 
 def require_weights(source: Source, out: Path) -> None:

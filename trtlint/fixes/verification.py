@@ -23,7 +23,7 @@ class Verdict:
     """What a check of the whole model found.
 
     Attributes:
-        check: what was done: ``outputs`` or ``build``.
+        check: what was done: ``outputs``, ``build`` or ``network``.
         good: whether nothing is worse; a model of which it is False is not written, and one of which it is
             None is not proven.
         words: the figures in words.
@@ -108,6 +108,49 @@ def build(before: Path, after: Path, sm: int | None) -> Verdict:
         "warnings_after": warnings[1],
     }
     return Verdict("build", good, words, figures)
+
+
+def network(before: Path, after: Path, inputs: Inputs) -> Verdict | None:
+    """Compare the network that NVIDIA's parser makes of the fixed model with ONNX, and that of the source.
+
+    Args:
+        before: the source.
+        after: the fixed model.
+        inputs: what to run both on; made-up inputs where there are none.
+
+    Returns:
+        The verdict; None where the source cannot be compared either.
+    """
+    from trtlint.network.compare import CompareRequest, compare_network
+    from trtlint.trials.errors import WheelError
+    from trtlint.trials.process import Limits
+    from trtlint.trials.wheels import find
+
+    try:
+        wheels = find()
+    except WheelError:
+        return None  # the build says so
+    request = CompareRequest(inputs.files)
+    old, new = (compare_network(model, request, wheels, Limits()) for model in (before, after))
+    if not (old.compared or new.compared):
+        return None
+    counts = len(old.differences), len(new.differences)
+    words = f"network of TensorRT-RTX {new.release}: "
+    if new.reason:
+        words += f"nothing was compared: {new.reason}"
+    else:
+        first = f" (the first is {new.differences[0].tensor})" if new.differences else ""
+        words += f"{counts[1]} of {new.compared} compared tensors differ from ONNX{first}"
+        words += f"; {counts[0]} before" if not old.reason else ""
+    good = None if not new.compared else counts[1] == 0 or (not old.reason and counts[1] <= counts[0])
+    figures = {
+        "release": new.release,
+        "differing_before": None if old.reason else counts[0],
+        "differing_after": None if new.reason else counts[1],
+        "compared": new.compared,
+        "tensors": new.tensors,
+    }
+    return Verdict("network", good, words, figures)
 
 
 def _no_worse(before: str, after: str) -> bool | None:

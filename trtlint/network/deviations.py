@@ -20,11 +20,14 @@ _RESIZE_10 = 10
 https://onnx.ai/onnx/operators/text_diff_Resize_10_11.html"""
 
 
-def _rows_in_another_order(_: NodeProto, __: Inputs, got: Array, expected: Array, ___: int) -> bool:
+def _rows_in_another_order(_: NodeProto, inputs: Inputs, got: Array, expected: Array, __: int) -> bool:
     """NMS sorts by score over all classes of a batch, ONNX within each.
 
     https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/NMS.html
     """
+    scores = inputs[1] if len(inputs) > 1 else None
+    if scores is not None and np.unique(wide(scores)).size < scores.size:
+        return True  # which of two equal boxes is suppressed is not said
     if got.shape != expected.shape or got.ndim != 2:
         return False
     rows = [sorted(map(tuple, array.astype(np.int64).tolist())) for array in (got, expected)]
@@ -93,7 +96,10 @@ def _out_of_range(_: NodeProto, inputs: Inputs, got: Array, expected: Array, __:
 
 
 _KNOWN: Mapping[str, tuple[str, Callable[[NodeProto, Inputs, Array, Array, int], bool]]] = {
-    "NonMaxSuppression": ("the order of NonMaxSuppression's rows", _rows_in_another_order),
+    "NonMaxSuppression": (
+        "the order of NonMaxSuppression's rows and of equal scores",
+        _rows_in_another_order,
+    ),
     "Clip": ("a Clip whose minimum is above its maximum", _crossed_bounds),
     **dict.fromkeys(("TopK", "ArgMax", "ArgMin"), ("the choice among equal elements", _ties)),
     **dict.fromkeys(("Resize", "Upsample"), ("the rounding of Resize in opset 10", _rounding_unsaid)),

@@ -1,0 +1,105 @@
+"""Where the networks of NVIDIA's parser compute something else than ONNX says, by operator and attribute.
+
+    python -m benchmarks.import_differences [--rtx-path DIR ...] [--only OP ...] [--jobs N]
+
+Cases are ONNX's own node tests of opsets 7 to 25, and each of them with one attribute or one optional input changed.
+``--rtx-path`` adds a release, from a folder made with ``pip install --target``; the installed one always runs.
+Printed are counts by release, and every operator and change that differs with the releases in which it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from benchmarks.import_differences.cases import Case, cases, write
+from trtlint.trials.process import Limits, run
+from trtlint.trials.wheels import Wheels, find
+
+_TOGETHER = 100
+"""Cases of one process."""
+_LIMITS = Limits(120, 4 << 30)
+
+Answers = dict[int, tuple[str, str]]
+
+
+def main() -> int:
+    """Compare all cases with all releases."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rtx-path", action="append", default=[], type=Path)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    began = time.monotonic()
+    chosen = [case for case in cases() if not options.only or case.op in options.only]
+    releases = [find(), *(find(None, folder) for folder in options.rtx_path)]
+    answers: dict[str, Answers] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        stems = [write(case, Path(folder), number) for number, case in enumerate(chosen)]
+        for wheels in releases:
+            answers[wheels.version] = _asked(stems, wheels, options.jobs)
+    for version, found in answers.items():
+        counts = Counter(outcome for outcome, _ in found.values())
+        print(
+            f"RTX {version}: {len(found)} cases; {', '.join(f'{n} {what}' for what, n in counts.most_common())}"
+        )
+    _print(chosen, answers)
+    print(f"{time.monotonic() - began:.0f} s")
+    return 0
+
+
+def _asked(stems: Sequence[str], wheels: Wheels, jobs: int) -> Answers:
+    numbered = list(enumerate(stems))
+    parts = [numbered[at : at + _TOGETHER] for at in range(0, len(numbered), _TOGETHER)]
+    found: Answers = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        for answers in pool.map(lambda part: _of_part(part, wheels), parts):
+            found.update(answers)
+    return found
+
+
+def _of_part(part: Sequence[tuple[int, str]], wheels: Wheels) -> Answers:
+    """Ask about cases; one that ends the process is an answer, and the others go on behind it."""
+    found: Answers = {}
+    left = list(part)
+    while left:
+        ended = run(
+            "benchmarks.import_differences.worker",
+            {"cases": left},
+            _LIMITS,
+            paths=(wheels.folder,),
+            environment={"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
+        )
+        begun = left[0][0]
+        for number, outcome, text in ended.answers:
+            if outcome == "begun":
+                begun = number
+            else:
+                found[number] = outcome, text
+        left = [each for each in left if each[0] not in found]
+        if left:
+            found.setdefault(begun, ("process ended", ended.words))
+            left = [each for each in left if each[0] not in found]
+    return found
+
+
+def _print(chosen: Sequence[Case], answers: dict[str, Answers]) -> None:
+    rows: dict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
+    for version, found in answers.items():
+        for number, (outcome, text) in found.items():
+            if outcome in ("differs", "unclear", "process ended", "failed"):
+                case = chosen[number]
+                change = case.name if case.change == "base" else case.change
+                rows[outcome, case.op, change][version] = text
+    for (outcome, op, change), versions in sorted(rows.items()):
+        print(f"{outcome:13} {op:24} {change:60} {', '.join(versions)}  {next(iter(versions.values()))[:90]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""Cases: ONNX's own node tests, and each of them with one attribute or one optional input changed."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+from trtlint.lean import dataclass
+from trtlint.network.layers import Array
+
+_NEWEST, _OLDEST = 25, 7
+_MOST_OF_ATTRIBUTE = 3
+"""Other values of one attribute that are tried for one model."""
+_MOST_OF_OPERATOR = 60
+"""Variants of one operator."""
+_TEXTS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A model with inputs.
+
+    Attributes:
+        name: the name of the test, and behind a slash what was changed.
+        op: its operator.
+        change: what is tried: ``base``, ``mode=cubic``, ``without upper`` or ``without input 3``.
+        model: the model.
+        feeds: its inputs.
+    """
+
+    name: str
+    op: str
+    change: str
+    model: ModelProto
+    feeds: dict[str, Array]
+
+
+def cases() -> Iterator[Case]:
+    """Yield all cases."""
+    bases = list(_bases())
+    yield from bases
+    seen: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
+    for case in bases:
+        for attribute in _node(case).attribute if _node(case) is not None else ():
+            value = helper.get_attribute_value(attribute)
+            seen[case.op, attribute.name][json.dumps(value, default=str)] = value
+    counts: dict[str, int] = defaultdict(int)
+    tried: set[tuple[str, str]] = set()
+    for case in bases:
+        for variant in _variants(case, seen):
+            key = case.op, variant.change
+            if counts[case.op] < _MOST_OF_OPERATOR and key not in tried:
+                counts[case.op] += 1
+                tried.add(key)
+                yield variant
+
+
+def _bases() -> Iterator[Case]:
+    for test in collect_testcases(None):
+        opset = max((each.version for each in test.model.opset_import if not each.domain), default=0)
+        if not _OLDEST <= opset <= _NEWEST or not test.data_sets:
+            continue
+        names = [each.name for each in test.model.graph.input]
+        feeds = {}
+        for name, value in zip(names, test.data_sets[0][0], strict=False):
+            array = numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
+            feeds[name] = array
+        if all(array.dtype.kind in "fiub" for array in feeds.values()):
+            yield Case(test.name, test.model.graph.node[-1].op_type, "base", test.model, feeds)
+
+
+def _node(case: Case) -> Any:
+    """Return the only node of a case, None where there are several."""
+    return case.model.graph.node[0] if len(case.model.graph.node) == 1 else None
+
+
+def _variants(case: Case, seen: dict[tuple[str, str], dict[str, Any]]) -> Iterator[Case]:
+    node = _node(case)
+    if node is None:
+        return
+    opset = max(each.version for each in case.model.opset_import if not each.domain)
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opset, "")
+    except onnx.defs.SchemaError:
+        return
+    given = {each.name for each in node.attribute}
+    for name, attribute in schema.attributes.items():
+        if name in given and not attribute.required:
+            yield _changed(case, f"without {name}", lambda copy, name=name: _drop(copy, name))
+        for value in _values(case, attribute, seen[case.op, name]):
+            shown = f"{name}={value.decode() if isinstance(value, bytes) else value}"
+
+            def change(copy: NodeProto, name: str = name, value: Any = value) -> None:
+                _drop(copy, name)
+                copy.attribute.append(helper.make_attribute(name, value))
+
+            yield _changed(case, shown, change)
+    for port, parameter in enumerate(schema.inputs[: len(node.input)]):
+        if parameter.option == onnx.defs.OpSchema.FormalParameterOption.Optional and node.input[port]:
+            yield _changed(case, f"without {parameter.name}", lambda copy, port=port: _disconnect(copy, port))
+
+
+def _values(case: Case, attribute: Any, seen: dict[str, Any]) -> list[Any]:
+    """Return other values of an attribute: those of the operator's other tests, and plain ones."""
+    own = {each.name: helper.get_attribute_value(each) for each in _node(case).attribute}
+    now = own.get(attribute.name)
+    kinds = AttributeProto
+    plain: list[Any] = []
+    if attribute.type == kinds.INT:
+        plain = [1 if now in (None, 0) else 0, 2, -1]
+    elif attribute.type == kinds.FLOAT:
+        plain = [0.5, 2.0]
+    elif attribute.type == kinds.INTS and now:
+        plain = [[value + 1 for value in now], [0] * len(now)]
+    elif attribute.type == kinds.STRING and attribute.name == "auto_pad":
+        plain = list(_TEXTS)
+    found = [value for value in (*seen.values(), *plain) if value != now and _fits(value, now)]
+    kept = {json.dumps(value, default=str): value for value in found}
+    return list(kept.values())[:_MOST_OF_ATTRIBUTE]
+
+
+def _fits(value: Any, now: Any) -> bool:
+    """Return whether a value can stand for another: of lists, those of the same length."""
+    if isinstance(value, (list, tuple)):
+        return isinstance(now, (list, tuple)) and len(now) == len(value)
+    return isinstance(value, (int, float, bytes, str))
+
+
+def _changed(case: Case, change: str, apply: Any) -> Case:
+    model = ModelProto()
+    model.CopyFrom(case.model)
+    apply(model.graph.node[0])
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    read = set(model.graph.node[0].input)
+    kept = [each for each in model.graph.input if each.name in read]
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    feeds = {name: array for name, array in case.feeds.items() if name in read}
+    return Case(f"{case.name}/{change}", case.op, change, model, feeds)
+
+
+def _drop(node: NodeProto, name: str) -> None:
+    kept = [each for each in node.attribute if each.name != name]
+    del node.attribute[:]
+    node.attribute.extend(kept)
+
+
+def _disconnect(node: NodeProto, port: int) -> None:
+    node.input[port] = ""
+    while node.input and not node.input[-1]:
+        del node.input[-1]
+
+
+def write(case: Case, folder: Path, number: int) -> str:
+    """Write a case, return the name of its files without the suffix."""
+    stem = folder / f"{number:05d}"
+    onnx.save(case.model, f"{stem}.onnx")
+    np.savez(f"{stem}.npz", **case.feeds)  # type: ignore[arg-type, unused-ignore]
+    return str(stem)
