@@ -2,8 +2,9 @@
 
     python -m benchmarks.import_differences [--rtx-path DIR ...] [--only OP ...] [--jobs N]
 
-Cases are ONNX's own node tests of opsets 7 to 25, and each of them with one attribute or one optional input changed.
-``--rtx-path`` adds a release, from a folder made with ``pip install --target``; the installed one always runs.
+Cases are ONNX's own node tests of opsets 7 to 25, and each of them with one attribute or one optional
+input changed.  ``--rtx-path`` adds a release, from a folder made with ``pip install --target``; the installed
+one always runs.
 Printed are counts by release, and every operator and change that differs with the releases in which it does.
 """
 
@@ -46,9 +47,8 @@ def main() -> int:
             answers[wheels.version] = _asked(stems, wheels, options.jobs)
     for version, found in answers.items():
         counts = Counter(outcome for outcome, _ in found.values())
-        print(
-            f"RTX {version}: {len(found)} cases; {', '.join(f'{n} {what}' for what, n in counts.most_common())}"
-        )
+        words = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+        print(f"RTX {version}: {len(found)} cases; {words}")
     _print(chosen, answers)
     print(f"{time.monotonic() - began:.0f} s")
     return 0

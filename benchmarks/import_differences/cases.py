@@ -71,9 +71,12 @@ def _bases() -> Iterator[Case]:
         names = [each.name for each in test.model.graph.input]
         feeds = {}
         for name, value in zip(names, test.data_sets[0][0], strict=False):
-            array = numpy_helper.to_array(value) if isinstance(value, TensorProto) else np.asarray(value)
-            feeds[name] = array
-        if all(array.dtype.kind in "fiub" for array in feeds.values()):
+            if isinstance(value, (TensorProto, np.ndarray, np.generic)):
+                proto = isinstance(value, TensorProto)
+                feeds[name] = numpy_helper.to_array(value) if proto else np.asarray(value)
+        if len(feeds) == len(test.data_sets[0][0]) and all(
+            array.dtype.kind in "fiub" for array in feeds.values()
+        ):
             yield Case(test.name, test.model.graph.node[-1].op_type, "base", test.model, feeds)
 
 

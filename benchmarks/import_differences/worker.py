@@ -55,7 +55,7 @@ def _compared(trt: Any, builder: Any, logger: Any, stem: str) -> tuple[str, str]
         first = found["differences"][0]
         return "differs", f"{first['tensor']}: {first['expected']} -> {first['got']} ({first['oracles']})"
     if found["unclear"]:
-        return "unclear", ", ".join(op for _, op in found["unclear"])
+        return "unclear", ", ".join(each["op"] for each in found["unclear"])
     if found["compared"]:
         return "deviates" if found["deviations"] else "agrees", ", ".join(found["deviations"])
-    return "not computed", ", ".join(reason for reason, _ in found["reasons"])
+    return "not computed", ", ".join(each["reason"] for each in found["reasons"])

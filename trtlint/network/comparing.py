@@ -134,13 +134,16 @@ class Comparing:
             "compared": sum(name in self._compared for name in names),
             "unnamed": sum(name not in named for name in names),
             "uncomputed": sum(name in named and name not in self._compared for name in names),
-            "reasons": reasons.most_common(8),
+            "reasons": [{"reason": why, "tensors": count} for why, count in reasons.most_common(8)],
             "sets": self._sets,
             "differences": [
                 asdict(self._differences[name])
                 for name in sorted(self._differences, key=lambda name: order.get(name, len(order)))
             ],
-            "unclear": sorted(self._unclear.items(), key=lambda each: order.get(each[0], len(order))),
+            "unclear": [
+                {"tensor": name, "op": self._unclear[name]}
+                for name in sorted(self._unclear, key=lambda name: order.get(name, len(order)))
+            ],
             "deviations": sorted(self._deviations),
             "widened": self.widened,
             "onnxruntime_seconds": self._expected.seconds / max(1, self._expected.runs),

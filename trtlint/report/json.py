@@ -134,14 +134,14 @@ def _comparison(found: Agreement) -> dict[str, Any]:
         "share": round(found.share, 4),
         "unnamed": found.unnamed,
         "uncomputed": found.uncomputed,
-        "reasons": [{"reason": reason, "tensors": count} for reason, count in found.reasons],
+        "reasons": [asdict(each) for each in found.reasons],
         "sets": found.sets,
         "inputs": found.inputs,
         "differences": [
             {**asdict(each), "place": list(each.place), "others": list(each.others)}
             for each in found.differences
         ],
-        "unclear": [{"tensor": tensor, "op": op} for tensor, op in found.unclear],
+        "unclear": [asdict(each) for each in found.unclear],
         "deviations": list(found.deviations),
         "widened": found.widened,
         "seconds": round(found.seconds, 3),

@@ -49,6 +49,32 @@ class TensorDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class Uncomputed:
+    """Why tensors were not computed.
+
+    Attributes:
+        reason: why.
+        tensors: how many.
+    """
+
+    reason: str
+    tensors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """A tensor on which ONNX Runtime and ONNX's reference disagree.
+
+    Attributes:
+        tensor: its name.
+        op: the operator that computes it.
+    """
+
+    tensor: str
+    op: str
+
+
+@dataclass(frozen=True, slots=True)
 class Agreement:
     """What comparing a parsed network with its ONNX model found.
 
@@ -77,11 +103,11 @@ class Agreement:
     compared: int = 0
     unnamed: int = 0
     uncomputed: int = 0
-    reasons: tuple[tuple[str, int], ...] = ()
+    reasons: tuple[Uncomputed, ...] = ()
     sets: int = 0
     inputs: str = "made"
     differences: tuple[TensorDifference, ...] = ()
-    unclear: tuple[tuple[str, str], ...] = ()
+    unclear: tuple[Unclear, ...] = ()
     deviations: tuple[str, ...] = ()
     widened: bool = False
     seconds: float = 0.0
@@ -116,7 +142,7 @@ class Agreement:
             TensorDifference(**{**each, **{name: tuple(each.get(name, ())) for name in ("place", "others")}})
             for each in found.get("differences", ())
         )
-        for name in ("reasons", "unclear"):
-            found[name] = tuple(tuple(each) for each in found.get(name, ()))
+        found["reasons"] = tuple(Uncomputed(**each) for each in found.get("reasons", ()))
+        found["unclear"] = tuple(Unclear(**each) for each in found.get("unclear", ()))
         found["deviations"] = tuple(found.get("deviations", ()))
         return cls(**found)

@@ -38,9 +38,9 @@ def _agreement(found: Agreement) -> str:
     count = len(found.differences)
     first = f"{count} {'tensor differs' if count == 1 else 'tensors differ'}" if count else ""
     parts = [first or ("no tensor differs" if found.compared else "nothing was compared"), _compared(found)]
-    parts += [f"not computed: {why} ({tensors})" for why, tensors in found.reasons[:_SHOWN]]
+    parts += [f"not computed: {each.reason} ({each.tensors})" for each in found.reasons[:_SHOWN]]
     if found.unclear:
-        named = ", ".join(f"{op} {tensor}" for tensor, op in found.unclear[:_SHOWN])
+        named = ", ".join(f"{each.op} {each.tensor}" for each in found.unclear[:_SHOWN])
         parts.append(f"the specification is unclear for {named}: ONNX Runtime and ONNX's reference disagree")
     parts += [f"documented deviation: {each}" for each in found.deviations]
     if found.widened:
