@@ -12,6 +12,7 @@ from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kin
 from trtlint.language.flowfunctions import FLOW_FUNCTIONS
 from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
 from trtlint.language.graphfunctions import GRAPH_FUNCTIONS
+from trtlint.language.valuefunctions import VALUE_FUNCTIONS
 from trtlint.model.folding import ma
 from trtlint.model.graph import Value
 from trtlint.model.imported import beyond_shapes, is_static
@@ -328,5 +329,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "all": Function("all(xs)", "whether every element of a tuple is true", (_TRUTHS,), TRUTH, _all),
     **GRAPH_FUNCTIONS,
     **FLOW_FUNCTIONS,
+    **VALUE_FUNCTIONS,
 }
 """Every function by name, in the order in which documentation lists them."""

@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 
 from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
+from trtlint.model.misreading import Misreading, misreadings
 from trtlint.model.protos import bodies, defined, domain_of, opsets, text
 
 _MOST_NODES = 500_000
@@ -56,14 +57,16 @@ class Inlined:
         notes: sentences on what is uncertain.
         calls: the functions that the graph calls; functions called by functions alone are not in it.
         paths: the names of all calls in the graph, which those of the functions' nodes begin with.
+        misread: the calls that TensorRT's parser may read otherwise.
     """
 
     notes: tuple[str, ...]
     calls: tuple[FunctionCall, ...]
-    paths: tuple[str, ...] = ()
+    paths: tuple[str, ...]
+    misread: tuple[Misreading, ...]
 
 
-NOTHING_INLINED = Inlined((), ())
+NOTHING_INLINED = Inlined((), (), (), ())
 """The result for a model without functions."""
 
 
@@ -74,6 +77,7 @@ def inline(proto: onnx.ModelProto) -> Inlined:
         ModelError: a function calls itself, or the graph would become absurdly large.
     """
     inliner = _Inliner(proto)
+    misread = misreadings(proto)
     try:
         inliner.graph(proto.graph)
     except (DecodeError, RecursionError):  # graphs that are passed to functions and nested there
@@ -81,7 +85,7 @@ def inline(proto: onnx.ModelProto) -> Inlined:
     del proto.functions[:]
     if any(level > _DEEPEST_BODY for _, level in _walk(proto.graph.node)):
         raise _too_deep()
-    return Inlined(tuple(inliner.notes), tuple(inliner.calls.values()), tuple(inliner.paths))
+    return Inlined(tuple(inliner.notes), tuple(inliner.calls.values()), tuple(inliner.paths), misread)
 
 
 class _Inliner:

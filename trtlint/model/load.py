@@ -18,6 +18,7 @@ from trtlint.model.errors import ModelError
 from trtlint.model.graph import Graph
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import NOTHING_INLINED, FunctionCall, Inlined, inline
+from trtlint.model.misreading import Misreading
 from trtlint.model.protos import DTYPES, domain_of, opsets, text
 from trtlint.model.reader import RawModel, decode, decode_graph, read
 from trtlint.model.retype import retype
@@ -45,6 +46,7 @@ class Model:
         calls: the model-local functions that the file calls; the graph has their bodies instead.
         call_paths: the names of all these calls; the names of the nodes of a function begin with one.
         untyped: the limit at which the inference of types and shapes ended; empty where it did not.
+        misread: the calls of these that TensorRT's parser may read otherwise.
     """
 
     path: Path
@@ -59,6 +61,7 @@ class Model:
     calls: tuple[FunctionCall, ...] = ()
     call_paths: tuple[str, ...] = ()
     untyped: str = ""
+    misread: tuple[Misreading, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -161,6 +164,7 @@ def interpret(
         calls=inlined.calls,
         call_paths=inlined.paths,
         untyped=inferred.untyped if _lacks_types(graph) else "",
+        misread=inlined.misread,
     )
 
 

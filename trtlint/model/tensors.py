@@ -147,6 +147,10 @@ class TensorStore:
             return None
         return self._left(tensor, *place[1:]) if place[0] == LEFT else self._external(tensor, *place)
 
+    def is_left(self, tensor: onnx.TensorProto) -> bool:
+        """Whether the elements of a tensor are in the model file and were left there."""
+        return _is_left(tensor)
+
     def place(self, tensor: onnx.TensorProto) -> tuple[Path, int, int] | None:
         """Where the elements of a tensor lie as raw little-endian bytes: real path, offset and length.
 

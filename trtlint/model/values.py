@@ -137,6 +137,18 @@ class Constants:
         tensor = self.stored(value)
         return None if tensor is None else self._tensors.array(tensor)
 
+    def in_int32_data(self, value: Value | None) -> bool:
+        """Whether a value is a stored UINT8 tensor of several elements that are not in ``raw_data``.
+
+        The elements are then in ``int32_data``: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
+        """
+        tensor = self.stored(value)
+        if tensor is None or tensor.data_type != onnx.TensorProto.UINT8 or math.prod(tensor.dims) < 2:
+            return False
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            return bool(tensor.int32_data)
+        return self._tensors.is_left(tensor) and self._tensors.place(tensor) is None
+
     def _fold(self) -> None:
         if self._folded:
             return

@@ -1,0 +1,86 @@
+"""What rules tell of models that TensorRT's parser imports otherwise than ONNX defines them.
+
+``python -m benchmarks.import_rules`` reads ``shared/data/import-differences/cases.jsonl``: small models, each
+with the releases whose network computes ONNX's values (``right``) and others (``wrong``), as measured by
+interpreting the networks of NVIDIA's parsers.  A release that is wrong wants a finding above a note at the
+operator; one that is right wants none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from trtlint.api import lint
+from trtlint.lean import dataclass
+from trtlint.target.target import Target
+
+SHARED = Path(os.environ.get("TRTLINT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+DATA = SHARED / "data" / "import-differences"
+_NO_FAULT = ("oracle", "documented deviation")
+"""Classes of cases that are no faults of the parser."""
+_OTHERS = ("BLD", "PORT")
+"""Rules about other things than results, which may fire on a release that is right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A release of a case of which the rules say the contrary.
+
+    Attributes:
+        case: name of the case.
+        release: as the cases name it, ``TRT 10.7``.
+        wanted: whether there should be a finding.
+        found: ids of the rules that fired above a note.
+    """
+
+    case: str
+    release: str
+    wanted: bool
+    found: tuple[str, ...]
+
+
+def misses(folder: Path) -> tuple[int, list[Miss]]:
+    """How many releases of all cases were looked at, and those of which the rules say the contrary."""
+    count, found = 0, []
+    for case in _cases(folder):
+        for wanted, key in ((True, "wrong"), (False, "right")):
+            for release in case[key]:
+                rules = told(folder / str(case["model"]), str(release))
+                count += 1
+                if wanted != any(wanted or not rule.startswith(_OTHERS) for rule in rules):
+                    found.append(Miss(str(case["case"]), str(release), wanted, rules))
+    return count, found
+
+
+def told(model: Path, release: str) -> tuple[str, ...]:
+    """The rules that fire above a note on a model for a release such as ``RTX 1.7.1``."""
+    product, _, version = release.partition(" ")
+    target = Target("tensorrt-rtx" if product == "RTX" else "tensorrt", version)
+    (report,) = lint(model, target).models
+    return tuple(sorted({found.rule for found in report.findings if found.severity != "note"}))
+
+
+def _cases(folder: Path) -> Iterator[dict[str, Sequence[str]]]:
+    for line in (folder / "cases.jsonl").read_text(encoding="utf-8").splitlines():
+        case = json.loads(line)
+        if not str(case["cls"]).startswith(_NO_FAULT):
+            yield case
+
+
+def main() -> None:
+    """Print the misses."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA, help="Folder with cases.jsonl and the models.")
+    count, found = misses(parser.parse_args().data)
+    for miss in found:
+        said = ", ".join(miss.found) or "nothing"
+        print(f"{miss.case:40} {miss.release:10} {'missed' if miss.wanted else 'false alarm':12} {said}")
+    print(f"{count - len(found)} of {count} releases of cases are told rightly")
+
+
+if __name__ == "__main__":
+    main()

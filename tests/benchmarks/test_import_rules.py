@@ -1,0 +1,29 @@
+"""What rules tell of the models that TensorRT's parser is known to import otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+from benchmarks.import_rules import misses, told
+
+
+def test_the_measured_cases(shared: Path) -> None:
+    folder = shared / "data" / "import-differences"
+    if not folder.exists():
+        pytest.skip("the cases are not at hand")
+    count, found = misses(folder)
+    assert count > 200
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("release", "rules"),
+    [("TRT 10.7", ("ACC164",)), ("RTX 1.7.1", ("ACC164",)), ("TRT 8.6", ("ACC164",))],
+)
+def test_a_case_of_our_own(tmp_path: Path, release: str, rules: tuple[str, ...]) -> None:
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[3,3] x) => (float[3,3] y) { y = Trilu (x) }'
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    assert told(tmp_path / "m.onnx", release) == rules

@@ -1,0 +1,103 @@
+"""Calls of model-local functions that TensorRT's parser reads otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.graphs import facts_of
+from trtlint.facts.of_model.misread_call import MisreadCall
+
+_F = '< domain: "my", opset_import: ["" : 17] > F (p, r) => (q) { t = Exp (p) q = Sub (t, r) }'
+_LEAKY = (
+    '< domain: "my", opset_import: ["" : 17] > F <b> (p) => (q) { q = LeakyRelu <alpha: float = @b> (p) }'
+)
+
+
+def misread(graph: str, functions: str, reason: str) -> list[MisreadCall]:
+    text = f'< ir_version: 8, opset_import: ["" : 17, "my" : 1, "our" : 1] > {graph} {functions}'
+    facts = facts_of(text).of("misread_call")
+    return [fact for fact in facts if isinstance(fact, MisreadCall) and fact.reason == reason]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "crossed", "shadowed"),
+    [
+        ("r, p", ["p"], ["p", "r"]),
+        ("x, p", ["p"], ["p", "r"]),
+        ("r, x", [], ["p", "r"]),
+        ("p, r", [], []),
+        ("p, x", [], ["r"]),
+    ],
+)
+def test_arguments_named_as_formal_inputs(arguments: str, crossed: list[str], shadowed: list[str]) -> None:
+    graph = f"g (float[3] p, float[3] r, float[3] x) => (float[3] y) {{ y = my.F ({arguments}) }}"
+    assert [fact.detail for fact in misread(graph, _F, "crossed")] == crossed
+    assert [fact.detail for fact in misread(graph, _F, "shadowed")] == shadowed
+
+
+def test_a_tensor_that_comes_later_hides_nothing() -> None:
+    graph = "g (float[3] x, float[3] z) => (float[3] y) { a = my.F (x, z) p = Neg (a) y = Add (a, p) }"
+    assert misread(graph, _F, "shadowed") == []
+
+
+def test_names_of_a_function_end_with_it() -> None:
+    graph = "g (float[3] x, float[3] z) => (float[3] y) { a = my.F (x, z) y = my.F (a, z) }"
+    assert misread(graph, _F, "shadowed") == []
+
+
+def test_nested_functions_share_names() -> None:
+    outer = '< domain: "my", opset_import: ["" : 17, "my" : 1] > G (p, s) => (q) { q = my.F (s, p) }'
+    (fact,) = misread(
+        "g (float[3] x, float[3] z) => (float[3] y) { y = my.G (x, z) }", f"{_F} {outer}", "shadowed"
+    )
+    assert (fact.function, fact.detail) == ("F", "p")
+    assert fact.node is not None
+    assert fact.node.op == "Exp"
+
+
+@pytest.mark.parametrize(
+    ("call", "functions", "expected"),
+    [
+        ("my.F (x)", _LEAKY, ["0.01"]),
+        ("my.F <b = 0.3> (x)", _LEAKY, []),
+        ("my.F (x)", _LEAKY.replace("F <b>", "F <b: float = 0.2>"), []),
+        (
+            "my.G <a = 0.3> (x)",
+            f'{_LEAKY} < domain: "my", opset_import: ["" : 17, "my" : 1] >'
+            " G <a> (p) => (q) { q = my.F <b: float = @a> (p) }",
+            ["0.3"],
+        ),
+    ],
+)  # fmt: skip
+def test_lost_attributes(call: str, functions: str, expected: list[str]) -> None:
+    found = misread(f"g (float[3] x) => (float[3] y) {{ y = {call} }}", functions, "attribute")
+    assert [fact.value for fact in found] == expected
+
+
+def test_a_function_named_as_an_operator_is_misread_where_there_is_one() -> None:
+    gelu = '< domain: "my", opset_import: ["" : 17] > Gelu (p) => (q) { q = Neg (p) }'
+    (fact,) = misread("g (float[3] x) => (float[3] y) { y = my.Gelu (x) }", gelu, "operator")
+    assert fact.versions["tensorrt"].startswith(">=10.")
+    other = gelu.replace("Gelu", "MyGelu")
+    assert misread("g (float[3] x) => (float[3] y) { y = my.MyGelu (x) }", other, "operator") == []
+
+
+def test_functions_of_one_name() -> None:
+    mine = '< domain: "my", opset_import: ["" : 17] > F (p) => (q) { q = Neg (p) }'
+    ours = mine.replace('"my"', '"our"')
+    graph = "g (float[3] x) => (float[3] y) { a = my.F (x) y = our.F (a) }"
+    assert misread(graph, f"{mine} {ours}", "domain") == []
+    (fact,) = misread(graph, f"{mine} {ours.replace('Neg', 'Exp')}", "domain")
+    assert (fact.domain, fact.detail) == ("our", "my")
+
+
+def test_calls_without_end_are_bounded() -> None:
+    """Twenty functions, each calling the next one twice and never with one name, are a million calls."""
+    functions = [
+        f'< domain: "my", opset_import: ["" : 17, "my" : 1] > F{i} (p) => (q)'
+        f" {{ t = my.F{i + 1} (p) q = my.F{i + 1} (t) }}"
+        for i in range(15)
+    ]
+    functions.append('< domain: "my", opset_import: ["" : 17] > F15 (p) => (q) { q = Neg (p) }')
+    graph = "g (float[3] x) => (float[3] y) { y = my.F0 (x) }"
+    assert len(misread(graph, " ".join(functions), "shadowed")) <= 1000

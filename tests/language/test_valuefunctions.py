@@ -1,0 +1,56 @@
+"""Functions of the rule language on the numbers that values hold, and on how a file stores them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from tests.graphs import model_of
+from trtlint.language.functions import FUNCTIONS
+from trtlint.model.load import load
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("v = Sigmoid (x)", True),
+        ("s = Softmax (x) t = Transpose (s) v = Slice (t, zero, one)", True),
+        ("s = Sigmoid (x) v = Mul (s, half)", True),
+        ("s = Sigmoid (x) v = Mul (s, below)", False),
+        ("v = Mul (x, x)", True),
+        ("s = Sigmoid (x) v = Mul (s, x)", False),
+        ("s = Sigmoid (x) v = Sub (s, half)", False),
+        ("a = Relu (x) v = Concat <axis = 0> (a, x)", False),
+        ("i = ArgMax (x) v = Cast <to = 1> (i)", True),
+        ("v = Identity (x)", False),
+    ],
+)
+def test_never_negative(body: str, expected: bool) -> None:
+    text = f"""
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[4,4] x) => (float[A,B] v)
+    < int64[1] zero = {{0}}, int64[1] one = {{1}}, float half = {{0.5}}, float below = {{-0.5}} > {{ {body} }}
+    """
+    model = model_of(text)
+    assert FUNCTIONS["never_negative"].call(model.constants, model.graph.outputs[0]) is expected
+
+
+@pytest.mark.parametrize("count", [1, 3, 70_000])
+@pytest.mark.parametrize("raw", [False, True])
+def test_uint8_in_int32_data(tmp_path: Path, count: int, raw: bool) -> None:
+    numbers = np.full(count, 200, np.uint8)
+    tensor = numpy_helper.from_array(numbers, "k")
+    if not raw:
+        tensor = helper.make_tensor("k", onnx.TensorProto.UINT8, [count], numbers)
+    node = helper.make_node("Cast", ["k"], ["y"], to=onnx.TensorProto.FLOAT)
+    output = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [count])
+    graph = helper.make_graph([node], "g", [], [output], [tensor])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "m.onnx")
+    model = load(tmp_path / "m.onnx")
+    (node_read,) = model.graph.nodes
+    expected = count > 1 and not raw
+    assert FUNCTIONS["in_int32_data"].call(model.constants, node_read.inputs) is expected

@@ -1,0 +1,63 @@
+"""The windows of pooling and convolutions along the spatial axes, as far as the file tells."""
+
+from __future__ import annotations
+
+from trtlint.lean import dataclass
+from trtlint.model.graph import Node
+from trtlint.model.protos import Dimension
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The window along one spatial axis.
+
+    Attributes:
+        size: elements of the input.
+        reach: elements between the first and the last that a window covers, both counted.
+        stride: the step from one window to the next.
+        begin: padding before the input.
+        end: padding behind it.
+    """
+
+    size: int
+    reach: int
+    stride: int
+    begin: int
+    end: int
+
+
+def windows(node: Node, kernel: tuple[Dimension, ...] | None = None) -> tuple[Window, ...] | None:
+    """The windows of an operator along its spatial axes.
+
+    Args:
+        node: the operator; its first input is ``[N, C, ...]``.
+        kernel: the size of the kernel, where it has no ``kernel_shape``.
+
+    Returns:
+        None where a size is unknown or the attributes contradict each other.
+    """
+    data = node.input(0)
+    if data is None or data.shape is None or len(data.shape) < 3:
+        return None
+    sizes = data.shape[2:]
+    rank = len(sizes)
+    shape = _integers(node, "kernel_shape") or kernel
+    strides = _integers(node, "strides") or (1,) * rank
+    dilations = _integers(node, "dilations") or (1,) * rank
+    pads = _integers(node, "pads") or (0,) * (2 * rank)
+    if shape is None or not len(shape) == len(strides) == len(dilations) == rank or len(pads) != 2 * rank:
+        return None
+    found: list[Window] = []
+    for axis, (size, taps) in enumerate(zip(sizes, shape, strict=True)):
+        if not isinstance(size, int) or not isinstance(taps, int) or strides[axis] < 1:
+            return None
+        reach = (taps - 1) * dilations[axis] + 1
+        found.append(Window(size, reach, strides[axis], pads[axis], pads[axis + rank]))
+    return tuple(found)
+
+
+def _integers(node: Node, name: str) -> tuple[int, ...] | None:
+    value = node.attribute(name)
+    if not isinstance(value, list | tuple) or not all(isinstance(number, int) for number in value):
+        return None
+    return tuple(value)

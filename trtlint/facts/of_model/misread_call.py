@@ -1,0 +1,92 @@
+"""Calls of model-local functions that TensorRT's parser reads otherwise than ONNX does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.knowledge.parsers import importing, range_of
+from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.lean import dataclass
+from trtlint.model.misreading import Misreading, Reason
+from trtlint.model.protos import text
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+    from trtlint.model.graph import Node
+
+
+@dataclass(frozen=True, slots=True)
+class MisreadCall(Fact):
+    """A call of a model-local function that TensorRT's parser reads otherwise than ONNX does.
+
+    ``node`` is the first operator of the function in that call.
+
+    Attributes:
+        reason: ``operator``: the parser imports an operator of that name instead, in the releases that have
+            one; ``domain``: it takes another function of that name; ``crossed``: an argument has the name of
+            an earlier formal input; ``shadowed``: a formal input has the name of another tensor of the
+            model; ``attribute``: an attribute of an operator in the function is read as 0.
+        function: name of the function.
+        domain: its domain.
+        detail: the name in question, or the operator and its attribute.
+        value: what ONNX has for the attribute, empty for other reasons.
+    """
+
+    kind: ClassVar[str] = "misread_call"
+    roles: ClassVar[Mapping[str, str]] = {"call": "the first operator of the function"}
+
+    reason: Reason
+    function: str
+    domain: str
+    detail: str
+    value: str
+    versions: Mapping[Product, str]
+
+    @property
+    def applies(self) -> Mapping[Product, str]:
+        """The releases that read the call otherwise, as far as the reason decides it."""
+        return self.versions
+
+
+def find(facts: Facts) -> Iterator[MisreadCall]:
+    """The misread calls of a model, in the order in which the parser imports them."""
+    misread = facts.model.misread
+    if not misread:
+        return
+    first = _first_nodes(facts)
+    for each in misread:
+        node = first.get(each.path)
+        versions = _versions(each)
+        if node is not None and versions:
+            yield MisreadCall(
+                node=node,
+                chain=(Step(node, "call"),),
+                reason=each.reason,
+                function=each.name,
+                domain=each.domain,
+                detail=each.detail,
+                value=each.value,
+                versions=versions,
+            )
+
+
+def _first_nodes(facts: Facts) -> dict[str, Node]:
+    """The first operator of each call, by the name of the call."""
+    wanted = {each.path for each in facts.model.misread}
+    found: dict[str, Node] = {}
+    for node in facts.imported:
+        path = text(node.proto.name)
+        for _ in range(path.count("/")):
+            path = path.rpartition("/")[0]
+            if path in wanted:
+                found.setdefault(path, node)
+    return found
+
+
+def _versions(misreading: Misreading) -> Mapping[Product, str]:
+    if misreading.reason != "operator":
+        return {"tensorrt": "", "tensorrt-rtx": ""}
+    ranges = {product: range_of(product, importing(misreading.name, product)) for product in PRODUCTS}
+    return {product: lines for product, lines in ranges.items() if lines is not None}

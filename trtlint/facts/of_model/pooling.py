@@ -1,0 +1,68 @@
+"""Pooling with ``ceil_mode``: whether the last window begins behind the input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.windows import Window, windows
+from trtlint.lean import dataclass
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_POOLS = ("MaxPool", "AveragePool", "LpPool")
+
+
+@dataclass(frozen=True, slots=True)
+class Pooling(Fact):
+    """A ``MaxPool``, ``AveragePool`` or ``LpPool``.
+
+    Attributes:
+        op: operator type.
+        ceil_mode: whether the size of the output is rounded up.
+        beyond: whether, rounded up, the last window along some axis begins in the padding at the end; ONNX
+            drops that window.  False without ``ceil_mode``; None where the file does not tell.
+        sizes: the sizes of the output along the spatial axes as ONNX defines them, empty where unknown.
+        rounded: the same with that window, empty where unknown.
+    """
+
+    kind: ClassVar[str] = "pooling"
+    roles: ClassVar[Mapping[str, str]] = {"pool": "the operator"}
+
+    op: str
+    ceil_mode: bool
+    beyond: bool | None
+    sizes: tuple[int, ...]
+    rounded: tuple[int, ...]
+
+
+def find(facts: Facts) -> Iterator[Pooling]:
+    """The pooling operators of a model, in graph order."""
+    for node in facts.model.graph.of_onnx(*_POOLS):
+        ceil = node.number("ceil_mode", 0) == 1
+        automatic = str(node.attribute("auto_pad") or "NOTSET") in ("SAME_UPPER", "SAME_LOWER")
+        along = windows(node) if ceil and not automatic else None
+        sizes = () if along is None else tuple(_defined(window) for window in along)
+        rounded = () if along is None else tuple(_rounded(window) for window in along)
+        yield Pooling(
+            node=node,
+            chain=(Step(node, "pool"),),
+            op=node.op,
+            ceil_mode=ceil,
+            beyond=sizes != rounded if along is not None else None if ceil and not automatic else False,
+            sizes=sizes,
+            rounded=rounded,
+        )
+
+
+def _rounded(window: Window) -> int:
+    padded = window.size + window.begin + window.end - window.reach
+    return -(-padded // window.stride) + 1
+
+
+def _defined(window: Window) -> int:
+    """ONNX drops a window that begins in the end padding: https://onnx.ai/onnx/operators/onnx__MaxPool.html."""
+    count = _rounded(window)
+    return count - 1 if (count - 1) * window.stride >= window.size + window.begin else count

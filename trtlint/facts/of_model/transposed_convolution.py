@@ -1,0 +1,84 @@
+"""Transposed convolutions, with the padding that their attributes ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.windows import windows
+from trtlint.lean import dataclass
+from trtlint.model.graph import Node, Value
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class TransposedConvolution(Fact):
+    """A ``ConvTranspose``.
+
+    Attributes:
+        bias: the bias, None where there is none.
+        asked: the total padding along each spatial axis that ``output_shape`` asks for; empty without one,
+            with ``auto_pad``, and where the file does not tell.
+        uneven: whether one of these is odd, so that one side gets more than the other.
+        outgrown: whether ``output_padding`` exceeds the padding at the end along some axis.
+    """
+
+    kind: ClassVar[str] = "transposed_convolution"
+    roles: ClassVar[Mapping[str, str]] = {"convolution": "the operator"}
+
+    bias: Value | None
+    asked: tuple[int, ...]
+    uneven: bool
+    outgrown: bool
+
+
+def find(facts: Facts) -> Iterator[TransposedConvolution]:
+    """The transposed convolutions of a model, in graph order."""
+    for node in facts.model.graph.of_onnx("ConvTranspose"):
+        weight = node.input(1)
+        shape = None if weight is None else weight.shape
+        asked = () if shape is None else asked_padding(node, shape[2:])
+        yield TransposedConvolution(
+            node=node,
+            chain=(Step(node, "convolution"),),
+            bias=node.input(2),
+            asked=asked,
+            uneven=any(total % 2 for total in asked),
+            outgrown=_outgrown(node, asked),
+        )
+
+
+def asked_padding(node: Node, kernel: tuple[int | str | None, ...]) -> tuple[int, ...]:
+    """The total padding along each spatial axis that ``output_shape`` asks for, empty where unknown.
+
+    https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
+    """
+    shape = node.attribute("output_shape")
+    along = windows(node, kernel)
+    if not isinstance(shape, tuple) or along is None or len(shape) < len(along):
+        return ()
+    if str(node.attribute("auto_pad") or "NOTSET") != "NOTSET":
+        return ()
+    extra = node.attribute("output_padding") or (0,) * len(along)
+    if len(extra) != len(along):
+        return ()
+    sizes = shape[len(shape) - len(along) :]
+    return tuple(
+        window.stride * (window.size - 1) + added + window.reach - size
+        for window, added, size in zip(along, extra, sizes, strict=True)
+    )
+
+
+def _outgrown(node: Node, asked: tuple[int, ...]) -> bool:
+    if asked:
+        return any(total < 0 for total in asked)
+    extra = node.attribute("output_padding")
+    if not extra or str(node.attribute("auto_pad") or "NOTSET") != "NOTSET":
+        return False
+    pads = node.attribute("pads") or (0,) * (2 * len(extra))
+    return len(pads) == 2 * len(extra) and any(
+        added > end for added, end in zip(extra, pads[len(extra) :], strict=True)
+    )

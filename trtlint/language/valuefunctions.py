@@ -1,0 +1,96 @@
+"""Functions of the rule language on the numbers that values can hold, and on how a file stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from trtlint.language.fieldtypes import TRUTH
+from trtlint.language.function import TUPLE, VALUE, Function
+from trtlint.model.graph import Node, Value
+from trtlint.model.walks import search
+
+if TYPE_CHECKING:
+    from trtlint.model.values import Constants
+
+_MOST_VISITED = 100
+_UNSIGNED = frozenset({"bool", "u8", "u16", "u32", "u64"})
+_RESULT_NOT_NEGATIVE = frozenset(
+    {
+        *("Sigmoid", "HardSigmoid", "Softmax", "Softplus", "Relu", "Exp", "Abs", "Sqrt"),
+        *("ReduceL1", "ReduceL2", "ReduceSumSquare", "ArgMax", "ArgMin", "NonZero", "Shape", "Size"),
+    }
+)
+"""Operators that give no negative number, whatever they read."""
+_FIRST_INPUT = frozenset(
+    {
+        *("Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Tile"),
+        *("Slice", "Split", "Gather", "GatherND", "GatherElements", "Floor", "Ceil", "Round", "Pow"),
+        *("ReduceMax", "ReduceMin", "ReduceMean", "ReduceSum", "ReduceProd", "MaxPool", "AveragePool"),
+    }
+)
+"""Operators whose results are not negative where their first input is not."""
+_ALL_INPUTS = frozenset({"Concat", "Add", "Mul", "Div", "Min", "Sum", "Mean"})
+"""Operators whose results are not negative where none of their inputs is."""
+
+
+def _never_negative(constants: Constants | None, value: Value) -> object:
+    """Whether all that a value is made of is known not to be negative; a bounded search upstream."""
+    for number, (made, _) in enumerate(search(value, _decisive, _MOST_VISITED + 1)):
+        if number >= _MOST_VISITED:
+            return False
+        node = made.producer
+        if node is not None and not node.domain and (_decisive(node) or _is_not_negative(node, made)):
+            continue
+        if made.dtype not in _UNSIGNED and not _stored_not_negative(constants, made):
+            return False
+    return True
+
+
+def _decisive(node: Node) -> Sequence[Value | None]:
+    """The inputs that decide whether an operator gives negative numbers; none where nothing is known."""
+    if node.domain:
+        return ()
+    if node.op in _FIRST_INPUT or (node.op == "TopK"):
+        return node.inputs[:1]
+    if node.op == "Mul" and len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]:
+        return ()
+    if node.op == "Where":
+        return node.inputs[1:]
+    return node.inputs if node.op in _ALL_INPUTS else ()
+
+
+def _is_not_negative(node: Node, made: Value) -> bool:
+    squared = node.op == "Mul" and len(node.inputs) == 2 and node.inputs[0] is node.inputs[1]
+    return squared or node.op in _RESULT_NOT_NEGATIVE or (node.op == "TopK" and made.port == 1)
+
+
+def _stored_not_negative(constants: Constants | None, value: Value) -> bool:
+    array = None if constants is None else constants.array(value)
+    return array is not None and bool((array >= 0).all())
+
+
+def _in_int32_data(constants: Constants | None, values: tuple[Any, ...]) -> object:
+    if constants is None:
+        return None
+    return any(isinstance(value, Value) and constants.in_int32_data(value) for value in values)
+
+
+VALUE_FUNCTIONS: Mapping[str, Function] = {
+    "never_negative": Function(
+        "never_negative(v)",
+        "whether v is known to hold no negative number, whatever is fed",
+        (VALUE,),
+        TRUTH,
+        _never_negative,
+    ),
+    "in_int32_data": Function(
+        "in_int32_data(vs)",
+        "whether one of several values is a stored uint8 tensor whose elements, more than one, are in the"
+        " field int32_data of the file",
+        (TUPLE,),
+        TRUTH,
+        _in_int32_data,
+    ),
+}
+"""The functions by name."""

@@ -1,0 +1,209 @@
+"""Calls of model-local functions that TensorRT's parser reads otherwise than ONNX does.
+
+The parser keeps all tensors in one table by name, knows functions by their name alone, and looks an
+attribute reference up in the innermost call:
+https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/onnxOpImporters.cpp (``LocalFunctionImporter``),
+https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/OnnxAttrs.cpp.  What ONNX means is in
+https://github.com/onnx/onnx/blob/main/docs/IR.md#functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
+
+import onnx
+
+from trtlint.lean import dataclass
+from trtlint.model.protos import bodies, defined, domain_of, opsets, text
+
+Reason = Literal["operator", "domain", "crossed", "shadowed", "attribute"]
+
+_MOST_VISITED = 500_000
+"""Operators and names that are looked at, those of functions at every call."""
+_MOST_FOUND = 1000
+_DEEPEST = 64
+
+_Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Misreading:
+    """A call that the parser may read otherwise.
+
+    Attributes:
+        reason: ``operator``: the parser takes it for an operator wherever it imports one of that name;
+            ``domain``: it takes another function of that name; ``crossed``: an argument has the name of an
+            earlier formal input; ``shadowed``: a formal input has the name of another tensor;
+            ``attribute``: an attribute of an operator in the function is lost.
+        name: the function.
+        domain: its domain.
+        path: the name of the call; those of the function's nodes begin with it and a slash.
+        detail: the formal input, the other domain, or the operator and its attribute.
+        value: what ONNX has for the attribute, empty for other reasons.
+    """
+
+    reason: Reason
+    name: str
+    domain: str
+    path: str
+    detail: str
+    value: str = ""
+
+
+def misreadings(proto: onnx.ModelProto) -> tuple[Misreading, ...]:
+    """The calls of a model that the parser may read otherwise, in the order in which it imports them.
+
+    ``proto`` still has its functions, none of which calls itself.
+    """
+    walk = _Walk(proto)
+    found: list[Misreading] = []
+    for each in walk.graph(proto.graph):
+        if len(found) >= _MOST_FOUND:
+            break
+        found.append(each)
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What an attribute of the function is in one call: ONNX's value, and whether the parser loses it."""
+
+    value: onnx.AttributeProto | None
+    lost: bool
+
+
+_Environment = Mapping[str, _Given]
+
+
+class _Walk:
+    def __init__(self, proto: onnx.ModelProto) -> None:
+        self.functions: dict[_Key, onnx.FunctionProto] = {}
+        self.by_name: dict[str, onnx.FunctionProto] = {}
+        self._others: set[_Key] = set()
+        for function in proto.functions:
+            self.functions.setdefault(_key(function.domain, function.name, function.overload), function)
+            first = self.by_name.setdefault(text(function.name), function)
+            if first is not function and list(first.node) != list(function.node):
+                self._others.add(_key(function.domain, function.name, function.overload))
+        self.versions = opsets(proto)
+        self.tensors: set[str] = set()
+        self.left = _MOST_VISITED
+        self._seen: set[_Key] = set()
+
+    def graph(self, graph: onnx.GraphProto) -> Iterator[Misreading]:
+        """The misread calls of the main graph, or of a body."""
+        names = (*(i.name for i in graph.input), *(i.name for i in graph.initializer))
+        added = self._add(map(text, names))
+        yield from self._nodes(graph.node, "", {}, 0, added)
+        self.tensors.difference_update(added)
+
+    def _nodes(
+        self, nodes: Iterable[onnx.NodeProto], prefix: str, given: _Environment, depth: int, added: set[str]
+    ) -> Iterator[Misreading]:
+        for index, node in enumerate(nodes):
+            self.left -= 1
+            if self.left < 0:
+                return
+            path = prefix + (text(node.name) or f"{text(node.op_type)}_{index}")
+            function = self.functions.get(_key(node.domain, node.op_type, node.overload))
+            if function is not None and depth < _DEEPEST:
+                yield from self._call(node, function, path, given, depth)
+            elif function is None:
+                if depth:
+                    yield from self._lost(node, path, given)
+                for attribute in node.attribute:
+                    for body in bodies(attribute):
+                        inner = self._add(defined(body))
+                        yield from self._nodes(body.node, prefix if depth else "", given, depth, inner)
+                        self.tensors.difference_update(inner)
+            added |= self._add(map(text, node.output))
+
+    def _call(
+        self,
+        call: onnx.NodeProto,
+        function: onnx.FunctionProto,
+        path: str,
+        given: _Environment,
+        depth: int,
+    ) -> Iterator[Misreading]:
+        name, domain = text(function.name), domain_of(function.domain)
+        key = _key(function.domain, function.name, function.overload)
+        if key not in self._seen:
+            self._seen.add(key)
+            yield Misreading("operator", name, domain, path, "")
+        if key in self._others:
+            yield Misreading("domain", name, domain, path, domain_of(self.by_name[name].domain))
+        formals = [text(each) for each in function.input]
+        actuals = [text(each) for each in call.input][: len(formals)]
+        renamed: set[str] = set()
+        for formal, actual in zip(formals, actuals, strict=False):
+            if actual in renamed:
+                yield Misreading("crossed", name, domain, path, actual)
+            if actual and actual != formal:
+                renamed.add(formal)
+                if formal in self.tensors:
+                    yield Misreading("shadowed", name, domain, path, formal)
+        added = self._add(formals)
+        inner = _environment(call, function, given)
+        yield from self._nodes(function.node, f"{path}/", inner, depth + 1, added)
+        self.tensors.difference_update(added)
+
+    def _lost(self, node: onnx.NodeProto, path: str, given: _Environment) -> Iterator[Misreading]:
+        """The attributes of an operator of a function that the parser reads as 0 or as empty."""
+        for attribute in node.attribute:
+            reference = text(attribute.ref_attr_name)
+            if not reference:
+                continue
+            known = given.get(reference, _Given(None, lost=True))
+            name = text(attribute.name)
+            value = known.value or self._default(node, name)
+            if known.lost and value is not None and (number := onnx.helper.get_attribute_value(value)):
+                shown = number.decode("utf-8", "replace") if isinstance(number, bytes) else f"{number:g}"
+                called = path.rpartition("/")[0]
+                detail = f"{text(node.op_type)}.{name}"
+                yield Misreading("attribute", called.rpartition("/")[2], "", called, detail, shown)
+
+    def _default(self, node: onnx.NodeProto, name: str) -> onnx.AttributeProto | None:
+        """ONNX's default of an attribute that is a number or a word; None where there is none."""
+        domain = domain_of(node.domain)
+        version = min(self.versions.get(domain, 1), onnx.defs.onnx_opset_version())
+        try:
+            schema = onnx.defs.get_schema(text(node.op_type), version, domain)
+        except onnx.defs.SchemaError:
+            return None
+        declared = schema.attributes.get(name)
+        value = None if declared is None else declared.default_value
+        return value if value is not None and value.type in _SCALARS else None
+
+    def _add(self, names: Iterable[str]) -> set[str]:
+        """Put names into the table of tensors; returns those that were not there."""
+        given = {name for name in names if name}
+        self.left -= len(given)
+        added = given - self.tensors
+        self.tensors |= added
+        return added
+
+
+_SCALARS = (onnx.AttributeProto.FLOAT, onnx.AttributeProto.INT, onnx.AttributeProto.STRING)
+
+
+def _environment(call: onnx.NodeProto, function: onnx.FunctionProto, given: _Environment) -> _Environment:
+    """The attributes of a function in a call; one that the call passes on from its own is lost."""
+    found = {text(each.name): _Given(_scalar(each), lost=False) for each in function.attribute_proto}
+    for attribute in call.attribute:
+        reference = text(attribute.ref_attr_name)
+        if reference:
+            outer = given.get(reference)
+            found[text(attribute.name)] = _Given(None if outer is None else outer.value, lost=True)
+        else:
+            found[text(attribute.name)] = _Given(_scalar(attribute), lost=False)
+    return found
+
+
+def _scalar(attribute: onnx.AttributeProto) -> onnx.AttributeProto | None:
+    return attribute if attribute.type in _SCALARS else None
+
+
+def _key(domain: str, name: str, overload: str) -> _Key:
+    return domain_of(domain), text(name), text(overload)
