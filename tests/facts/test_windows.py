@@ -29,7 +29,7 @@ def pooled(size: str, attributes: str) -> Pooling:
         ("5", "kernel_shape=[2], strides=[2], pads=[1,1], ceil_mode=1", (True, (3,), (4,))),
         ("8,8", "kernel_shape=[3,3], strides=[3,3], pads=[1,1,1,1], ceil_mode=1", (True, (3, 3), (4, 4))),
         ("4,4", "kernel_shape=[1,1], strides=[2,2], ceil_mode=1", (True, (2, 2), (3, 3))),
-        ("112,112", "kernel_shape=[3,3], strides=[2,2], pads=[1,1,1,1], ceil_mode=1", (False, (57, 57), (57, 57))),
+        ("112", "kernel_shape=[3], strides=[2], pads=[1,1], ceil_mode=1", (False, (57,), (57,))),
         ("5,5", "kernel_shape=[2,2], strides=[2,2], pads=[1,1,1,1]", (False, (), ())),
         ("5,5", "kernel_shape=[2,2], strides=[2,2], auto_pad=\"SAME_UPPER\", ceil_mode=1", (False, (), ())),
         ("5,n", "kernel_shape=[2,2], strides=[2,2], pads=[1,1,1,1], ceil_mode=1", (None, (), ())),

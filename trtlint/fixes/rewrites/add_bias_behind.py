@@ -1,0 +1,30 @@
+"""The bias of a ``ConvTranspose`` added behind it.
+
+https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
+"""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.rewrites._forms import Forms
+from trtlint.model.load import Model
+from trtlint.model.protos import text
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Write a ConvTranspose again without its bias, and an Add behind it."""
+    node = fact.node
+    bias = None if node is None else node.input(2)
+    tensor = None if node is None else node.input(0)
+    if node is None or node.op != "ConvTranspose" or node.domain or bias is None:
+        return Refusal("there is no ConvTranspose with a bias here")
+    if tensor is None or tensor.rank is None or tensor.rank < 3:
+        return Refusal("the number of its dimensions is not known")
+    draft = Draft(model, node)
+    forms = Forms(draft)
+    bare = draft.name("bare")
+    draft.again(node, [text(name) for name in list(node.proto.input)[:2]], [bare])
+    column = forms.unsqueeze(bias, *range(1, tensor.rank - 1))
+    draft.op("Add", bare, column, out=node.output.name)
+    return draft.patch("adds the bias behind ConvTranspose", [node])

@@ -1,0 +1,30 @@
+"""Negative indices of ``OneHot`` counted from the beginning: index + depth where it is below 0.
+
+https://onnx.ai/onnx/operators/onnx__OneHot.html
+"""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.model.load import Model
+from trtlint.model.protos import text
+
+_SINCE = 9
+"""The opset that has Where."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Put Less, Add and Where before one OneHot."""
+    node = fact.node
+    if node is None or node.op != "OneHot" or node.domain or (model.opset or 0) < _SINCE:
+        return Refusal("there is no OneHot here")
+    index, depth = node.input(0), node.input(1)
+    count = model.constants.scalar(depth)
+    if index is None or index.dtype not in ("i32", "i64", "f32", "f16") or count is None:
+        return Refusal("the type of its indices is not known, or its depth is not stored")
+    draft = Draft(model, node)
+    below = draft.op("Less", index, draft.like(0, index, "zero"))
+    wrapped = draft.op("Where", below, draft.op("Add", index, draft.like(count, index, "depth")), index)
+    draft.again(node, [wrapped, *(text(name) for name in list(node.proto.input)[1:])], node.proto.output)
+    return draft.patch("counts negative indices from the beginning", [node])

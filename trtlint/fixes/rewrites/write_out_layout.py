@@ -1,0 +1,41 @@
+"""A recurrent operator with ``layout`` = 1 as one with ``layout`` = 0 between transpositions.
+
+https://onnx.ai/onnx/operators/onnx__LSTM.html
+"""
+
+from __future__ import annotations
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.model.load import Model
+from trtlint.model.protos import text
+
+_SEQUENCE = (1, 0, 2)
+"""Between [batch, sequence, ...] and [sequence, batch, ...]; of states between batch and direction."""
+_WHOLE = (2, 0, 1, 3)
+"""From [sequence, directions, batch, hidden] to [batch, sequence, directions, hidden]."""
+_BATCH_FIRST = (0, 5, 6)
+"""The inputs that begin with the batch: the sequence and the initial states."""
+
+
+def propose(fact: Fact, model: Model) -> Patch | Refusal:
+    """Replace one recurrent operator."""
+    node = fact.node
+    if node is None or node.op not in ("LSTM", "GRU", "RNN") or node.domain or node.number("layout", 0) != 1:
+        return Refusal("there is no recurrent operator with layout 1 here")
+    draft = Draft(model, node)
+    inputs = [text(name) for name in node.proto.input]
+    for port in _BATCH_FIRST:
+        value = node.input(port)
+        if value is not None:
+            inputs[port] = draft.op("Transpose", value, perm=list(_SEQUENCE))
+    names = [text(name) for name in node.proto.output]
+    outputs = [draft.name("sequence_first") if name else "" for name in names]
+    proto = draft.again(node, inputs, outputs)
+    kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != "layout"]
+    del proto.attribute[:]
+    proto.attribute.extend(kept)
+    for port, (name, made) in enumerate(zip(names, outputs, strict=True)):
+        if name:
+            draft.op("Transpose", made, perm=list(_SEQUENCE if port else _WHOLE), out=name)
+    return draft.patch("transposes around the operator in place of layout 1", [node])
