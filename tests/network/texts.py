@@ -1,5 +1,7 @@
 """Small models, a family of layers each, as text."""
 
+# ruff: noqa: E501 (models are written one a line)
+
 from __future__ import annotations
 
 from pathlib import Path
