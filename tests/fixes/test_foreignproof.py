@@ -16,6 +16,7 @@ from trtlint.fixes import foreignproof
 from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
 from trtlint.fixes.region import Region, RegionError
+from trtlint.trials import alike, comparison
 from trtlint.trials.comparison import Comparison
 from trtlint.trials.inputs import InputsError
 
@@ -143,7 +144,7 @@ def test_without_onnx_runtime_nothing_is_proven(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(foreignproof, "available", lambda: False)
     found = prove_foreign([(REGION, [feeds(3)])] * 2)
     assert [each.equal for each in found] == [None, None]
-    assert found[0].words == f"not proven on its own: {foreignproof.MISSING}"
+    assert found[0].words == f"not proven on its own: {comparison.MISSING}"
 
 
 PACKED = """(float[2,5,3,%d,4] x, float[2,5,12] q) => (float[2,5,12] y)
@@ -192,7 +193,7 @@ def test_what_is_saved_has_the_types_of_the_inputs(tmp_path: Path) -> None:
     kinds = [(each.name, each.type.tensor_type.elem_type) for each in found.graph.input]
     assert kinds == [("x", onnx.TensorProto.BFLOAT16), ("i", onnx.TensorProto.INT64)]
     assert [dim.dim_value for dim in found.graph.input[0].type.tensor_type.shape.dim] == [2, 3]
-    assert found.ir_version == foreignproof.IR_VERSION
+    assert found.ir_version == alike.IR_VERSION
     assert len(proto.graph.input) == 2
     pair = foreignproof._saved(Region((), proto, proto, (), ()), [Feeds("random", 3, arrays)], tmp_path / "0")
     with np.load(pair.inputs.files[0]) as stored:

@@ -19,7 +19,8 @@ SIZES = (3, 1, 4, 2, 5, 1, 2)
 
 def outcome() -> Any:
     """Return an outcome of seven rounds whose patches are numbered."""
-    numbers, rounds = iter(range(sum(SIZES))), []
+    numbers = iter(range(sum(SIZES)))
+    rounds: list[tuple[Any, tuple[int, ...]]] = []
     for size in SIZES:
         patches = tuple(next(numbers) for _ in range(size))
         before = tuple(chain.from_iterable(each for _, each in rounds))

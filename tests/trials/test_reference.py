@@ -32,8 +32,8 @@ def test_a_loop_without_a_condition_begins() -> None:
     (true,) = after.graph.initializer
     assert bool(onnx.numpy_helper.to_array(true)) is True
     feeds = {"x": np.ones(2, np.float32), "n": np.array(3), "c": np.array(False)}
-    (found,) = ReferenceEvaluator(after).run(None, feeds)  # type: ignore[misc]
-    assert found.tolist() == [8.0, 8.0]
+    found: list[Any] = list(ReferenceEvaluator(after).run(None, feeds))
+    assert [each.tolist() for each in found] == [[8.0, 8.0]]
 
 
 def test_a_loop_with_a_condition_stays() -> None:
