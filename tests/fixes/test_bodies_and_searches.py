@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
+from tests.fixes.proposing import outcome, proposal
 from trtlint.fixes import withdrawing
 from trtlint.fixes.edit import EditError
-from trtlint.fixes.patch import Refusal
+from trtlint.fixes.patch import Patch, Refusal
 from trtlint.fixes.rewrites import drop_declarations
 from trtlint.fixes.rewrites.resize_by_gather import _taps
 
 SIZES = (3, 1, 4, 2, 5, 1, 2)
 
 
-def outcome() -> Any:
+def several() -> Any:
     """Return an outcome of seven rounds whose patches are numbered."""
     numbers = iter(range(sum(SIZES)))
     rounds: list[tuple[Any, tuple[int, ...]]] = []
@@ -45,7 +46,7 @@ def test_the_first_bad_patch_is_found(bad: int, raises: bool, monkeypatch: pytes
         return f"worse by {max(proto)}" if bad in proto else ""
 
     monkeypatch.setattr(withdrawing, "apply", applied)
-    good, found, why, spent = withdrawing._search(outcome(), check, "worse")  # type: ignore[arg-type]
+    good, found, why, spent = withdrawing._search(several(), check, "worse")  # type: ignore[arg-type]
     ends = [sum(SIZES[: index + 1]) for index in range(len(SIZES))]
     assert good == next(index for index, end in enumerate(ends) if bad < end)
     assert found == {(f"fix-{bad}", "")}
@@ -79,3 +80,31 @@ def test_weights_that_rounding_leaves_of_zero_are_none() -> None:
     assert taps((0.0, 0.0), (0.0, 1.0)) == "a result is made of no element, or of too many"
     assert taps((1.0,) * 64)[0] == [list(range(64))]
     assert taps((1.0,) * 65) == "a result is made of no element, or of too many"
+
+
+def test_a_body_inside_gives_a_value_from_around_it_under_its_new_name() -> None:
+    text = """(float[4] x, bool c) => (float[4] y) < bool yes = {1} > {
+      y = If (yes) < then_branch = t () => (float[4] p) {
+          n = Neg (x)
+          p = If (c) < then_branch = a () => (float[4] n) { },
+                       else_branch = b () => (float[4] q) { q = Abs (n) } >
+        }, else_branch = e () => (float[4] r) { r = Abs (x) } > }"""
+    found = proposal("take-branch", text, "y")
+    assert isinstance(found, Patch)
+    inner, chosen = found.insert
+    ends = {
+        each.name: (each.g.output[0].name, [list(node.input) for node in each.g.node])
+        for each in chosen.attribute
+    }
+    assert ends == {"then_branch": (inner.output[0], []), "else_branch": ("q", [[inner.output[0]]])}
+    assert inner.output[0] != "n"
+
+
+def test_a_body_that_gives_too_little_is_not_written_out() -> None:
+    text = """(float[4] x) => (float[4] y) < int64 two = {2}, bool yes = {1} > {
+      y = Loop (two, yes, %s) <body = b (int64 i, bool go, float[4] s) => (bool on%s)
+        { on = Identity (go)  t = Neg (s) }> }"""
+    why = "its body is not as ONNX wants it"
+    assert outcome("write-out-loop", text % ("x", ""), "y") == why
+    assert outcome("write-out-loop", text % ("x, x", ", float[4] t"), "y") == why
+    assert outcome("write-out-loop", text % ("x", ", float[4] t"), "y").startswith("t = Neg (x)")
