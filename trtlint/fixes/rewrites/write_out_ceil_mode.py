@@ -24,7 +24,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     along = None if node is None else windows(node)
     if node is None or not isinstance(fact, Pooling) or along is None or not fact.sizes:
         return Refusal("there is no pooling with ceil_mode here, or its sizes are not known")
-    if node.op == "LpPool" or (node.op == "AveragePool" and node.number("count_include_pad", 0)):
+    if node.op == "LpPool" or (node.op == "AveragePool" and node.number("count_include_pad", 0) == 1):
         return Refusal("it counts padding, and what it counts would change")
     ends = [
         (count - 1) * window.stride + window.reach - window.size - window.begin
