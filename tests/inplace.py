@@ -19,6 +19,7 @@ ISOLATED: dict[str, Callable[..., Any]] = {
     "trtlint.files.forked._answers": forked._answers,
     "trtlint.model.infer._isolated": infer._isolated,
     "trtlint.trials.comparison.run": process.run,
+    "trtlint.network.compare.run": process.run,
     "trtlint.runs.examples._forked": examples._forked,
 }
 """What users run, by the name under which it is found."""
@@ -35,7 +36,7 @@ def answers(works: Sequence[Work], _: Allowance) -> Iterator[bytes | Computation
 
 
 def run(module: str, request: Any, _: Limits, **__: object) -> Ended:
-    """A comparison by ONNX Runtime."""
+    """A comparison by ONNX Runtime, or with NVIDIA's parser."""
     answers: list[Any] = []
     with warnings.catch_warnings():  # nobody sees those of Polygraphy where it has a process of its own
         warnings.simplefilter("ignore")
@@ -47,6 +48,7 @@ STAND_INS: dict[str, Callable[..., Any]] = {
     "trtlint.files.forked._answers": answers,
     "trtlint.model.infer._isolated": call,
     "trtlint.trials.comparison.run": run,
+    "trtlint.network.compare.run": run,
     "trtlint.runs.examples._forked": examples.in_place,
 }
 """What tests run in its place."""
