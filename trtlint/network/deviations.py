@@ -56,7 +56,7 @@ def _ties(node: NodeProto, inputs: Inputs, got: Array, expected: Array, _: int) 
     if got.dtype.kind not in "iu" or is_float(expected.dtype) or got.dtype == source.dtype:
         if unsorted:
             values = [np.sort(wide(array), axis=axis) for array in (got, expected)]
-            return bool(np.array_equal(*values))
+            return bool(np.array_equal(values[0], values[1]))
         return False
     places = [array.astype(np.int64) for array in (got, expected)]
     if node.op_type != "TopK" and not given.get("keepdims", 1):

@@ -20,6 +20,7 @@ from trtlint.files.replace import replacing
 from trtlint.model.errors import ModelError
 from trtlint.runs import cache
 from trtlint.runs.dryjob import DryJob
+from trtlint.runs.progress import Share
 from trtlint.target.target import Target
 from trtlint.trials.agreement import Agreement
 from trtlint.trials.drybuild import (
@@ -101,8 +102,12 @@ def _compared(job: DryJob, request: Request, model: Path) -> Agreement:
 
     assert job.compare is not None
     needed = min(2 * roughly_needed(model, "parse"), request.limits.memory)
-    with _room(needed):
-        return compare_network(model, job.compare, request.wheels, request.limits)
+    bar = Share(f"comparing {model.name}")
+    try:
+        with _room(needed):
+            return compare_network(model, job.compare, request.wheels, request.limits, bar)
+    finally:
+        bar.close()
 
 
 def _entry(folder: Path, request: Request, model: Path) -> Path | None:

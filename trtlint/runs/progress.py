@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from multiprocessing import parent_process
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 _PATIENCE = 0.5
 """Seconds before a bar is shown; many runs are over by then."""
+_LONG = 2.0
+"""Seconds before a bar is shown for one piece of work."""
 _INTERVAL = 0.1
 """Seconds between two drawings of it."""
 
@@ -88,3 +91,36 @@ def _progress() -> Progress:
         redirect_stdout=False,
         redirect_stderr=False,
     )
+
+
+class Share:
+    """A bar for one piece of work whose share that is done becomes known; none unless a person waits for it.
+
+    Args:
+        label: what is being done.
+    """
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._from = time.monotonic() + _LONG
+        self._next = 0.0
+        self._progress: Progress | None = None
+        self._wanted = sys.stderr.isatty() and parent_process() is None
+
+    def __call__(self, share: float) -> None:
+        """Draw the bar, where the work takes long."""
+        now = time.monotonic()
+        if not self._wanted or now < self._from or now < self._next:
+            return
+        self._next = now + _INTERVAL
+        if self._progress is None:
+            self._progress = _progress()
+            self._progress.add_task(self._label, total=100)
+            self._progress.start()
+        self._progress.update(self._progress.task_ids[0], completed=round(100 * share))
+        self._progress.refresh()
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._progress is not None:
+            self._progress.stop()
