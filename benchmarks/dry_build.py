@@ -14,9 +14,9 @@ from pathlib import Path
 
 from benchmarks.fleet import models
 from benchmarks.measure import ENVIRONMENT, TRTLINT, report
-from trtlint.trials.drybuild import dry_build
-from trtlint.trials.errors import WheelError
-from trtlint.trials.wheels import find
+from trtlint.dry_build.drybuild import dry_build
+from trtlint.dry_build.errors import WheelError
+from trtlint.dry_build.wheels import find
 
 MODELS = 20
 """Models that both work on, those whose inputs do not vary: the two would choose other shapes."""

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import PYTHON, TRTLINT
-from trtlint.trials.comparison import compare
-from trtlint.trials.drybuild import dry_build
-from trtlint.trials.errors import DryBuildError, WheelError
+from trtlint.compare.comparison import compare
+from trtlint.dry_build.drybuild import dry_build
+from trtlint.dry_build.errors import DryBuildError, WheelError
 
 SHARED = Path(os.environ.get("TRTLINT_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 WANTED = 32

@@ -23,10 +23,10 @@ from typing import Any
 from benchmarks.fixes import SHARED, TARGET
 from trtlint import Target, lint
 from trtlint.cli import run
-from trtlint.trials.comparison import compare
-from trtlint.trials.drybuild import dry_build
-from trtlint.trials.errors import DryBuildError, WheelError
-from trtlint.trials.result import DryBuild
+from trtlint.compare.comparison import compare
+from trtlint.dry_build.drybuild import dry_build
+from trtlint.dry_build.errors import DryBuildError, WheelError
+from trtlint.dry_build.result import DryBuild
 
 RULES = ("ACC101", "ACC102", "ACC103", "PERF103", "PERF104", "ACC107")
 WEAK = ("--trt", "10.7", "--gpu", "L4", "--fp16", "--isolated")

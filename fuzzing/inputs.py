@@ -30,6 +30,7 @@ from trtlint.engine.rulebook import load_builtin, looking_at, rule_files
 from trtlint.engine.rulefile import load_rule
 from trtlint.facts.kinds import Ground
 from trtlint.files.limits import LimitError, limited
+from trtlint.measure.measurement import MeasurementError, read_measurement
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.options import LintOptions, TargetOptions
 from trtlint.report.json import dumps
@@ -37,7 +38,6 @@ from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome, RuleSet
 from trtlint.runs.linting import lint_file
 from trtlint.runs.worker import describe_rules, lint_job
-from trtlint.trials.measurement import MeasurementError, read_measurement
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = (Target(version="8.6"), Target(version="10.7", gpu="L4", asked=frozenset({"fp16"})))

@@ -7,19 +7,18 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from trtlint.files import forked
-from trtlint.files.forked import ComputationError, Work
 from trtlint.files.limits import Allowance
 from trtlint.model import infer
+from trtlint.process import fork, spawn
+from trtlint.process.fork import ComputationError, Work
+from trtlint.process.spawn import Ended, Limits
 from trtlint.runs import examples
-from trtlint.trials import process
-from trtlint.trials.process import Ended, Limits
 
 ISOLATED: dict[str, Callable[..., Any]] = {
-    "trtlint.files.forked._answers": forked._answers,
+    "trtlint.process.fork._answers": fork._answers,
     "trtlint.model.infer._isolated": infer._isolated,
-    "trtlint.trials.comparison.run": process.run,
-    "trtlint.network.compare.run": process.run,
+    "trtlint.compare.comparison.run": spawn.run,
+    "trtlint.network.compare.run": spawn.run,
     "trtlint.runs.examples._forked": examples._forked,
 }
 """What users run, by the name under which it is found."""
@@ -32,7 +31,7 @@ def call(work: Callable[[bytes], bytes], data: bytes, _: tuple[int, int]) -> byt
 
 def answers(works: Sequence[Work], _: Allowance) -> Iterator[bytes | ComputationError]:
     """Computations on strangers' data, as where there is no fork."""
-    yield from map(forked._answered, works)
+    yield from map(fork._answered, works)
 
 
 def run(module: str, request: Any, _: Limits, **__: object) -> Ended:
@@ -45,9 +44,9 @@ def run(module: str, request: Any, _: Limits, **__: object) -> Ended:
 
 
 STAND_INS: dict[str, Callable[..., Any]] = {
-    "trtlint.files.forked._answers": answers,
+    "trtlint.process.fork._answers": answers,
     "trtlint.model.infer._isolated": call,
-    "trtlint.trials.comparison.run": run,
+    "trtlint.compare.comparison.run": run,
     "trtlint.network.compare.run": run,
     "trtlint.runs.examples._forked": examples.in_place,
 }

@@ -17,8 +17,8 @@ import onnx
 import pytest
 import yaml
 
+from tests.dry_build.rtx import NEEDS_WHEELS
 from tests.test_precommit import CLEAN, EXAMPLE, git
-from tests.trials.rtx import NEEDS_WHEELS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text())

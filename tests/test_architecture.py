@@ -13,8 +13,9 @@ import pytest
 from tests.conftest import REPOSITORY
 
 ROOMS = (
-    "files", "knowledge", "model", "buildfiles", "buildcommand", "target", "language", "trials", "network",
-    "facts", "engine", "policy", "fixes", "report", "runs", "commands",
+    "files", "process", "knowledge", "model", "remote", "buildfiles", "buildcommand", "target", "language",
+    "dry_build", "measure", "compare", "network", "facts", "engine", "policy", "fixes", "report", "runs",
+    "commands",
 )  # fmt: skip
 """From the lowest to the highest; docs/development/rooms.md says what each is for."""
 TOP = {"api", "cli", "__main__", "__init__"}

@@ -18,14 +18,14 @@ import yaml
 from packaging.requirements import Requirement
 
 from tests.conftest import REPOSITORY
+from tests.dry_build.rtx import VERSION as WHEELS
 from tests.pages import Block, Command, Session, blocks, commands, pages, same
-from tests.trials.rtx import VERSION as WHEELS
 from trtlint.cli import cli
+from trtlint.compare.comparison import available
 from trtlint.engine.examples import run_examples
 from trtlint.engine.rulebook import load_rules
 from trtlint.language.functions import FUNCTIONS
 from trtlint.report.formats import FORMATS
-from trtlint.trials.comparison import available
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.trials import models
-from tests.trials.rtx import NEEDS_WHEELS, VERSION, write_log
+from tests.dry_build import models
+from tests.dry_build.rtx import NEEDS_WHEELS, VERSION, write_log
 from trtlint.cli import run
 
 LINE = ".".join(VERSION.split(".")[:2]) or "1.7"

@@ -11,12 +11,12 @@ import pytest
 
 from trtlint.cli import run
 from trtlint.engine.rulebook import load_builtin
+from trtlint.facts.trials import Trials
+from trtlint.measure.measure import Request
+from trtlint.measure.measurement import Measurement
+from trtlint.measure.measuring import measured
 from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
-from trtlint.trials.measure import Request
-from trtlint.trials.measurement import Measurement
-from trtlint.trials.measuring import measured
-from trtlint.trials.trials import Trials
 
 pytest.importorskip("onnxruntime")
 

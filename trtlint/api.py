@@ -17,11 +17,8 @@ from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import RuleEntry, load_builtin, looking_at
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import Ground, grounds_for
-from trtlint.files.addresses import is_address, parse
 from trtlint.files.expand import expand
-from trtlint.files.far import require_packages
 from trtlint.lean import dataclass
-from trtlint.model.far import FarModel
 from trtlint.model.load import Elsewhere
 from trtlint.model.memory import NAME, HeldModel
 from trtlint.model.sources import Sources
@@ -29,6 +26,9 @@ from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.options import FailOn
 from trtlint.policy.review import Policy, Ran, Review, names
 from trtlint.policy.selection import choose
+from trtlint.remote.addresses import is_address, parse
+from trtlint.remote.file import require_packages
+from trtlint.remote.model import RemoteModel
 from trtlint.runs.judging import judging
 from trtlint.runs.linting import lint_file
 from trtlint.runs.worker import renamed
@@ -116,7 +116,7 @@ def lint(
     ]
     for address in (parse(name) for name in listed if is_address(name)):
         require_packages(address)
-        far = reports(Path(address.name), None, FarModel(address))
+        far = reports(Path(address.name), None, RemoteModel(address))
         found += (renamed(report, address.name) for report in far)
     return Report(tuple(found))
 
@@ -288,8 +288,8 @@ def fix(
 def _measured_to_keep(ranges: Path, model: Path) -> tuple[str, ...]:
     """The operators of a model that a measurement of it wants in FP32."""
     from trtlint.commands.ranges import to_keep
-    from trtlint.trials.identity import digest
-    from trtlint.trials.measurement import MeasurementError, read_measurement
+    from trtlint.measure.identity import digest
+    from trtlint.measure.measurement import MeasurementError, read_measurement
 
     found = read_measurement(ranges)
     if found.digest != digest(model):

@@ -20,8 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.import_differences.cases import Case, cases, write
-from trtlint.trials.process import Limits, run
-from trtlint.trials.wheels import Wheels, find
+from trtlint.dry_build.wheels import Wheels, find
+from trtlint.process.spawn import Limits, run
 
 _TOGETHER = 100
 """Cases of one process."""

@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 import trtlint
 from tests.conftest import REPOSITORY
-from tests.trials.rtx import NEEDS_WHEELS, VERSION
+from tests.dry_build.rtx import NEEDS_WHEELS, VERSION
 from trtlint.cli import run
 
 WEIGHT = """

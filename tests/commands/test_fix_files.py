@@ -16,13 +16,13 @@ from trtlint.cli import run
 from trtlint.commands import ahead
 from trtlint.commands import fix as command
 from trtlint.commands.fixrequest import FixOptions
+from trtlint.compare.comparison import available
+from trtlint.dry_build import wheels
 from trtlint.engine.finding import ModelReport
 from trtlint.fixes import session, surgeon, verification
 from trtlint.model import writer
 from trtlint.model.writer import Writing
 from trtlint.policy.options import LintOptions, TargetOptions
-from trtlint.trials import wheels
-from trtlint.trials.comparison import available
 
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "vit.onnx"
 FIX = ("fix", "--trt", "10.7", "--isolated", "--select", "ACC102")

@@ -12,10 +12,10 @@ import click
 import pytest
 
 from trtlint.commands.ranges import to_keep, with_ranges
+from trtlint.measure import identity, measurement
+from trtlint.measure.measurement import MeasurementError
 from trtlint.model.errors import ModelError
 from trtlint.policy.review import Ran
-from trtlint.trials import identity, measurement
-from trtlint.trials.measurement import MeasurementError
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import model_of
+from trtlint.dry_build.result import DryBuild, ParserError, Result, UsedShape
 from trtlint.engine.bearing import bearing
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
+from trtlint.facts.trials import Trials
 from trtlint.target.target import Target
-from trtlint.trials.result import DryBuild, ParserError, Result, UsedShape
-from trtlint.trials.trials import Trials
 
 REFUSED = """
 < ir_version: 8, opset_import: ["" : 17] >

@@ -12,6 +12,7 @@ import pytest
 from tests.engine.rules import make_rule
 from tests.facts.builds import facts_of_build
 from tests.graphs import model_of
+from trtlint.dry_build.result import DryBuild, ParserError, Result
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding
 from trtlint.engine.refusals import LAST_RESORT
@@ -19,9 +20,8 @@ from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.scope import predicts_refusal
 from trtlint.facts.facts import Facts
+from trtlint.facts.trials import Trials
 from trtlint.target.target import Target
-from trtlint.trials.result import DryBuild, ParserError, Result
-from trtlint.trials.trials import Trials
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17, "my.ops" : 1] >'
 NONZERO = f"{HEAD} g (bool[16] m) => (int64[1,N] i) {{ [nz] i = NonZero (m) }}"

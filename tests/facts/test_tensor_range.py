@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import model_of
-from tests.trials.test_measuring import NORM
+from tests.measure.test_measuring import NORM
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.finding import Finding
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
+from trtlint.facts.trials import Trials
+from trtlint.measure.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.target.target import Target
-from trtlint.trials.measuredtext import MeasuredTextError, measurement_of_text
-from trtlint.trials.trials import Trials
 
 MODEL = model_of(NORM)
 FP16 = Target(version="10.7", asked=frozenset({"fp16"}))

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from trtlint.compare.comparison import available
 from trtlint.files import telemetry
-from trtlint.trials.comparison import available
-from trtlint.trials.process import Limits, run
+from trtlint.process.spawn import Limits, run
 
 RUNTIMES = {"onnxruntime", "polygraphy"}
 HOME = Path("trtlint/files/telemetry.py")
@@ -86,7 +86,7 @@ def test_every_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in telemetry.SILENT:
         monkeypatch.setenv(name, "0")
     ended = run(
-        "tests.trials.childwork",
+        "tests.process.childwork",
         {"do": "environment", "names": list(telemetry.SILENT)},
         Limits(60),
         paths=(str(REPOSITORY),),

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from trtlint.files import farview, view
-from trtlint.files.farview import FarView
+from trtlint.files import view
 from trtlint.files.view import View, viewed
+from trtlint.remote.view import RemoteView
 
 CONTENT = bytes(index % 251 for index in range(100_000))
 BLOCK = 4096
@@ -89,10 +89,10 @@ class Elsewhere:
         return [bytes(place % 251 for place in range(start, stop)) for start, stop in spans]
 
 
-def far(blocks: float) -> tuple[FarView, Elsewhere]:
+def far(blocks: float) -> tuple[RemoteView, Elsewhere]:
     """Return a view of a file of so many blocks."""
     file = Elsewhere(int(blocks * BLOCK))
-    return FarView(file), file  # type: ignore[arg-type]
+    return RemoteView(file), file  # type: ignore[arg-type]
 
 
 def test_runs_are_read_ahead_ever_farther() -> None:
@@ -171,7 +171,7 @@ def test_longer_patterns_of_jumps_are_learned() -> None:
 
 
 def test_guesses_that_nobody_asks_for_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(farview, "_WASTED", -1)
+    monkeypatch.setattr(remote_view, "_WASTED", -1)
     found, file = far(2000)
     for step in range(20):
         found[step * 50 * BLOCK]

@@ -11,7 +11,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from trtlint.cli import run
-from trtlint.trials.comparison import available
+from trtlint.compare.comparison import available
 
 Feeds = dict[str, np.ndarray[Any, Any]]
 

@@ -12,13 +12,13 @@ import onnx
 import pytest
 from onnx import parser
 
+from trtlint.compare import alike, comparison
+from trtlint.compare.comparison import Comparison
 from trtlint.fixes import foreignproof
 from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
 from trtlint.fixes.region import Region, RegionError
-from trtlint.trials import alike, comparison
-from trtlint.trials.comparison import Comparison
-from trtlint.trials.inputs import InputsError
+from trtlint.measure.inputs import InputsError
 
 HEAD = '< ir_version: 10, opset_import: ["" : {}, "com.microsoft" : 1] > g '
 

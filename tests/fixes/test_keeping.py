@@ -13,13 +13,13 @@ import pytest
 
 import trtlint
 from tests.fixes.fixing import computed, ops
-from tests.trials.test_measuring import NORM
+from tests.measure.test_measuring import NORM
 from trtlint.cli import run
 from trtlint.fixes.edit import apply
 from trtlint.fixes.keeping import widen
+from trtlint.measure.measurement import MeasurementError
 from trtlint.model.load import load
 from trtlint.report import schemas
-from trtlint.trials.measurement import MeasurementError
 
 HALF = """
 < ir_version: 8, opset_import: ["" : 18] >

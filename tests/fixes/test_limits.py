@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 from tests.fixes.fixing import fixed
 from trtlint.cli import run
-from trtlint.files import forked
+from trtlint.compare.comparison import available
 from trtlint.files.limits import Allowance
 from trtlint.fixes import proof, proposer, session, source
 from trtlint.fixes.outcome import Proof
@@ -20,7 +20,7 @@ from trtlint.fixes.patch import Patch
 from trtlint.fixes.region import Region
 from trtlint.fixes.rewrites import write_out_quantized
 from trtlint.model.load import Model
-from trtlint.trials.comparison import available
+from trtlint.process import fork as forked
 
 FOLDED = """< ir_version: 8, opset_import: ["" : 20] > g (float[1,1,4,4] x) => (float[1,1,4,4] y)
 < float[1,1,1,1] k = {1} >

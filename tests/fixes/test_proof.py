@@ -12,12 +12,12 @@ import pytest
 from onnx import numpy_helper
 
 from trtlint.cli import run
+from trtlint.compare.comparison import available
 from trtlint.facts.base import Fact
 from trtlint.fixes import proposer as real
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.proof import prove
 from trtlint.model.load import Model, load
-from trtlint.trials.comparison import available
 
 HEAD = '< ir_version: 10, opset_import: ["" : {opset}] >'
 BOTH = (

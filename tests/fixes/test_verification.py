@@ -10,9 +10,9 @@ import onnx
 import pytest
 
 from trtlint.cli import run
+from trtlint.compare.comparison import Pair, available, compare, compare_all
 from trtlint.fixes.fixing import KEY
-from trtlint.trials.comparison import Pair, available, compare, compare_all
-from trtlint.trials.inputs import Inputs, InputsError
+from trtlint.measure.inputs import Inputs, InputsError
 
 pytestmark = pytest.mark.skipif(not available(), reason="onnxruntime is not installed")
 

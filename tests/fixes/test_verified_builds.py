@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from trtlint.dry_build import drybuild
+from trtlint.dry_build.result import DryBuild, Result
 from trtlint.fixes import verification
-from trtlint.trials import drybuild
-from trtlint.trials.result import DryBuild, Result
 
 BUILT: dict[str, Any] = {"parsed": True, "built": True}
 STOPPED: dict[str, Any] = {"parsed": True, "cause": "time"}

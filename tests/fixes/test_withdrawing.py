@@ -10,6 +10,7 @@ import onnx
 import pytest
 
 from trtlint.cli import run
+from trtlint.compare.comparison import available
 from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import builtin_rules, load_rules
@@ -22,7 +23,6 @@ from trtlint.fixes.verification import Verdict
 from trtlint.fixes.withdrawing import MOST_CHECKS
 from trtlint.model.load import Model
 from trtlint.target.target import Target
-from trtlint.trials.comparison import available
 
 MODEL = """< ir_version: 8, opset_import: ["" : 13] >
 g (float16[4,8] x0, float16[4,8] x1, float16[4,8] x2, float16[4,8] z)

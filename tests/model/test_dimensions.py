@@ -8,8 +8,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from trtlint.measure.skeleton import skeleton
 from trtlint.model.load import Model, load
-from trtlint.trials.skeleton import skeleton
 
 Dim = int | str | None
 

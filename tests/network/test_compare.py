@@ -11,13 +11,13 @@ import onnx
 import pytest
 from onnx import helper
 
+from tests.dry_build.rtx import NEEDS_WHEELS
 from tests.network import texts
-from tests.trials.rtx import NEEDS_WHEELS
+from trtlint.dry_build.agreement import Agreement, Uncomputed
+from trtlint.dry_build.wheels import find
+from trtlint.measure.inputs import InputsError
 from trtlint.network.compare import CompareRequest, compare_network, request_of
-from trtlint.trials.agreement import Agreement, Uncomputed
-from trtlint.trials.inputs import InputsError
-from trtlint.trials.process import Limits
-from trtlint.trials.wheels import find
+from trtlint.process.spawn import Limits
 
 pytestmark = NEEDS_WHEELS
 

@@ -30,12 +30,12 @@ from tests.workspace import Workspace
 from trtlint.cli import run
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site
 from trtlint.facts.facts import Facts
+from trtlint.facts.trials import Trials
+from trtlint.measure.measurement import Measurement
+from trtlint.measure.measurement import Site as Measured
 from trtlint.model.load import Model, load
 from trtlint.report.formats import Run, Style
 from trtlint.report.html import document
-from trtlint.trials.measurement import Measurement
-from trtlint.trials.measurement import Site as Measured
-from trtlint.trials.trials import Trials
 
 ATTENTION = """
     <ir_version: 8, opset_import: ["" : 17]>

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from trtlint.cli import run
+from trtlint.process.spawn import Limits
 from trtlint.report import trend
 from trtlint.report.rows import NAMES, Row, as_dict
 from trtlint.report.trend import RowsError, compare, read_rows
-from trtlint.trials.process import Limits
 
 ROW = Row("m.onnx", "r", "TensorRT 10.8", "found", "ACC102", "n", "error", "high", "f", 1, "message")
 

@@ -20,12 +20,12 @@ from tests.workspace import Workspace
 from trtlint.cli import run
 from trtlint.engine.finding import ModelReport, Report, Row
 from trtlint.facts.facts import Facts
+from trtlint.facts.trials import Trials
+from trtlint.measure.measurement import Measurement
+from trtlint.measure.measurement import Site as Measured
 from trtlint.model.load import load
 from trtlint.report import modelexplorer, netron
 from trtlint.report.formats import Run, Style
-from trtlint.trials.measurement import Measurement
-from trtlint.trials.measurement import Site as Measured
-from trtlint.trials.trials import Trials
 
 EXAMPLES = REPOSITORY / "examples"
 BODY = """

@@ -17,9 +17,9 @@ from trtlint.policy.options import INSTALLED, DryOptions
 from trtlint.policy.review import Ran
 
 if TYPE_CHECKING:
+    from trtlint.dry_build.shapes import Given
     from trtlint.network.compare import CompareRequest
     from trtlint.runs.dryjob import DryJob
-    from trtlint.trials.shapes import Given
 
 
 class Drying:
@@ -54,8 +54,8 @@ class Drying:
         return replace(with_dry, policy=replace(task.policy, ran=ran))
 
     def _job(self, model: Path, wanted: DryOptions, shapes: tuple[Given, ...]) -> DryJob:
+        from trtlint.process.spawn import Limits
         from trtlint.runs.dryjob import DryJob
-        from trtlint.trials.process import Limits
 
         options, usual = self._options, Limits()
         return DryJob(
@@ -74,8 +74,8 @@ class Drying:
         Raises:
             click.UsageError: the inputs cannot be used.
         """
+        from trtlint.measure.inputs import InputsError
         from trtlint.network.compare import request_of
-        from trtlint.trials.inputs import InputsError
 
         try:
             return request_of(self._options.compare, tuple((each.name, each.shapes[1]) for each in shapes))
@@ -91,8 +91,8 @@ class Drying:
     def _version(self, wanted: str) -> str:
         """The release that is there, which must be the one that is wanted."""
         if wanted not in self._versions:
-            from trtlint.trials.errors import WheelError
-            from trtlint.trials.wheels import find
+            from trtlint.dry_build.errors import WheelError
+            from trtlint.dry_build.wheels import find
 
             folder = None if self._options.rtx_path is None else Path(self._options.rtx_path)
             try:
@@ -103,7 +103,7 @@ class Drying:
 
 
 def _said(options: Sequence[DryOptions], where: str) -> Iterator[Given]:
-    from trtlint.trials.shapes import Given
+    from trtlint.dry_build.shapes import Given
 
     for text in (text for each in options for text in each.shapes):
         for name, shape in read_shapes(text):
@@ -114,7 +114,7 @@ def _said(options: Sequence[DryOptions], where: str) -> Iterator[Given]:
 
 def _of_command(task: Task) -> Iterator[Given]:
     """The shapes of the first profile of the command that builds the model."""
-    from trtlint.trials.shapes import Given
+    from trtlint.dry_build.shapes import Given
 
     if task.command is None:
         return

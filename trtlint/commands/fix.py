@@ -20,6 +20,7 @@ from trtlint.commands.ranges import kept
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.commands.verifying import Verifier, require_weights
+from trtlint.compare.comparison import MISSING, available
 from trtlint.files.limits import limited
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
@@ -27,6 +28,7 @@ from trtlint.files.temporary import remove_stale
 from trtlint.fixes.costs import costs_of
 from trtlint.fixes.fixing import KEY, Fixed, fix_file, write_fixed
 from trtlint.fixes.source import beside, read_source
+from trtlint.measure.inputs import InputsError
 from trtlint.model.errors import ModelError
 from trtlint.model.writer import Writing
 from trtlint.policy.failing import fails, unsearched
@@ -34,8 +36,6 @@ from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
 from trtlint.runs.judging import judging
-from trtlint.trials.comparison import MISSING, available
-from trtlint.trials.inputs import InputsError
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Prove
@@ -183,8 +183,8 @@ def _require_means(options: FixOptions) -> None:
     except InputsError as error:
         raise click.UsageError(str(error)) from None
     if options.verify_build:
-        from trtlint.trials.errors import WheelError
-        from trtlint.trials.wheels import find
+        from trtlint.dry_build.errors import WheelError
+        from trtlint.dry_build.wheels import find
 
         try:
             find()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 
 from trtlint.lean import dataclass
+from trtlint.measure.inputs import Inputs
 from trtlint.policy.options import LintOptions
-from trtlint.trials.inputs import Inputs
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,8 +62,8 @@ def _fitting(tasks: Sequence[Task]) -> int:
     """How many processes may make dry builds at a time, so that the memory is enough for the largest."""
     if all(task.dry is None for task in tasks):
         return len(tasks)
+    from trtlint.dry_build.drybuild import roughly_needed
     from trtlint.runs.dry import available_memory
-    from trtlint.trials.drybuild import roughly_needed
 
     largest = max(
         min(roughly_needed(task.file, task.dry.level), task.dry.limits.memory)

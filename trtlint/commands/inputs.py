@@ -14,10 +14,10 @@ from trtlint.buildfiles.recognise import is_build_file
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.commands.drying import Drying
 from trtlint.commands.tasks import Task, TaskFactory
-from trtlint.files.addresses import Address, AddressError, is_address, parse
 from trtlint.files.expand import expand
 from trtlint.policy.options import LintOptions
 from trtlint.policy.review import Ran
+from trtlint.remote.addresses import Address, AddressError, is_address, parse
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.gathered import Gathered
@@ -89,7 +89,7 @@ def _apart(models: Sequence[str]) -> tuple[list[str], list[Address]]:
     try:
         addresses = {text: parse(text) for text in models if is_address(text)}
         if addresses:
-            from trtlint.files.far import require_packages
+            from trtlint.remote.file import require_packages
 
             for address in addresses.values():
                 require_packages(address)

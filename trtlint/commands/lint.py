@@ -171,9 +171,9 @@ def _sources(options: LintOptions) -> Sources:
 
 def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
     """What is known of a model that was linted, read anew; None where it cannot be read."""
+    from trtlint.facts.trials import Trials
     from trtlint.model.errors import ModelError
     from trtlint.model.load import load
-    from trtlint.trials.trials import Trials
 
     task = tasks.get(path)
     if task is None or task.problem or (task.gathered is not None and task.gathered.alone):

@@ -18,18 +18,18 @@ from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.lean import dataclass
+from trtlint.measure.inputs import InputsError
+from trtlint.measure.measure import MeasureError, MissingRuntimeError, Request, measure, usual_limits
+from trtlint.measure.measurement import Measurement, to_data
 from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
 from trtlint.model.sources import Sources
 from trtlint.policy.options import TargetOptions
+from trtlint.process.spawn import Limits
 from trtlint.report.escape import clean
 from trtlint.report.measureadvice import advice
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
-from trtlint.trials.inputs import InputsError
-from trtlint.trials.measure import MeasureError, MissingRuntimeError, Request, measure, usual_limits
-from trtlint.trials.measurement import Measurement, to_data
-from trtlint.trials.process import Limits
 
 _DOING = {
     "ranges": "measuring ranges in FP32",
@@ -120,8 +120,8 @@ def _stored_bytes(model: Model) -> int:
 
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:
     """The findings about what was measured, and those that it confirms or refutes."""
+    from trtlint.facts.trials import Trials
     from trtlint.runs.linting import lint_file
-    from trtlint.trials.trials import Trials
 
     book = rulebook(())
     rules = [entry.read() for entry in looking_at(("model", "trial"), book.entries)]

@@ -14,7 +14,7 @@ from trtlint.model.errors import ModelError
 from trtlint.policy.review import Ran
 
 if TYPE_CHECKING:
-    from trtlint.trials.measurement import Measurement
+    from trtlint.measure.measurement import Measurement
 
 
 def with_ranges(tasks: Sequence[Task], files: Sequence[str]) -> list[Task]:
@@ -25,8 +25,8 @@ def with_ranges(tasks: Sequence[Task], files: Sequence[str]) -> list[Task]:
     """
     if not files:
         return list(tasks)
-    from trtlint.trials.identity import digest
-    from trtlint.trials.measurement import MeasurementError, read_measurement
+    from trtlint.measure.identity import digest
+    from trtlint.measure.measurement import MeasurementError, read_measurement
 
     try:
         read = {file: read_measurement(Path(file)) for file in files}
@@ -57,7 +57,7 @@ def kept(task: Task) -> tuple[str, ...]:
     """
     if task.measurement is None:
         return ()
-    from trtlint.trials.measurement import MeasurementError
+    from trtlint.measure.measurement import MeasurementError
 
     try:
         return to_keep(task.measurement)
@@ -71,8 +71,8 @@ def to_keep(found: Measurement) -> tuple[str, ...]:
     Raises:
         MeasurementError: it names none that Casts can keep there.
     """
+    from trtlint.measure.measurement import MeasurementError
     from trtlint.report.measureadvice import autocast, misfit
-    from trtlint.trials.measurement import MeasurementError
 
     if not found.rehearsed:
         raise MeasurementError("measured with --no-rehearse, which finds nothing to keep in FP32")

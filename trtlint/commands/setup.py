@@ -18,10 +18,10 @@ from trtlint.buildcommand import (
 )
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import Rulebook, with_builtin
-from trtlint.files.addresses import is_address
 from trtlint.knowledge.releases import Product
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.selection import told
+from trtlint.remote.addresses import is_address
 from trtlint.report.escape import clean
 from trtlint.target.parsing import TargetError, parse_versions
 from trtlint.target.target import Target

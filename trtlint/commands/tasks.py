@@ -18,22 +18,22 @@ from trtlint.commands.setup import targets as expand
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rulebook import Rulebook, RuleEntry, looking_at
 from trtlint.facts.kinds import Ground, grounds_for
-from trtlint.files.addresses import Address
 from trtlint.lean import dataclass
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Policy, Ran, names
 from trtlint.policy.selection import Layer, RuleName, SelectionError, choose_by_layers, require, split
+from trtlint.remote.addresses import Address
 from trtlint.runs.dryjob import DryJob
 from trtlint.target.completion import built_with
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
+    from trtlint.facts.trials import Trials
+    from trtlint.measure.measurement import Measurement
     from trtlint.model.load import Model
-    from trtlint.trials.measurement import Measurement
-    from trtlint.trials.trials import Trials
 
 _Value = TypeVar("_Value")
 _LEAST_SURE: Confidence = "low"

@@ -12,10 +12,10 @@ from typing import Literal
 
 from packaging.version import Version
 
+from trtlint.dry_build.result import Result
 from trtlint.engine.finding import Confidence
 from trtlint.knowledge.rtx import builder
 from trtlint.target.target import Target
-from trtlint.trials.result import Result
 
 Stage = Literal["parse", "build"]
 

@@ -6,6 +6,7 @@ that it refuses.  About another target it supports what the parser refuses too, 
 
 from __future__ import annotations
 
+from trtlint.dry_build.result import Result
 from trtlint.engine.bearing import bearing, reached, takes
 from trtlint.engine.finding import Confidence
 from trtlint.engine.refusals import errors_of_parser
@@ -16,7 +17,6 @@ from trtlint.engine.told import about_builds, about_trials
 from trtlint.engine.witness import Verdict
 from trtlint.facts.facts import Facts
 from trtlint.target.target import Target
-from trtlint.trials.result import Result
 
 
 def judge_dry(

@@ -13,12 +13,12 @@ from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.plan import PlanHeader
 from trtlint.buildfiles.profile import profile_from_json
 from trtlint.buildfiles.record import BuildRecord, FileRead, together
+from trtlint.dry_build.drybuild import labelled
+from trtlint.dry_build.result import DryBuild, Result
 from trtlint.engine.rule import Rule, RuleError
+from trtlint.facts.trials import Trials
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.lean import dataclass
-from trtlint.trials.drybuild import labelled
-from trtlint.trials.result import DryBuild, Result
-from trtlint.trials.trials import Trials
 
 Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build", "ranges"]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}

@@ -12,10 +12,10 @@ and elements of ``float16`` and ``bfloat16`` are written as numbers.
 
 A fenced block ``log`` holds lines of a build log, ``layers`` the JSON of ``--exportLayerInfo``,
 ``profile`` that of ``--exportProfile``, ``plan`` the product and version of an engine, ``ranges`` what
-was measured (:mod:`trtlint.trials.measuredtext`).  Blocks of
+was measured (:mod:`trtlint.measure.measuredtext`).  Blocks of
 different kinds between which nothing stands are one example: a model and its build.  What the log
 settles is the target; words behind the first of the blocks come before it.  A block ``dry-build`` holds
-the result of a dry build as JSON (:class:`~trtlint.trials.result.Result`), whose log stands before it.
+the result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`), whose log stands before it.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from trtlint.engine.exampleblocks import Block, examples_in, record_of, trials_o
 from trtlint.engine.examplemodel import BrokenTextError, ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
+from trtlint.facts.trials import Trials
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.lean import dataclass
+from trtlint.measure.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.model.load import Model
 from trtlint.target.completion import complete
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
-from trtlint.trials.measuredtext import MeasuredTextError, measurement_of_text
-from trtlint.trials.trials import Trials
 
 Outcome = Literal[
     "fires",

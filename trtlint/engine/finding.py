@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Literal
 
+from trtlint.dry_build.result import Result as DryBuildResult
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import Problem
 from trtlint.lean import dataclass
 from trtlint.model.source import Source
-from trtlint.trials.result import Result as DryBuildResult
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["confirmed", "high", "medium", "low"]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
     from trtlint.facts.blocks.sizes import Sizes
     from trtlint.facts.said import Said
+    from trtlint.facts.trials import Trials
+    from trtlint.measure.measurement import Measurement
     from trtlint.model.graph import Node
-    from trtlint.trials.measurement import Measurement
-    from trtlint.trials.trials import Trials
 
 
 class Facts:

@@ -13,9 +13,9 @@ import onnx
 
 from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
+from trtlint.measure.identity import digest_of
 from trtlint.model.reader import RawModel
 from trtlint.model.writer import Writing
-from trtlint.trials.identity import digest_of
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Applied, Key, Outcome, Prove

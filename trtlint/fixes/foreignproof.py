@@ -15,13 +15,13 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from trtlint.compare.alike import IR_VERSION
+from trtlint.compare.comparison import MISSING, Comparison, Pair, available, compare_all, usual_limits
 from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.region import Region, RegionError
+from trtlint.measure.inputs import Inputs, InputsError
 from trtlint.model.protos import domain_of, opsets
-from trtlint.trials.alike import IR_VERSION
-from trtlint.trials.comparison import MISSING, Comparison, Pair, available, compare_all, usual_limits
-from trtlint.trials.inputs import Inputs, InputsError
 
 _SETS = 4
 """Sets of inputs for one choice of sizes."""

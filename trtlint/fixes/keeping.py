@@ -17,7 +17,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 from trtlint.model.schemas import schema_at
-from trtlint.trials.widening import widen_node
+from trtlint.model.widening import widen_node
 
 NAME = "keep-fp32"
 """The rewrite's name in reports."""

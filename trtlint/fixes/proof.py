@@ -20,7 +20,6 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from trtlint.files.forked import ComputationError, compute_all
 from trtlint.fixes.boundary import EMPTY, Feeds, feeds_of
 from trtlint.fixes.edit import EditError
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
@@ -32,6 +31,7 @@ from trtlint.fixes.reference import NoImplementationError, run_reference, wide, 
 from trtlint.fixes.region import Region, RegionError, region_of
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
+from trtlint.process.fork import ComputationError, compute_all
 
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
 """By the narrowest float type that takes part, how far results may be from each other, relative to the

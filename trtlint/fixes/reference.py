@@ -9,10 +9,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from trtlint.compare.reference import more_ops
 from trtlint.fixes.opsets import has, raises
 from trtlint.model.contents import nodes
 from trtlint.model.protos import bodies, domain_of, opsets
-from trtlint.trials.reference import more_ops
 
 _FLOATS = frozenset({1, 10, 11, 16})
 _OPSETS = (19, 21, 23)

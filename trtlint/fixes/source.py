@@ -14,7 +14,7 @@ from trtlint.model.contents import all_tensors
 from trtlint.model.protos import text
 from trtlint.model.reader import RawModel, decode, read
 from trtlint.model.tensors import LEFT
-from trtlint.trials.process import machine_memory
+from trtlint.process.spawn import machine_memory
 
 _MOST_FILES = 1000
 """Files with external data that are looked at."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trtlint.compare.comparison import Times, compare
 from trtlint.lean import dataclass
-from trtlint.trials.comparison import Times, compare
-from trtlint.trials.inputs import Inputs
+from trtlint.measure.inputs import Inputs
 
 if TYPE_CHECKING:
-    from trtlint.trials.result import DryBuild
+    from trtlint.dry_build.result import DryBuild
 
 _JUDGEMENTS = {True: "as before or better", False: "worse", None: "not proven"}
 _CAUSES = {"time": "stopped at its limit of time", "memory": "stopped at its limit of memory"}
@@ -81,8 +81,8 @@ def outputs(
 
 def build(before: Path, after: Path, sm: int | None) -> Verdict:
     """Build both with TensorRT-RTX, without a GPU."""
-    from trtlint.trials.drybuild import dry_build
-    from trtlint.trials.errors import DryBuildError, WheelError
+    from trtlint.dry_build.drybuild import dry_build
+    from trtlint.dry_build.errors import DryBuildError, WheelError
 
     try:
         old, new = (dry_build(model, sm=sm) for model in (before, after))
@@ -121,10 +121,10 @@ def network(before: Path, after: Path, inputs: Inputs) -> Verdict | None:
     Returns:
         The verdict; None where the source cannot be compared either.
     """
+    from trtlint.dry_build.errors import WheelError
+    from trtlint.dry_build.wheels import find
     from trtlint.network.compare import CompareRequest, compare_network
-    from trtlint.trials.errors import WheelError
-    from trtlint.trials.process import Limits
-    from trtlint.trials.wheels import find
+    from trtlint.process.spawn import Limits
 
     try:
         wheels = find()

@@ -92,7 +92,7 @@ def _infer(data: bytes) -> bytes:
 
 def _isolated(work: Callable[[bytes], bytes], data: bytes, limits: tuple[int, int]) -> bytes:
     onnx.defs.has("Identity")  # registers all operators, once for every child to come
-    from trtlint.files.child import forked
+    from trtlint.process.child import forked
 
     reader, writer = os.pipe()
     try:

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from trtlint.measure.inputs import Inputs, InputsError
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.network.comparing import Comparing, NotComparableError
 from trtlint.network.expected import WeightsMissingError
 from trtlint.network.feeding import sets_of
 from trtlint.network.read import Reader
-from trtlint.trials.inputs import Inputs, InputsError
 
 Say = Callable[[Any], None]
 _LONGEST = 500

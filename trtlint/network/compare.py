@@ -9,11 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from trtlint.dry_build.agreement import Agreement
+from trtlint.dry_build.wheels import Wheels
 from trtlint.lean import dataclass
-from trtlint.trials.agreement import Agreement
-from trtlint.trials.inputs import Inputs, InputsError
-from trtlint.trials.process import Ended, Limits, run
-from trtlint.trials.wheels import Wheels
+from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.process.spawn import Ended, Limits, run
 
 INSTALL = "pip install 'trtlint[verify]'"
 PROBE = "probe"

@@ -17,7 +17,9 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, helper
 
+from trtlint.dry_build.agreement import TensorDifference
 from trtlint.model.contents import graphs
+from trtlint.model.widening import FP32, Types
 from trtlint.network.deviations import UNCLEAR, deviation
 from trtlint.network.expected import Expected, linked, reference, session
 from trtlint.network.judge import Difference, compare, tolerance_of
@@ -25,8 +27,6 @@ from trtlint.network.layers import Array, Layer, Network
 from trtlint.network.region import Region, Regions, constants
 from trtlint.network.run import Missing, Runner, Value
 from trtlint.network.types import DTYPES, NATIVE, dtype_of, is_float, narrowed
-from trtlint.trials.agreement import TensorDifference
-from trtlint.trials.widening import FP32, Types
 
 MOST_DIFFERENCES = 20
 """Differences that are examined; each takes a run of its own."""

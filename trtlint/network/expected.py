@@ -11,15 +11,15 @@ import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, numpy_helper
 
+from trtlint.compare.alike import IR_VERSION
+from trtlint.compare.reference import begun, more_ops, stacks
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.model.contents import all_tensors, graphs, nodes
 from trtlint.model.operators import RANDOM
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
+from trtlint.model.widening import Types, widen_node, widen_tensor, widen_type
 from trtlint.network.layers import Array
-from trtlint.trials.alike import IR_VERSION
-from trtlint.trials.reference import begun, more_ops, stacks
-from trtlint.trials.widening import Types, widen_node, widen_tensor, widen_type
 
 _FIRST = 16
 """Tensors of the first run, from whose sizes those of the others are guessed."""

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import onnx
 
+from trtlint.compare.sets import made_up
+from trtlint.measure.feeds import given_feeds
+from trtlint.measure.inputs import Inputs
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
 from trtlint.network.comparing import Comparing, Feeds, NotComparableError
 from trtlint.network.layers import Array
 from trtlint.network.probe import probes
-from trtlint.trials.feeds import given_feeds
-from trtlint.trials.inputs import Inputs
-from trtlint.trials.sets import made_up
 
 _MOST_TRIED = 40
 """Choices of shapes that are tried."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from trtlint.compare.reference import begun, more_ops, stacks
 from trtlint.lean import dataclass
+from trtlint.model.widening import Types, widen_node
 from trtlint.network.layers import Array
-from trtlint.trials.reference import begun, more_ops, stacks
-from trtlint.trials.widening import Types, widen_node
 
 _MOST_NODES = 64
 _MOST_BYTES = 256 << 20

@@ -1,4 +1,4 @@
-"""Turns a scan in Parquet into JSON Lines, in a process of :mod:`trtlint.trials.process`."""
+"""Turns a scan in Parquet into JSON Lines, in a process of :mod:`trtlint.process.spawn`."""
 
 from __future__ import annotations
 

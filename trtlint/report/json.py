@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from trtlint.dry_build.agreement import Agreement
+from trtlint.dry_build.result import Result
 from trtlint.engine.caveats import caveats, suppressed_by_model
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
 from trtlint.files.problem import Problem
 from trtlint.report.formats import Run
 from trtlint.report.manual import rule_page
 from trtlint.report.wording import witnesses
-from trtlint.trials.agreement import Agreement
-from trtlint.trials.result import Result
 
 SCHEMA = "trtlint.report/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""

@@ -17,9 +17,9 @@ from pathlib import Path
 from trtlint.engine.caveats import Caveat, caveats
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Site
 from trtlint.engine.targets import merge
-from trtlint.files.addresses import is_address
 from trtlint.files.problem import Problem
 from trtlint.lean import dataclass
+from trtlint.remote.addresses import is_address
 from trtlint.report.accepted import Accepted, gone_notes
 
 

@@ -12,9 +12,9 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from trtlint.lean import dataclass
+from trtlint.measure.measurement import Kept, Measurement
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
-from trtlint.trials.measurement import Kept, Measurement
 
 _WEAK = "<11.0"
 """TensorRT 11 has no precision flags: https://docs.nvidia.com/deeplearning/tensorrt/latest/"""

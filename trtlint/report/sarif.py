@@ -15,8 +15,8 @@ from urllib.parse import quote
 from trtlint import __version__
 from trtlint.engine.finding import Finding, Site
 from trtlint.engine.rule import EVIDENCE, Rule
-from trtlint.files.addresses import is_address
 from trtlint.files.problem import Problem
+from trtlint.remote.addresses import is_address
 from trtlint.report import manual
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run

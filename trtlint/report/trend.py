@@ -14,10 +14,10 @@ from trtlint.engine.finding import SEVERITIES
 from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
+from trtlint.process.spawn import Limits, run
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.rows import NAMES, Row, as_dict
-from trtlint.trials.process import Limits, run
 
 SCHEMA = "trtlint.trend/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""

@@ -230,7 +230,7 @@ def known_of(job: Job) -> str:
     """
     if job.far is None:
         return known_by(job.path)
-    from trtlint.files.far import version_of
+    from trtlint.remote.file import version_of
 
     version = version_of(job.far)
     if not version:

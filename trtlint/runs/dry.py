@@ -16,24 +16,24 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from trtlint.dry_build.agreement import Agreement
+from trtlint.dry_build.drybuild import (
+    Request,
+    ask,
+    read_back,
+    roughly_needed,
+)
+from trtlint.dry_build.errors import DryBuildError
+from trtlint.dry_build.result import Result
+from trtlint.dry_build.wheels import find
+from trtlint.dry_build.wording import notes
+from trtlint.facts.trials import Trials
 from trtlint.files.replace import replacing
 from trtlint.model.errors import ModelError
 from trtlint.runs import cache
 from trtlint.runs.dryjob import DryJob
 from trtlint.runs.progress import Share
 from trtlint.target.target import Target
-from trtlint.trials.agreement import Agreement
-from trtlint.trials.drybuild import (
-    Request,
-    ask,
-    read_back,
-    roughly_needed,
-)
-from trtlint.trials.errors import DryBuildError
-from trtlint.trials.result import Result
-from trtlint.trials.trials import Trials
-from trtlint.trials.wheels import find
-from trtlint.trials.wording import notes
 
 _LARGEST_LOG = 256 << 20
 """Bytes of a log that is kept."""

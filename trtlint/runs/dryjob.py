@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trtlint.dry_build.result import Level
 from trtlint.lean import dataclass
-from trtlint.trials.result import Level
 
 if TYPE_CHECKING:
+    from trtlint.dry_build.shapes import Given
     from trtlint.network.compare import CompareRequest
-    from trtlint.trials.process import Limits
-    from trtlint.trials.shapes import Given
+    from trtlint.process.spawn import Limits
 
 
 @dataclass(frozen=True, slots=True)

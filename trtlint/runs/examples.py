@@ -23,8 +23,8 @@ from typing import Any
 
 from trtlint.engine.examples import Begin, Result
 from trtlint.engine.rule import RuleError
-from trtlint.files.child import start
 from trtlint.lean import dataclass
+from trtlint.process.child import start
 from trtlint.runs.bugs import describe
 
 SECONDS = 10

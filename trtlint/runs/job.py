@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.engine.finding import ModelReport
-from trtlint.files.addresses import Address
 from trtlint.lean import dataclass
+from trtlint.remote.addresses import Address
 from trtlint.runs.dryjob import DryJob
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
-    from trtlint.trials.measurement import Measurement
+    from trtlint.measure.measurement import Measurement
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from trtlint.engine.rule import Rule
     from trtlint.engine.rulebook import RuleEntry
     from trtlint.facts.facts import Facts
+    from trtlint.facts.trials import Trials
     from trtlint.fixes.relint import Judge
+    from trtlint.measure.measurement import Measurement
     from trtlint.model.load import Model
     from trtlint.runs.dryjob import DryJob
-    from trtlint.trials.measurement import Measurement
-    from trtlint.trials.trials import Trials
 
 
 def trials_of(
@@ -33,7 +33,7 @@ def trials_of(
     Raises:
         WheelError: a dry build is wanted, and the wheels are not there.
     """
-    from trtlint.trials.trials import Trials
+    from trtlint.facts.trials import Trials
 
     found: Mapping[Target, Trials] = {}
     if dry is not None:

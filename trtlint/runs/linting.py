@@ -15,12 +15,12 @@ from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import PATTERN, Rule
 from trtlint.engine.rulebook import RuleEntry
 from trtlint.facts.facts import Facts
+from trtlint.facts.trials import Trials
 from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Elsewhere, load
 from trtlint.target.completion import complete_all
 from trtlint.target.target import Target
-from trtlint.trials.trials import Trials
 
 
 def lint_file(

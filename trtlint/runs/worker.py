@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from trtlint.dry_build.errors import WheelError
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import RuleEntry, with_builtin
 from trtlint.files import lfs
@@ -16,7 +17,6 @@ from trtlint.runs.bugs import describe
 from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome, RuleSet
 from trtlint.runs.judging import trials_of
-from trtlint.trials.errors import WheelError
 
 _CHECKED: dict[RuleSet, tuple[RuleEntry, ...]] = {}
 
@@ -87,9 +87,9 @@ def _lint(job: Job) -> Outcome:
 
     elsewhere = None
     if job.far is not None:
-        from trtlint.model.far import FarModel
+        from trtlint.remote.model import RemoteModel
 
-        elsewhere = FarModel(job.far)
+        elsewhere = RemoteModel(job.far)
     reports = lint_file(
         job.path,
         job.targets,

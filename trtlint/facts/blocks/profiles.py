@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trtlint.dry_build.shapes import Input, choices
 from trtlint.model.graph import Value
-from trtlint.trials.shapes import Input, choices
 
 _INTEGERS = frozenset({"i8", "u8", "i32", "i64", "bool"})
 _MOST = 8

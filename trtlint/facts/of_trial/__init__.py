@@ -1,1 +1,1 @@
-"""Kinds of facts that are found by running a model: see :mod:`trtlint.trials`."""
+"""Kinds of facts that are found by running a model."""

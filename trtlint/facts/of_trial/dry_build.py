@@ -9,8 +9,8 @@ from trtlint.facts.base import Fact
 from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
+    from trtlint.dry_build.result import Result
     from trtlint.facts.facts import Facts
-    from trtlint.trials.result import Result
 
 Outcome = Literal["parsed", "built", "refused", "crashed", "out-of-time", "out-of-memory", "failed"]
 

@@ -12,8 +12,8 @@ from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
+    from trtlint.dry_build.result import ParserError
     from trtlint.facts.facts import Facts
-    from trtlint.trials.result import ParserError
 
 _NAMELESS = re.compile(r"\bnode_of_(\S+)")
 """What the parser calls a node without a name, by its first output."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.figures import figure
 from trtlint.lean import dataclass
+from trtlint.measure.formats import FORMATS, Format
+from trtlint.measure.measurement import Measurement, Site
 from trtlint.model.graph import Node, Value
-from trtlint.trials.formats import FORMATS, Format
-from trtlint.trials.measurement import Measurement, Site
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts

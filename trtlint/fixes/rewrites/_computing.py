@@ -9,11 +9,11 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from trtlint.files.forked import ComputationError, compute
 from trtlint.fixes.patch import MOST_ELEMENTS, Refusal, numpy_type
 from trtlint.fixes.reference import run_reference
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
+from trtlint.process.fork import ComputationError, compute
 
 _MOST_NODES = 256
 _TOO_LARGE = "it is too large to be stored"

@@ -18,7 +18,6 @@ import onnx
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.files.forked import ComputationError, compute
 from trtlint.fixes.edit import needs
 from trtlint.fixes.patch import Draft, Patch, Refusal
 from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, store
@@ -28,6 +27,7 @@ from trtlint.lean import dataclass
 from trtlint.model.graph import Body, Node
 from trtlint.model.load import Model
 from trtlint.model.protos import text
+from trtlint.process.fork import ComputationError, compute
 
 _MOST_TIMES = 64
 """How often a body is written out."""

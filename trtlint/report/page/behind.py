@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from trtlint.engine.finding import Row
     from trtlint.facts.facts import Facts
+    from trtlint.measure.measurement import Site
     from trtlint.model.elements import Node, Value
-    from trtlint.trials.measurement import Site
 
 
 class Behind:

@@ -11,8 +11,8 @@ from trtlint.report.page.card import clipped
 from trtlint.report.page.markup import Content, Markup, tag
 
 if TYPE_CHECKING:
+    from trtlint.measure.measurement import Measurement
     from trtlint.report.page.behind import Behind
-    from trtlint.trials.measurement import Measurement
 
 _ROWS = 12
 """Layers and tensors listed at most."""

@@ -1,0 +1,62 @@
+"""Outputs before and after, judged element by element."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trtlint.compare._judging import Judgement, judge
+
+INF, NAN = np.inf, np.nan
+
+
+def judged(before: list[float], after: list[float], truth: list[float] | None = None) -> Judgement:
+    one, other = ([{"y": np.array(each, np.float16)}] for each in (before, after))
+    wide = None if truth is None else [{"y": np.array(truth, np.float64)}]
+    return judge(one, other, truth=wide)
+
+
+def test_what_was_not_finite_and_is_now_is_better() -> None:
+    found = judged([1, INF, NAN, -INF], [1, 6e4, 0, -6e4], [1, 7e4, 5, -7e4])
+    assert (found.equal, found.gained, found.unsure, found.difference) == (True, 3, 0, 0.0)
+
+
+def test_an_infinity_that_fp64_gives_too_is_not_surely_better() -> None:
+    assert judged([1, -INF], [1, -6e4], [1, -INF]).unsure == 1
+    assert judged([1, -INF], [1, -6e4]).unsure == 1
+
+
+def test_what_was_finite_and_is_not_is_worse_and_counted() -> None:
+    found = judged([1, 2, 3, INF], [1, INF, NAN, 4], [1, 2, 3, 4])
+    assert (found.equal, found.lost, found.gained) == (False, 2, 1)
+
+
+@pytest.mark.parametrize("pair", [([INF], [-INF]), ([INF], [NAN]), ([NAN], [INF])])
+def test_infinity_and_nan_are_not_taken_for_each_other(pair: tuple[list[float], list[float]]) -> None:
+    found = judged(*pair)
+    assert (found.equal, found.changed) == (False, 1)
+    assert judged(pair[0], pair[0]).equal
+
+
+def test_nan_that_was_to_be_mended_may_become_anything() -> None:
+    before, after = [{"y": np.array([NAN, 1.0])}], [{"y": np.array([INF, 1.0])}]
+    assert not judge(before, after).equal
+    assert judge(before, after, mended=True).equal
+
+
+def test_the_difference_is_that_of_numbers() -> None:
+    found = judged([1, 2, INF], [1, 2.5, INF])
+    assert (found.equal, found.beyond, found.difference) == (False, 1, 0.5)
+
+
+def test_an_output_of_another_shape_or_that_is_missing_is_named() -> None:
+    before = [{"y": np.zeros(2)}]
+    assert judge(before, [{"y": np.zeros((1, 2))}]).shape == "y"
+    assert judge(before, [{}]).shape == "y"
+    assert not judge(before, [{}]).equal
+
+
+def test_whole_numbers_and_texts_are_to_be_the_same() -> None:
+    for one, other in ((np.array([1, 2]), np.array([1, 3])), (np.array(["a"]), np.array(["b"]))):
+        assert not judge([{"y": one}], [{"y": other}]).equal
+        assert judge([{"y": one}], [{"y": one}]).equal

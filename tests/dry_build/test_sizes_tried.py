@@ -1,0 +1,72 @@
+"""What a dry build says where the sizes that trtlint chose do not fit, without the wheels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dry_build import models
+from trtlint.dry_build import drybuild
+from trtlint.dry_build.drybuild import Request, ask
+from trtlint.dry_build.result import Result
+from trtlint.dry_build.wheels import Wheels
+from trtlint.dry_build.wording import notes
+from trtlint.process import Cause
+from trtlint.process.spawn import Ended
+
+REFUSED = "IElementWiseLayer pos: broadcast dimensions must be conformable"
+FIRST = {"stage": "build", "shapes": [["x", [[1, 224], [1, 224], [1, 224]]]], "values": [], "chosen": ["x"]}
+SECOND = {**FIRST, "shapes": [["x", [[1, 64], [1, 64], [1, 64]]]]}
+ANSWERS: tuple[dict[str, Any], ...] = (
+    {"stage": "parse"},
+    {"parsed": True, "errors": []},
+    FIRST,
+    {**FIRST, "built": False},
+    {"refused": REFUSED, "parsed_to": 7},
+    SECOND,
+)
+
+
+def result(monkeypatch: pytest.MonkeyPatch, folder: Path, cause: Cause, *more: dict[str, Any]) -> Result:
+    """The result of a process that said ``ANSWERS`` and more."""
+
+    def run(*_: object, log: Path, **__: object) -> Ended:
+        log.write_bytes(b"parsed\n[V] of the size that was tried\n")
+        signal = "SIGSEGV" if cause == "crashed" else ""
+        return Ended(cause, None, signal, 1.0, None, (*ANSWERS, *more))
+
+    monkeypatch.setattr(drybuild, "run", run)
+    return ask(
+        models.write(folder, models.BUILT), Request(Wheels("1.7.1", str(folder))), folder / "build.log"
+    )
+
+
+def test_a_crash_on_a_size_that_was_only_tried_is_no_crash_of_the_model(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = result(monkeypatch, tmp_path, "crashed")
+    assert (found.cause, found.signal, found.parsed, found.built) == ("done", "", True, None)
+    assert (found.unfit, found.tried) == (REFUSED, 1)
+    assert [shape.words for shape in found.shapes] == ["x=1x224"]
+    assert (tmp_path / "build.log").read_bytes() == b"parsed\n"
+
+
+def test_a_size_that_is_built_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = result(monkeypatch, tmp_path, "done", {**SECOND, "built": True})
+    assert (found.built, found.unfit) == (True, "")
+    assert [shape.words for shape in found.shapes] == ["x=1x64"]
+
+
+def test_a_note_names_the_option_to_give(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = result(monkeypatch, tmp_path, "done", {**SECOND, "built": False}, {**FIRST, "built": None})
+    (note,) = notes(found)
+    assert "refuses all 2 choices" in note
+    assert f"(the first, x=1x224: {REFUSED})" in note
+    assert note.endswith("give the sizes of the model: --shapes x:...")
+
+
+def test_a_limit_of_time_stays_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = result(monkeypatch, tmp_path, "time")
+    assert (found.cause, found.unfit) == ("time", "")

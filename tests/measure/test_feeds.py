@@ -1,0 +1,267 @@
+"""Inputs as users have them."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.graphs import model_of
+from trtlint.measure import feeds
+from trtlint.measure.feeds import digest, fitted, given_feeds, random_feeds, read_feeds
+from trtlint.measure.inputs import Inputs, InputsError
+
+MODEL = """
+< ir_version: 8, opset_import: ["" : 17] >
+m (float[N,3] x, int64[N] ids, bool flag) => (float[N,3] y) { y = Neg (x) }
+"""
+INPUTS = model_of(MODEL).graph.inputs
+BATCH: dict[str, np.ndarray[Any, Any]] = {
+    "x": np.ones((2, 3), np.float32),
+    "ids": np.arange(2),
+    "flag": np.array(True),
+}
+
+
+def archive(path: Path, **arrays: object) -> str:
+    np.savez(path, **arrays)  # type: ignore[arg-type]
+    return str(path)
+
+
+def encoded(array: np.ndarray[Any, Any]) -> dict[str, str]:
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=False)
+    return {"array": base64.b64encode(stream.getvalue()).decode(), "polygraphy_class": "ndarray"}
+
+
+def test_an_archive_is_a_batch(tmp_path: Path) -> None:
+    files = [archive(tmp_path / f"{index}.npz", **BATCH) for index in range(3)]
+    found = list(read_feeds(files, (), None, 2))
+    assert [file for file, _ in found] == files[:2]
+    batch = fitted(INPUTS, found[0][1], files[0])
+    assert {name: array.dtype for name, array in batch.items()} == {
+        "x": np.float32,
+        "ids": np.int64,
+        "flag": np.bool_,
+    }
+
+
+def test_the_json_of_polygraphy_is_a_list_of_batches(tmp_path: Path) -> None:
+    file = tmp_path / "inputs.json"
+    batches = [{name: encoded(array) for name, array in BATCH.items()}] * 2
+    file.write_text(json.dumps(batches), encoding="ascii")
+    found = list(read_feeds((), [str(file)], None, None))
+    assert len(found) == 2
+    assert np.array_equal(found[1][1]["x"], BATCH["x"])
+
+
+def test_it_is_the_json_that_polygraphy_writes(tmp_path: Path) -> None:
+    polygraphy = pytest.importorskip("polygraphy.json")
+    file = str(tmp_path / "inputs.json")
+    polygraphy.save_json([BATCH], file)
+    ((_, batch),) = read_feeds((), [file], None, None)
+    assert np.array_equal(batch["ids"], BATCH["ids"])
+
+
+def test_a_script_yields_batches(tmp_path: Path) -> None:
+    script = tmp_path / "loader.py"
+    script.write_text(
+        "import numpy as np\n"
+        "def load_data():\n    yield {'x': np.zeros((1, 3))}\n"
+        "def other():\n    for n in range(1, 100):\n        yield {'x': np.zeros((n, 3))}\n",
+        encoding="ascii",
+    )
+    assert len(list(read_feeds((), (), str(script), None))) == 1
+    assert [batch["x"].shape[0] for _, batch in read_feeds((), (), f"{script}:other", 3)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("name", ["gone.py", "no_python", "folder.py"])
+def test_a_script_must_be_a_python_file(name: str, tmp_path: Path) -> None:
+    (tmp_path / "no_python").write_text("def load_data():\n    yield {}\n", encoding="ascii")
+    (tmp_path / "folder.py").mkdir()
+    with pytest.raises(InputsError, match="there is no such Python file"):
+        list(read_feeds((), (), str(tmp_path / name), None))
+
+
+def test_a_script_imports_what_lies_beside_it_and_nothing_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "beside_the_loader.py").write_text("SIZE = 2\n", encoding="ascii")
+    (tmp_path / "in_the_current_folder.py").write_text("", encoding="ascii")
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "mine" / "loader.py"
+    text = "import numpy as np\nimport {}\ndef load_data():\n    yield {{'x': np.zeros((1, 3))}}\n"
+    script.write_text(text.format("beside_the_loader"), encoding="ascii")
+    before = list(sys.path)
+    assert len(list(read_feeds((), (), str(script), None))) == 1
+    assert sys.path == before
+    script.write_text(text.format("in_the_current_folder"), encoding="ascii")
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry not in ("", str(tmp_path))])
+    with pytest.raises(InputsError, match="No module named 'in_the_current_folder'"):
+        list(read_feeds((), (), str(script), None))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"x": None}, "no input 'x'"),
+        ({"x": None, "image": np.ones(3)}, "no input 'x'; it has 'image', which the model does not take"),
+        ({"x": np.ones((2, 4), np.float32)}, r"input 'x' is [2, 4], the model takes f32[N,3]"),
+        ({"x": np.ones(3, np.float32)}, r"input 'x' is [3], the model takes f32[N,3]"),
+        ({"ids": np.ones(2)}, "input 'ids' is float64, the model takes i64[N]"),
+        ({"x": np.array([["a", "b", "c"]])}, "input 'x' is <U1, the model takes f32[N,3]"),
+    ],
+)
+def test_what_does_not_fit_is_named(change: dict[str, object], said: str) -> None:
+    batch = {name: value for name, value in {**BATCH, **change}.items() if value is not None}
+    with pytest.raises(InputsError) as error:
+        fitted(INPUTS, batch, "b.npz")
+    assert str(error.value).startswith("b.npz: ")
+    assert said in str(error.value)
+
+
+def test_wider_numbers_are_narrowed_to_what_the_model_takes() -> None:
+    batch = fitted(INPUTS, {**BATCH, "x": np.ones((2, 3)), "ids": np.arange(2, dtype=np.int32)}, "b.npz")
+    assert (batch["x"].dtype, batch["ids"].dtype) == (np.float32, np.int64)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.npz", b"", "not an .npz file of arrays"),
+        ("a.npz", b"PK\x03\x04broken", "not an .npz file of arrays"),
+        ("a.json", b"{", "not JSON"),
+        ("a.json", b"[1]", "not a list of batches"),
+        ("a.json", b'[{"x": {"array": "!"}}]', "no array as Polygraphy writes it"),
+        ("a.json", b'[{"x": 3}]', "no array as Polygraphy writes it"),
+        ("a.py", b"def load_data():\n    raise KeyError('disk')\n    yield {}\n", "KeyError: 'disk'"),
+        ("a.py", b"x = 1\n", "it has no function 'load_data'"),
+        ("a.py", b"def load_data():\n    yield 3\n", "yields int"),
+        ("a.py", b"def (", "SyntaxError"),
+        ("a.py", b"import sys\nsys.exit(0)\n", "SystemExit: 0"),
+    ],
+)
+def test_a_broken_file_is_named_with_the_reason(name: str, content: bytes, said: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_bytes(content)
+    lists = [str(file)] if name.endswith(".json") else []
+    files = [str(file)] if name.endswith(".npz") else []
+    with pytest.raises(InputsError) as error:
+        list(read_feeds(files, lists, str(file) if name.endswith(".py") else None, None))
+    assert str(file) in str(error.value)
+    assert said in str(error.value)
+
+
+def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:
+    file = archive(tmp_path / "a.npz", x=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(InputsError):
+        list(read_feeds([file], (), None, None))
+
+
+def declared(shape: str, kind: str = "<f4") -> bytes:
+    """An ``.npy`` file that says more of itself than is there."""
+    head = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + b"0" * 100
+
+
+@pytest.mark.parametrize(
+    ("member", "flags"),
+    [
+        (declared(f"({1 << 60},)"), 0),
+        (declared(f"({1 << 40}, {1 << 40})"), 0),
+        (declared("(-5,)"), 0),
+        (declared("(3,)", "V2147483647"), 0),
+        (declared("(" * 60), 0),
+        (declared("(1,)", "|O"), 0),
+        (declared("(25,)"), 1),  # encrypted
+    ],
+)
+def test_arrays_that_are_not_what_they_say_are_refused(member: bytes, flags: int, tmp_path: Path) -> None:
+    file, list_ = tmp_path / "a.npz", tmp_path / "a.json"
+    with zipfile.ZipFile(file, "w") as packed:
+        packed.writestr("x.npy", member)
+    data = bytearray(file.read_bytes())
+    data[6] |= flags
+    data[data.find(b"PK\x01\x02") + 8] |= flags
+    file.write_bytes(data)
+    with pytest.raises(InputsError, match=r"a\.npz: not an \.npz file of arrays$"):
+        list(read_feeds([str(file)], (), None, None))
+    if not flags:
+        list_.write_text(json.dumps([{"x": {"array": base64.b64encode(member).decode()}}]), encoding="ascii")
+        with pytest.raises(InputsError, match=r"input 'x' is no array as Polygraphy writes it$"):
+            list(read_feeds((), [str(list_)], None, None))
+
+
+def test_no_more_is_unpacked_than_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unpacked(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    file = str(tmp_path / "a.npz")
+    np.savez_compressed(file, x=np.zeros(1 << 20))
+    assert Path(file).stat().st_size < 1 << 14
+    monkeypatch.setattr(feeds, "_MOST_BYTES", 1 << 22)
+    monkeypatch.setattr(np.lib.format, "read_array", unpacked)
+    with pytest.raises(InputsError, match="more than 0 GB of arrays"):
+        list(read_feeds([file], (), None, None))
+
+
+def test_batches_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = (archive(tmp_path / "a.npz", **BATCH),) * 3
+    assert len(given_feeds(INPUTS, Inputs(files))) == 3
+    held = sum(array.nbytes for array in BATCH.values())
+    monkeypatch.setattr(feeds, "read_feeds", lambda *_: [("a.npz", BATCH)] * 3)
+    monkeypatch.setattr(feeds, "_MOST_BYTES", 3 * held)
+    assert len(given_feeds(INPUTS, Inputs(files))) == 3
+    monkeypatch.setattr(feeds, "_MOST_BYTES", 3 * held - 1)
+    with pytest.raises(InputsError, match=r"more than 0 GB of inputs: give fewer batches"):
+        given_feeds(INPUTS, Inputs(files))
+    monkeypatch.undo()
+    assert feeds._MOST_BYTES == 2 << 30
+    monkeypatch.setattr(feeds, "_MOST_BYTES", 1 << 10)  # of an archive, headers count
+    with pytest.raises(InputsError, match=r"GB of inputs: give fewer batches"):
+        given_feeds(INPUTS, Inputs(files * 20))
+
+
+def test_values_of_json_are_bounded_before_they_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decoded(*_: object) -> None:
+        raise AssertionError
+
+    file = tmp_path / "a.json"
+    file.write_bytes(b"[" + b"[]," * 10_000 + b"[]]")
+    monkeypatch.setattr(feeds, "_MOST_VALUES", 20_000)
+    monkeypatch.setattr(json, "loads", decoded)
+    with pytest.raises(InputsError, match="more than 20,000 values that are not the bytes of an array"):
+        list(read_feeds((), [str(file)], None, None))
+
+
+def test_files_without_a_batch_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("[]", encoding="ascii")
+    with pytest.raises(InputsError, match=r"a\.json: no batch of inputs$"):
+        given_feeds(INPUTS, Inputs(lists=(str(file),)))
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(InputsError, match=r"nowhere\.npz: No such file"):
+        list(read_feeds(["nowhere.npz"], (), None, None))
+
+
+def test_made_up_inputs_fit_and_are_the_same_again() -> None:
+    first, second = random_feeds(INPUTS, 2), random_feeds(INPUTS, 2)
+    assert first is not None
+    assert second is not None
+    assert digest(first) == digest(second)
+    assert first[0]["x"].shape == (1, 3)
+    assert not np.array_equal(first[0]["x"], first[1]["x"])
+    assert set(np.unique(first[0]["ids"])) <= {0, 1}
+    assert random_feeds(INPUTS, 1, attempt=100) is None

@@ -1,0 +1,47 @@
+"""What is told of a process that measures and ends badly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from trtlint.measure import measure
+from trtlint.measure.measure import MeasureError, Request
+from trtlint.process.spawn import Ended
+
+pytest.importorskip("onnxruntime")
+
+
+@pytest.mark.parametrize(
+    ("cause", "code", "signal", "printed", "words"),
+    [
+        (
+            "failed",
+            1,
+            "",
+            "first\nRuntimeError: no such thing\n",
+            "ended with code 1: RuntimeError: no such thing",
+        ),
+        ("failed", 1, "", "", "ended with code 1"),
+        ("crashed", None, "SIGSEGV", "the last words\n", "crashed (SIGSEGV)"),
+    ],
+)
+def test_the_last_line_is_the_reason_of_a_failure_alone(
+    cause: Literal["failed", "crashed", "memory"],
+    code: int | None,
+    signal: str,
+    printed: str,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run(*_: Any, log: Path, **__: Any) -> Ended:
+        log.write_text(printed)
+        return Ended(cause, code, signal, 1.0, None, ())
+
+    monkeypatch.setattr(measure, "run", run)
+    with pytest.raises(MeasureError) as caught:
+        measure.measure(Request(str(tmp_path / "m.onnx"), "m.onnx"))
+    assert str(caught.value) == f"the process that ran it {words}"

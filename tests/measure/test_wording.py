@@ -1,0 +1,85 @@
+"""What is said of a dry build, sentence by sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from trtlint.dry_build.result import Result, UsedShape
+from trtlint.dry_build.wording import notes
+
+LABEL = "dry build, TensorRT-RTX 1.7, SM 8.9"
+
+
+def shape(name: str, *, chosen: bool = False, most: int = 2) -> UsedShape:
+    """Return a shape of a vector."""
+    return UsedShape(name, (2,), (2,), (most,), chosen, values=False)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "the parser takes the model"),
+        ({"level": "parse"}, "the parser takes the model"),
+        ({"parsed": True}, "the parser takes the model"),
+        ({"parsed": False}, "the parser refuses the model"),
+        ({"parsed": True, "built": True}, "built"),
+        ({"parsed": True, "built": False}, "the builder refuses the model"),
+        ({"cause": "crashed", "signal": "SIGSEGV"}, "crashed before the parser (SIGSEGV)"),
+        ({"cause": "crashed", "signal": "SIGSEGV", "stage": "parse"}, "crashed in the parser (SIGSEGV)"),
+        ({"cause": "time", "seconds": 61.6, "stage": "build"}, "stopped in the builder after 62 s"),
+        ({"cause": "memory", "stage": "parse"}, "stopped in the parser at its limit of memory"),
+        ({"cause": "failed"}, "ended before the parser without an answer"),
+    ],
+)
+def test_how_it_ended(settings: dict[str, Any], words: str) -> None:
+    label = "dry parse, TensorRT-RTX 1.7" if settings.get("level") == "parse" else LABEL
+    assert notes(Result("1.7", **settings)) == (f"{label}: {words}",)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "words"),
+    [
+        ((shape("a"),), ", for a=2"),
+        ((shape("a", most=8),), ", for a=2..2..8"),
+        (tuple(map(shape, "abcd")), ", for a=2, b=2, c=2, d=2"),
+        (tuple(map(shape, "abcdef")), ", for a=2, b=2, c=2, d=2 and 2 more"),
+        (
+            (shape("a"), shape("b", chosen=True)),
+            ", for a=2, b=2 (chosen here; another shape may fuse differently)",
+        ),
+        ((UsedShape("n", (), (), (), chosen=False, values=True),), ", for n=scalar"),
+    ],
+)
+def test_the_shapes_it_was_built_for(shapes: tuple[UsedShape, ...], words: str) -> None:
+    assert notes(Result("1.7", parsed=True, built=True, shapes=shapes)) == (f"{LABEL}: built{words}",)
+
+
+def test_another_gpu_and_zeros_are_named() -> None:
+    found = notes(Result("1.7", asked_sm=75, zeros=("a.bin", "b.bin")))
+    assert found[1:] == (
+        "TensorRT-RTX 1.7 cannot build for SM 7.5 without such a GPU: "
+        "the dry build is for SM 8.9, the nearest that it can",
+        f"{LABEL}: zeros in place of the weights in a.bin, b.bin",
+    )
+    assert len(notes(Result("1.7", asked_sm=89))) == 1
+
+
+@pytest.mark.parametrize(("length", "said"), [(300, "x" * 300), (301, "x" * 297 + "...")])
+def test_sizes_of_which_none_fits(length: int, said: str) -> None:
+    shapes = (shape("given"), *(shape(name, chosen=True) for name in "abcde"))
+    (found,) = notes(Result("1.7", shapes=shapes, unfit="x" * length, tried=7))
+    assert found == (
+        f"{LABEL}: the parser accepts the model; no verdict of the builder: it refuses all 7 choices of "
+        f"sizes that trtlint tried (the first, a=2, b=2, c=2, d=2: {said}); give the sizes of the model: "
+        "--shapes a:... --shapes b:... --shapes c:... --shapes d:..."
+    )
+
+
+def test_a_result_comes_back_from_its_document() -> None:
+    result = Result("1.7", shapes=(shape("a", chosen=True),), zeros=("a.bin",), last_lines=("x",), tried=3)
+    assert Result.of(result.document) == result
+    assert Result.of({"version": "1.7"}) == Result("1.7")
+    with pytest.raises(TypeError):
+        Result.of({"version": "1.7", "other": 1})

@@ -1,0 +1,101 @@
+"""A forked child: none is left behind, and none runs what is its parent's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from trtlint.process.child import forked, start
+from trtlint.process.fork import compute_all
+
+pytestmark = [
+    pytest.mark.isolated,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork"),
+]
+
+
+class _LateError(BaseException):
+    """Raised by a handler of a signal."""
+
+
+@contextmanager
+def handled() -> Iterator[None]:
+    """A handler of SIGUSR1 that raises."""
+
+    def handler(*_: object) -> None:
+        raise _LateError
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def ended(pid: int) -> bool:
+    """Whether a process was waited for."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def fork_then_signal(monkeypatch: pytest.MonkeyPatch, pids: list[int]) -> None:
+    """Let a signal arrive right behind each fork, in the parent and in the child."""
+    real = os.fork
+
+    def fork() -> int:
+        pid = real()
+        pids.append(pid)
+        os.kill(os.getpid(), signal.SIGUSR1)
+        return pid
+
+    monkeypatch.setattr(os, "fork", fork)
+
+
+def test_an_exception_right_behind_the_fork_leaves_no_child(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pids: list[int] = []
+    fork_then_signal(monkeypatch, pids)
+    mark = tmp_path / "parent"
+    with handled(), pytest.raises(_LateError):
+        list(compute_all([lambda: b"1"]))
+    mark.write_text(f"{mark.read_text() if mark.exists() else ''}{os.getpid()} ")
+    assert mark.read_text() == f"{os.getpid()} "  # the child did not come here
+    assert len(pids) == 1
+    assert ended(pids[0])
+    assert signal.SIGUSR1 not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_a_child_ends_whatever_its_work_raises() -> None:
+    def deep() -> None:
+        deep()
+
+    for work in (deep, lambda: None, lambda: sys.exit(0)):
+        with forked(work) as one:
+            os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+        assert os.waitstatus_to_exitcode(one.status) == 1
+
+
+def test_a_child_ends_with_the_block() -> None:
+    with pytest.raises(ValueError, match="now"), forked(signal.pause) as one:
+        raise ValueError("now")
+    assert os.WTERMSIG(one.status) == signal.SIGKILL
+    assert ended(one.pid)
+
+
+def test_the_child_has_the_signals_of_its_parent() -> None:
+    def work() -> None:
+        os._exit(len(signal.pthread_sigmask(signal.SIG_BLOCK, ())))
+
+    before = len(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+    _, status = os.waitpid(start(work), 0)
+    assert os.waitstatus_to_exitcode(status) == before

@@ -1,0 +1,70 @@
+"""Computations on strangers' data: limits of each, and what the others give."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+
+import numpy as np
+import pytest
+
+from trtlint.files.limits import Allowance, limited
+from trtlint.process import fork as forked
+from trtlint.process.fork import ComputationError, compute, compute_all
+
+pytestmark = [
+    pytest.mark.isolated,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork"),
+]
+
+
+def endless() -> bytes:
+    """What Python's engine for regular expressions takes exponential time for."""
+    return str(re.fullmatch("(a|aa)+b", "a" * 200)).encode()
+
+
+def large() -> bytes:
+    return np.ones(1 << 30, np.float64).tobytes()
+
+
+def crash() -> bytes:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return b""
+
+
+def wrong() -> bytes:
+    raise ValueError("no")
+
+
+def test_each_computation_has_its_limits_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forked, "_SECONDS", 1)
+    works = [lambda: b"1", endless, lambda: b"2" * 3_000_000, large, crash, wrong, lambda: b"3"]
+    found = list(compute_all(works))
+    assert found[0] == b"1"
+    assert found[2] == b"2" * 3_000_000
+    assert found[6] == b"3"
+    assert [str(each) for each in found if isinstance(each, ComputationError)] == [
+        "computing it exceeded the limit of 1 s",
+        "computing it exceeded the limit of 2 GB of memory",
+        "computing it crashed (SIGKILL)",
+        "it cannot be computed (ValueError)",
+    ]
+
+
+def test_all_together_are_held_to_the_allowance_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forked, "_SECONDS", 1)
+    allowance = Allowance(2.0, 1 << 30)
+    with limited(allowance=allowance):
+        found = list(compute_all([endless] * 4))
+    assert all(isinstance(each, ComputationError) for each in found)
+    assert (
+        str(found[-1]) == "all rewrites together exceeded their share of the limit of 2 s of processor time"
+    )
+    assert allowance.left < 1.0
+
+
+def test_a_failure_is_raised() -> None:
+    assert compute(lambda: b"x") == b"x"
+    with pytest.raises(ComputationError, match="ValueError"):
+        compute(wrong)

@@ -1,0 +1,300 @@
+"""Files elsewhere, from a server on loopback: parts, versions, redirects, and servers that lie."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.rangeserver import Served, serving
+from trtlint.remote import file as far
+from trtlint.remote.addresses import Address, AddressError, parse
+from trtlint.remote.file import RemoteError, RemoteFile, remote_file, require_packages, version_of
+
+aiohttp = pytest.importorskip("aiohttp")
+pytest.importorskip("fsspec")
+
+from yarl import URL  # noqa: E402
+
+from trtlint.remote.http import RedirectError, require_allowed  # noqa: E402
+from trtlint.remote.view import RemoteView  # noqa: E402
+
+SIZE = 1_000_003
+CONTENT = random.Random(1).randbytes(SIZE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "m.onnx").write_bytes(CONTENT)
+    return tmp_path
+
+
+def opened(served: Served, path: str = "/m.onnx") -> RemoteFile:
+    return remote_file(parse(f"{served.url}{path}"))
+
+
+def refused(served: Served, path: str = "/m.onnx") -> str:
+    with pytest.raises(RemoteError) as caught:
+        opened(served, path).parts([(5, 10)])
+    assert "\n" not in caught.value.message
+    return caught.value.message
+
+
+def test_parts_are_asked_for_at_once(folder: Path) -> None:
+    spans = [(index * 50_000, index * 50_000 + 100) for index in range(12)]
+    with serving(folder, together=5) as served:
+        file = opened(served)
+        assert (file.size, file.version, file.partial) == (SIZE, '"1"', True)
+        assert file.parts(spans) == [CONTENT[start:stop] for start, stop in spans]
+        assert served.most_at_once >= 5
+        assert served.given < 12 * 100 + 10
+
+
+def test_a_view_gives_what_the_file_holds(folder: Path) -> None:
+    places = random.Random(2)
+    with serving(folder) as served:
+        view = RemoteView(opened(served))
+        assert len(view) == SIZE
+        for _ in range(60):
+            start = places.randrange(SIZE)
+            stop = min(SIZE, start + places.choice([0, 1, 3, 4096, 10_000]))
+            assert view[start] == CONTENT[start]
+            assert view[start:stop] == CONTENT[start:stop]
+        assert view[SIZE - 1] == CONTENT[-1]
+        assert view[5:3] == b""
+        with pytest.raises(IndexError):
+            view[SIZE]
+
+
+def test_what_was_read_is_not_fetched_again(folder: Path) -> None:
+    with serving(folder) as served:
+        view = RemoteView(opened(served))
+        assert view[100_000:140_000] == CONTENT[100_000:140_000]
+        before = served.given
+        assert view[100_010:139_990] == CONTENT[100_010:139_990]
+        assert served.given == before
+
+
+def test_jumps_that_repeat_are_guessed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = []
+    parts = RemoteFile.parts
+    monkeypatch.setattr(
+        RemoteFile, "parts", lambda file, spans: waits.append(len(spans)) or parts(file, spans)
+    )
+    with serving(folder) as served:
+        view = RemoteView(opened(served))
+        for layer in range(20):
+            for jump in (0, 9_000, 30_000):
+                place = 60_000 + layer * 45_000 + jump
+                assert view[place] == CONTENT[place]
+    assert len(waits) < 20  # of 60 places
+    assert max(waits) > 4
+
+
+def test_a_server_without_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(folder, ranges=False) as served:
+        file = opened(served)
+        assert not file.partial
+        assert file.whole() == CONTENT
+        monkeypatch.setattr(far, "WHOLE", 1000)
+        given = served.given
+        with pytest.raises(RemoteError, match="no parts of this file of 0 MiB: download it"):
+            file.whole()
+        assert served.given - given < 100_000
+
+
+@pytest.mark.parametrize("lie", ["whole", "long", "short", "earlier"])
+def test_servers_that_lie_about_parts(folder: Path, lie: str) -> None:
+    with serving(folder, lies=lie) as served:
+        message = refused(served)
+        assert "than was asked for" in message or "the part that was asked for" in message
+
+
+def test_a_file_that_changes_meanwhile(folder: Path) -> None:
+    with serving(folder, lies="changing") as served:
+        assert refused(served) == "cannot be read: the file changed while it was read"
+    with serving(folder, etag="") as served:
+        file = opened(served)
+        assert file.version == ""
+        file.require_unchanged()
+        (folder / "m.onnx").write_bytes(CONTENT[:-1])
+        with pytest.raises(RemoteError, match="changed"):
+            file.require_unchanged()
+
+
+@pytest.mark.parametrize(
+    ("lie", "etag"),
+    [
+        ("drifting", '"1"'),
+        ("drifting", 'W/"1"'),
+        ("moving", '"1"'),
+        ("moving", ""),
+        ("growing", '"1"'),
+        ("growing", ""),
+    ],
+)
+def test_an_answer_about_another_version_is_refused_whatever_the_server_honours(
+    folder: Path, lie: str, etag: str
+) -> None:
+    with serving(folder, lies=lie, etag=etag) as served:
+        assert refused(served) == "cannot be read: the file changed while it was read"
+
+
+def test_another_version_of_the_whole_file_is_refused(folder: Path) -> None:
+    with (
+        serving(folder, ranges=False, lies="drifting") as served,
+        pytest.raises(RemoteError, match="changed"),
+    ):
+        opened(served).whole()
+
+
+def test_a_server_without_versions_is_believed(folder: Path) -> None:
+    with serving(folder, etag="") as served:
+        assert opened(served).parts([(5, 10)]) == [CONTENT[5:10]]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 500, 503])
+def test_what_the_server_says(folder: Path, status: int) -> None:
+    with serving(folder, status=status) as served:
+        assert f"the server says {status}" in refused(served)
+
+
+def test_nobody_is_there(folder: Path) -> None:
+    with serving(folder) as served:
+        pass
+    assert refused(served).startswith("cannot be read: ")
+
+
+def test_secrets_of_the_address_are_not_shown(folder: Path) -> None:
+    with serving(folder) as served:
+        pass
+    assert "secret" not in refused(served, "/m.onnx?sig=secret")
+
+
+def test_versions(folder: Path) -> None:
+    with serving(folder) as served:
+        address = parse(f"{served.url}/m.onnx")
+        assert version_of(address) == f'"1" {SIZE}'
+        served.etag = 'W/"1"'
+        assert version_of(address) == ""
+        served.status = 500
+        assert version_of(address) == ""
+
+
+def test_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(folder) as served:
+        file = opened(served)
+        monkeypatch.setattr(far, "_MOST_BYTES", 1000)
+        with pytest.raises(RemoteError, match="of it would have to be read"):
+            file.parts([(0, 1001)])
+        monkeypatch.setattr(far, "_SECONDS", 0.0)
+        with pytest.raises(RemoteError, match="took more than the limit of 0 s; download the file first"):
+            opened(served).parts([(0, 1)])
+
+
+class TestRedirects:
+    def test_within_the_place_that_was_named(self, folder: Path) -> None:
+        with serving(folder, redirects={"/a": "/m.onnx"}) as served:
+            assert opened(served, "/a").parts([(3, 9)]) == [CONTENT[3:9]]
+
+    @pytest.mark.parametrize(
+        "target",
+        [
+            "https://127.0.0.1/m.onnx",
+            "ftp://example.com/m.onnx",
+            "file:///etc/passwd",
+            "http://127.0.0.2:1/m.onnx",
+            "http://localhost:1/m.onnx",
+            "http://169.254.169.254/latest/meta-data",
+            "http://[::1]/m.onnx",
+            "//10.0.0.1/m.onnx",
+        ],
+    )
+    def test_elsewhere(self, folder: Path, target: str) -> None:
+        with serving(folder, redirects={"/a": target}) as served:
+            assert "redirects" in refused(served, "/a")
+
+    def test_another_local_server_is_not_asked(self, folder: Path) -> None:
+        with serving(folder) as other:
+            with serving(folder, redirects={"/a": f"{other.url}/m.onnx"}) as served:
+                assert "redirects to a local address" in refused(served, "/a")
+            assert other.requests == 0
+
+    def test_in_circles(self, folder: Path) -> None:
+        with serving(folder, redirects={"/a": "/b", "/b": "/a"}) as served:
+            assert refused(served, "/a").startswith("cannot be read: ")
+            assert served.requests < 30
+
+    @pytest.mark.parametrize(
+        ("named", "target", "fine"),
+        [
+            ("https://a.example/m", "https://cdn.example/m", True),
+            ("https://a.example/m", "https://93.184.216.34/m", True),
+            ("https://a.example/m", "http://cdn.example/m", False),
+            ("https://a.example/m", "https://a.example:8443/m", False),
+            ("https://a.example/m", "https://10.0.0.1/m", False),
+            ("https://10.0.0.1/m", "https://10.0.0.1/n", True),
+            ("https://10.0.0.1/m", "https://10.0.0.2/n", False),
+        ],
+    )
+    def test_what_is_allowed(self, named: str, target: str, fine: bool) -> None:
+        if fine:
+            require_allowed(URL(named), URL(target))
+        else:
+            with pytest.raises(RedirectError, match="refused"):
+                require_allowed(URL(named), URL(target))
+
+
+def test_other_file_systems(monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/bucket/m.onnx", CONTENT)
+    monkeypatch.setattr(fsspec, "filesystem", lambda *_, **__: memory)
+    address = Address("memory://bucket/m.onnx", "memory://bucket/m.onnx", "s3")
+    file = remote_file(address)
+    assert (file.size, file.partial) == (SIZE, True)
+    assert file.parts([(1, 5), (10, 20)]) == [CONTENT[1:5], CONTENT[10:20]]
+    assert RemoteView(file)[77] == CONTENT[77]
+    with pytest.raises(RemoteError, match="there is no such file"):
+        remote_file(Address("memory://bucket/n", "memory://bucket/n", "s3"))
+    memory.rm("/bucket", recursive=True)
+
+
+def test_systems_that_read_ahead_read_what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec
+    from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
+
+    fetched: list[tuple[int, int]] = []
+
+    class File(AbstractBufferedFile):  # type: ignore[misc]
+        def _fetch_range(self, start: int, end: int) -> bytes:
+            fetched.append((start, end))
+            return CONTENT[start:end]
+
+    class System(AbstractFileSystem):  # type: ignore[misc]
+        infos = 0
+
+        def info(self, path: str, **_: object) -> dict[str, object]:
+            System.infos += 1
+            return {"name": path, "size": SIZE, "type": "file", "blob_id": "1" if System.infos < 3 else "2"}
+
+        def _open(self, path: str, mode: str = "rb", **more: Any) -> File:
+            return File(self, path, mode, size=SIZE, **more)
+
+    monkeypatch.setattr(fsspec, "filesystem", lambda *_, **__: System(skip_instance_cache=True))
+    file = remote_file(Address("hf://o/r/m.onnx", "hf://o/r/m.onnx", "hf"))
+    assert file.parts([(0, 10), (5000, 5010)]) == [CONTENT[:10], CONTENT[5000:5010]]
+    assert sorted(fetched) == [(0, 10), (5000, 5010)]
+    file.require_unchanged()
+    with pytest.raises(RemoteError, match="changed"):
+        file.require_unchanged()
+
+
+def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(far, "find_spec", lambda name: None if name == "s3fs" else object())
+    require_packages(parse("https://example.com/m.onnx"))
+    with pytest.raises(AddressError, match=r"needs s3fs: pip install 'trtlint\[remote\]'"):
+        require_packages(parse("s3://bucket/m.onnx"))

@@ -1,0 +1,1 @@
+"""A changed model compared with its original, in ONNX Runtime."""

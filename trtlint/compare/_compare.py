@@ -1,0 +1,257 @@
+"""Models and their rewritten forms on the same inputs: the part that runs in a process of its own.
+
+Both run in ONNX Runtime.  Where that has no kernel for what the model computes in, both are computed in FP32,
+and where it has none at all, by ONNX's reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from trtlint.compare._judging import Outputs, judge
+from trtlint.compare._running import Runner, Way
+from trtlint.compare._timing import timed
+from trtlint.compare.alike import Alike, alike
+from trtlint.compare.sets import Given, Sets, made_up, size_of
+from trtlint.lean import dataclass
+from trtlint.measure.feeds import Feeds, given_feeds
+from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.model.graph import Value
+from trtlint.model.load import load
+from trtlint.model.widening import FP32, FP64
+
+_MOST_BYTES = 1 << 30
+"""Bytes of inputs that are tried in vain, each for its choice of shapes."""
+_SHARE = 8
+"""The part of the process's memory that all inputs and outputs of the model take at most: 1 / 8."""
+_MOST_FOR_REFERENCE = 16 << 20
+"""Bytes of a model that ONNX's reference computes: it is slow."""
+_MOST_FOR_TWO = 256 << 20
+"""Bytes of two models that are loaded at once."""
+_LONGEST = 500
+"""Characters of a reason that are told."""
+
+Say = Callable[[Any], None]
+
+
+class _NotRunError(Exception):
+    """The model does not run, on any of the inputs."""
+
+
+class _BrokenError(Exception):
+    """The model runs, and its rewritten form does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """How two models are to be compared.
+
+    Attributes:
+        given: the user's inputs; none for made-up ones.
+        mended: whether what was NaN may be anything.
+        keyed: whether they are to be the same only where a mask leaves every row a key.
+        timed: whether to measure the time of both.
+        memory: bytes that inputs and outputs may take.
+        folder: where copies may be written.
+    """
+
+    given: list[Feeds]
+    mended: bool
+    keyed: bool
+    timed: bool
+    memory: int
+    folder: Path
+
+
+def work(request: dict[str, Any], say: Say) -> None:
+    """Compare pairs of models.
+
+    Args:
+        request: ``pairs``, each with ``before`` and ``after``, paths, and ``files``, ``lists`` and ``script``
+            with inputs; ``folder``, where copies may be written; ``memory``, bytes that the process may take;
+            ``wide``, whether both are compared in FP32; ``mended``, whether what was NaN may be a number;
+            ``keyed``, whether they are to be the same only where a mask leaves every row a key; ``timed``,
+            whether to measure the time of both.
+        say: takes for each pair ``{"inputs": ...}`` with what is wrong with them, ``{"error": ...}``,
+            ``{"broken": ...}`` where only the first one runs, or the figures.
+    """
+    for pair in request["pairs"]:
+        try:
+            answer = _answer(pair, request)
+        except MemoryError:
+            answer = {"error": "it takes more memory than there is"}
+        say(answer)
+
+
+def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
+    """The comparison of one pair as JSON data."""
+    before, after = Path(pair["before"]), Path(pair["after"])
+    try:
+        given = _given(before, pair)
+    except InputsError as error:
+        return {"inputs": " ".join(str(error).split())[:_LONGEST]}
+    wanted = _Wanted(
+        given,
+        bool(request["mended"]),
+        bool(request["keyed"]) and not given,
+        bool(request["timed"]),
+        int(request["memory"]) // _SHARE,
+        Path(request["folder"]),
+    )
+    failure = broken = ""
+    try:
+        inputs = load(before).graph.inputs
+        guessed = not given and _varies(inputs)
+        for way in _ways(before, wide=bool(request["wide"])):
+            models = alike(before, after, wanted.folder, way.types)
+            try:
+                figures = _compared(models, inputs, way, wanted)
+                if not figures["equal"] and not way.reference:
+                    plain = _compared(models, inputs, Way(way.types, optimized=False), wanted)
+                    figures = plain if plain["equal"] else figures
+            except _NotRunError as error:
+                failure = failure or str(error)  # of the first way, which is the one that the model is for
+                continue
+            except _BrokenError as error:
+                broken = broken or ("" if way.reference and guessed else str(error))
+                continue
+            if way.reference and guessed and not figures["equal"]:
+                failure += ", and ONNX's reference, which takes shapes that do not fit, gives other outputs"
+                continue
+            if figures["equal"] and not figures["telling"]:
+                failure = failure or "no output has a number on any of the inputs"
+                continue
+            return {**figures, "widened": way.types is not None, "reference": way.reference}
+    except (InputsError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
+        failure = str(error)
+    return {"broken" if broken else "error": " ".join((broken or failure).split())[:_LONGEST]}
+
+
+def _varies(inputs: Sequence[Value]) -> bool:
+    """Whether an input has a dimension without a size, or no shape."""
+    return any(v.shape is None or any(not isinstance(dim, int) for dim in v.shape) for v in inputs)
+
+
+def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
+    """The ways to compute two models, best first."""
+    if not wide:
+        yield Way()
+    yield Way(FP32)
+    if model.stat().st_size <= _MOST_FOR_REFERENCE:
+        yield Way(FP32, reference=True)
+
+
+def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
+    """The user's inputs; none where there are none.
+
+    Raises:
+        InputsError: they cannot be used.
+    """
+    named = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
+    if not named.names:
+        return []
+    return [feeds for _, feeds in given_feeds(load(model).graph.inputs, named)]
+
+
+def _compared(models: Alike, inputs: Sequence[Value], way: Way, wanted: _Wanted) -> dict[str, Any]:
+    """The figures for the first choice of shapes that the model takes.
+
+    Raises:
+        _NotRunError: the model takes none.
+        _BrokenError: its rewritten form does not take what the model took.
+    """
+    types = _input_types(models.before)
+    try:
+        first: Runner | None = Runner(models.before, way, random=models.random)
+    except Exception as error:  # noqa: BLE001 - its exceptions have no common class that it exports
+        raise _NotRunError(f"the model does not run: {error}") from None
+    batches, before = _run_first(first, _choices(inputs, wanted), types, wanted)
+    both = sum(model.stat().st_size for model in (models.before, models.after)) <= _MOST_FOR_TWO
+    if not both:
+        first = None  # two large models at once may be more than memory holds
+    try:
+        second = Runner(models.after, way, random=models.random)
+        after = second.run(batches)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _BrokenError(str(error)) from error
+    found = judge(before, after, mended=wanted.mended)
+    if found.unsure and found.equal:
+        found = judge(before, after, mended=wanted.mended, truth=_truth(models, batches, wanted.folder))
+    figures = found.document
+    if wanted.timed and first is not None and found.equal and not way.reference and way.types is None:
+        figures["times"] = timed(partial(first.once, batches[0]), partial(second.once, batches[0]))
+    return figures
+
+
+def _choices(inputs: Sequence[Value], wanted: _Wanted) -> Iterable[Sets]:
+    return [Given(wanted.given)] if wanted.given else made_up(inputs, wanted.memory)
+
+
+def _run_first(
+    runner: Runner | None, choices: Iterable[Sets], types: Mapping[str, np.dtype[Any]], wanted: _Wanted
+) -> tuple[list[Feeds], list[dict[str, Any]]]:
+    """The inputs of the first choice of shapes that a model takes, and its outputs.
+
+    Raises:
+        _NotRunError: the model takes none.
+    """
+    failure, tried = "", 0
+    for choice in choices if runner is not None else ():
+        if tried > _MOST_BYTES:
+            break
+        if not (one := _typed(choice.first(), types, keyed=wanted.keyed)):
+            continue
+        tried += size_of(one)
+        try:
+            outputs = runner.run(one) if runner is not None else []
+            batches = _typed(choice.all(beside=size_of(outputs)), types, keyed=wanted.keyed)
+            return batches, runner.run(batches) if runner is not None else []
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever is raised for shapes that do not fit
+            failure = str(error)
+    raise _NotRunError(f"the model does not run: {failure or 'no inputs could be made'}")
+
+
+def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
+    """The outputs of a model in FP64; None where nothing computes them."""
+    for index, wider in enumerate((Way(FP64), Way(FP64, reference=True))):
+        if wider.reference and models.before.stat().st_size > _MOST_FOR_REFERENCE:
+            continue
+        apart = folder / f"fp64-{index}"
+        apart.mkdir(exist_ok=True)
+        try:
+            copy = alike(models.before, models.before, apart, wider.types).before
+            types = _input_types(copy)
+            typed = [{name: array.astype(types[name]) for name, array in each.items()} for each in batches]
+            return list(Runner(copy, wider, random=models.random).run(typed))
+        except MemoryError:
+            raise
+        except Exception:  # noqa: BLE001 - whatever is raised for types without a kernel
+            continue
+    return None
+
+
+def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keyed: bool) -> list[Feeds]:
+    """Sets of inputs in the types of a model, the first key of each row left where masks are to leave one."""
+    typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
+    for array in (array for batch in typed for array in batch.values() if keyed and array.ndim):
+        if array.dtype.kind in "biu":
+            array[..., :1] = 1
+    return typed
+
+
+def _input_types(model: Path) -> dict[str, np.dtype[Any]]:
+    graph = onnx.load(model, load_external_data=False).graph
+    return {
+        info.name: np.dtype(onnx.helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type))
+        for info in graph.input
+    }

@@ -1,0 +1,233 @@
+"""Parse a model and build it with TensorRT-RTX: the part that runs in a process of its own.
+
+The log goes to standard output, which is a file, line by line as the library writes it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from itertools import islice
+from math import prod
+from typing import Any
+
+from trtlint.dry_build.hints import FEW, Found, Hints, hints_of, is_about_sizes
+from trtlint.dry_build.shapes import MOST, Choice, Given, Input, choices
+
+_MOST_ERRORS = 1000
+"""Errors of the parser that are told: it checks every node, and a model can have very many."""
+_LONGEST = 4000
+"""Characters of one error."""
+_OTHER_TRIES = 3
+"""Choices of shapes that are tried where the first failure is not about sizes."""
+_RETRY_SECONDS = 20.0
+"""No other choice is begun after so many seconds of them."""
+_MOST_LAYERS = 100_000
+_ERROR = re.compile(rb"\[[EF]\] ([^\n]{1,4000}(?:\n(?!\[)[^\n]{0,1000}){0,8})")
+_OUT = 1
+"""The descriptor that the library logs to."""
+
+Say = Callable[[Any], None]
+
+
+def work(request: dict[str, Any], say: Say) -> None:
+    """Do what was asked, saying what came of each stage as it ends.
+
+    Args:
+        request: ``model``, a path; ``level``, ``parse`` or ``build``; ``sm``; ``shapes``, a list of
+            names with three shapes each.
+        say: takes ``{"stage": ...}`` when a stage begins, and what came of it.
+    """
+    say({"stage": "load"})
+    trt: Any = importlib.import_module("tensorrt_rtx_bindings")
+    logger = trt.Logger(trt.Logger.VERBOSE)
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    parser = trt.OnnxParser(network, logger)
+    say({"version": trt.__version__, "stage": "parse"})
+    began = time.monotonic()
+    parsed = bool(parser.parse_from_file(request["model"]))
+    errors = [_error(parser.get_error(index)) for index in range(min(parser.num_errors, _MOST_ERRORS))]
+    say({"parsed": parsed, "errors": errors, "parse_seconds": time.monotonic() - began})
+    if not parsed or request["level"] != "build":
+        return
+    inputs = [_input(trt, network.get_input(index)) for index in range(network.num_inputs)]
+    given = [Given(name, _range(shapes)) for name, shapes in request["shapes"]]
+    _Builds(trt, builder, network, request["sm"], say).run(inputs, given)
+
+
+class _Builds:
+    """Builds the network, for one choice of shapes after the other until one is taken."""
+
+    def __init__(self, trt: Any, builder: Any, network: Any, sm: int, say: Say) -> None:
+        self._trt = trt
+        self._builder = builder
+        self._network = network
+        self._sm = sm
+        self._say = say
+        self._parsed_to = 0
+
+    def run(self, inputs: list[Input], given: list[Given]) -> None:
+        """Build; of several failures the log keeps the first, which is of the likeliest shapes."""
+        sys.stdout.flush()
+        self._parsed_to = os.lseek(_OUT, 0, os.SEEK_CUR)
+        likeliest = next(choices(inputs, given))
+        log, result = self._try(likeliest)
+        if result["built"] or not likeliest.chosen:
+            return
+        error = _error_in(log)
+        about_sizes = is_about_sizes(error)
+        if about_sizes:
+            self._say({"refused": error[:_LONGEST], "parsed_to": self._parsed_to})
+        began = time.monotonic()
+        # A choice that does not fit costs milliseconds; what fails for another reason costs a build.
+        most = MOST if about_sizes else _OTHER_TRIES
+        hints = _hints(self._trt, self._network) if about_sizes else Hints()
+        for choice in islice(choices(inputs, given, hints), 1, most):
+            if time.monotonic() - began > _RETRY_SECONDS:
+                break
+            if self._try(choice)[1]["built"]:
+                return
+        if about_sizes:
+            self._rewind()
+            self._say({**result, "built": None})
+        else:
+            self._rewind(log)
+            self._say(result)
+
+    def _try(self, choice: Choice) -> tuple[bytes, dict[str, Any]]:
+        """Build for one choice; return what the log holds of it, and the result."""
+        self._rewind()
+        said = {"stage": "build", **_said(choice)}
+        self._say(said)
+        began = time.monotonic()
+        try:
+            built = self._build(choice)
+        except (RuntimeError, TypeError, ValueError) as error:  # a shape that the bindings refuse
+            print(f"{type(error).__name__}: {error}", flush=True)
+            built = False
+        result = {**said, "built": built, "build_seconds": time.monotonic() - began}
+        self._say(result)
+        return b"" if built else _since(self._parsed_to), result
+
+    def _rewind(self, log: bytes = b"") -> None:
+        """Have the log hold what came of the parser, and then other bytes."""
+        os.ftruncate(_OUT, self._parsed_to)
+        os.lseek(_OUT, self._parsed_to, os.SEEK_SET)
+        if log:
+            os.write(_OUT, log)
+
+    def _build(self, choice: Choice) -> bool:
+        trt = self._trt
+        config = self._builder.create_builder_config()
+        config.num_compute_capabilities = 1
+        config.set_compute_capability(getattr(trt.ComputeCapability, f"SM{self._sm}"), 0)
+        config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+        if choice.shapes or choice.values:
+            profile = self._builder.create_optimization_profile()
+            for name, shapes in choice.shapes.items():
+                profile.set_shape(name, *shapes)
+            for name, values in choice.values.items():
+                profile.set_shape_input(name, *values)
+            config.add_optimization_profile(profile)
+        return self._builder.build_serialized_network(self._network, config) is not None
+
+
+def _error_in(log: bytes) -> str:
+    """The first error in what the builder logged, with the lines that belong to it; empty for none."""
+    found = _ERROR.search(log)
+    return "" if found is None else " ".join(found[1].decode("utf-8", "replace").split())
+
+
+def _hints(trt: Any, network: Any) -> Hints:
+    """The sizes that a network suggests; none where a release has other bindings than expected."""
+    try:
+        return hints_of(_found(trt, network))
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return Hints()
+
+
+def _found(trt: Any, network: Any) -> Found:
+    """What the layers of a network tell of the sizes of its inputs."""
+    tables: list[tuple[int, ...]] = []
+    numbers: list[int] = []
+    strides: list[int] = []
+    channels: list[int] = []
+    types = trt.LayerType
+    for index in range(min(network.num_layers, _MOST_LAYERS)):
+        layer = network.get_layer(index)
+        kind = layer.type
+        if kind == types.CONSTANT:
+            output = layer.get_output(0)
+            shape = tuple(output.shape)
+            if output.dtype not in (trt.int32, trt.int64):
+                tables.append(shape)
+            elif prod(shape) <= FEW:
+                layer.__class__ = trt.IConstantLayer
+                numbers += map(int, layer.weights.reshape(-1).tolist())
+        elif kind == types.CONVOLUTION:
+            layer.__class__ = trt.IConvolutionLayer
+            strides.append(max(layer.stride_nd, default=1))
+            channels.append(int(layer.num_output_maps))
+        elif kind == types.POOLING:
+            layer.__class__ = trt.IPoolingLayer
+            strides.append(max(layer.stride_nd, default=1))
+        elif kind == types.SHUFFLE:
+            layer.__class__ = trt.IShuffleLayer
+            numbers += _reshape_of(layer)
+    return Found(tuple(dict.fromkeys(tables)), tuple(numbers), tuple(strides), tuple(channels))
+
+
+def _reshape_of(layer: Any) -> tuple[int, ...]:
+    """The sizes that a layer reshapes to; none where they are computed."""
+    try:
+        return tuple(layer.reshape_dims)
+    except (TypeError, ValueError):  # the bindings iterate over None then
+        return ()
+
+
+def _since(place: int) -> bytes:
+    """What the log holds behind a place."""
+    size = os.lseek(_OUT, 0, os.SEEK_CUR)
+    os.lseek(_OUT, place, os.SEEK_SET)
+    return os.read(_OUT, size - place)  # the file is open for reading, too
+
+
+def _error(error: Any) -> dict[str, Any]:
+    return {
+        "code": str(error.code()).rpartition(".")[2],
+        "node": str(error.node_name()),
+        "op": str(error.node_operator()),
+        "index": int(error.node()),
+        "text": str(error.desc())[:_LONGEST],
+        "function": str(error.func()),
+    }
+
+
+def _input(trt: Any, tensor: Any) -> Input:
+    dims = tuple(tensor.shape)
+    whole = (trt.int32, trt.int64, trt.bool, trt.uint8, trt.int8)
+    return Input(
+        name=tensor.name,
+        dims=dims,
+        symbols=tuple(tensor.get_dimension_name(axis) for axis in range(len(dims))),
+        integer=tensor.dtype in whole,
+        is_shape=bool(tensor.is_shape_tensor),
+    )
+
+
+def _range(shapes: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    smallest, usual, largest = (tuple(map(int, shape)) for shape in shapes)
+    return smallest, usual, largest
+
+
+def _said(choice: Choice) -> dict[str, Any]:
+    return {
+        "shapes": [[name, shapes] for name, shapes in choice.shapes.items()],
+        "values": [[name, values] for name, values in choice.values.items()],
+        "chosen": list(choice.chosen),
+    }

@@ -1,0 +1,81 @@
+"""The wheels of TensorRT-RTX: whether they are installed, which release, and how to get them.
+
+Looking for them imports nothing of theirs.  They hold NVIDIA's parser and builder, come under NVIDIA's
+licence, and are downloaded by nobody but the user.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import metadata
+from pathlib import Path
+
+from trtlint.dry_build.errors import WheelError
+from trtlint.knowledge.releases import releases
+from trtlint.lean import dataclass
+
+_BINDINGS, _LIBRARIES = "tensorrt-rtx-cu12-bindings", "tensorrt-rtx-cu12-libs"
+
+
+@dataclass(frozen=True, slots=True)
+class Wheels:
+    """Wheels that can be used.
+
+    Attributes:
+        version: the release, ``1.7.1``.
+        folder: where they are installed.
+    """
+
+    version: str
+    folder: str
+
+
+def find(version: str | None = None, folder: Path | None = None) -> Wheels:
+    """The wheels in a folder made with ``pip install --target``, else those that are installed.
+
+    Args:
+        version: the release wanted or the beginning of its number; None for the one that is there.
+        folder: where to look, None for the packages of this Python.
+
+    Raises:
+        WheelError: they are not there, or are of another release.
+    """
+    if folder is not None and not folder.is_dir():
+        raise WheelError(f"--rtx-path {folder}: there is no such folder")
+    bindings, libraries = (_installed(name, folder) for name in (_BINDINGS, _LIBRARIES))
+    where = "" if folder is None else f" in {folder}"
+    if bindings is None or libraries is None:
+        raise WheelError(f"a dry build needs the wheels of TensorRT-RTX{where}: {_command(version, folder)}")
+    found = ".".join(bindings.version.split(".")[:3])
+    if version is not None and found.split(".")[: version.count(".") + 1] != version.split("."):
+        raise WheelError(
+            f"TensorRT-RTX {found} is installed{where}, not {version}: {_command(version, folder)}"
+        )
+    return Wheels(found, os.path.abspath(str(bindings.locate_file(""))))  # noqa: PTH100 - a link stays
+
+
+def _installed(name: str, folder: Path | None) -> metadata.Distribution | None:
+    if folder is None:
+        found = metadata.distributions(name=name)
+    else:
+        found = metadata.distributions(name=name, path=[str(folder)])
+    return next(iter(found), None)
+
+
+def _command(version: str | None, folder: Path | None) -> str:
+    if version is None and folder is None:
+        return "pip install 'trtlint[rtx]' (Linux and Windows on x86-64)"
+    wanted = _pinned(version)
+    target = folder or "DIR"
+    option = "" if folder is not None else f", then --rtx-path {target}"
+    return f"pip install --target {target} {_LIBRARIES}{wanted} {_BINDINGS}{wanted}{option}"
+
+
+def _pinned(version: str | None) -> str:
+    """``==1.4.0.76`` for a release whose wheels are known, ``==1.4.*`` for another one."""
+    if version is None:
+        return ""
+    for release in reversed(releases("tensorrt-rtx")):
+        if f"{release.version}.".startswith(f"{version}.") and release.build is not None:
+            return f"=={release.version}.{release.build}"
+    return f"=={version}.*"

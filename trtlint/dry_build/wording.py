@@ -1,0 +1,102 @@
+"""What a person has to know of a dry build, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trtlint.dry_build.agreement import Agreement
+from trtlint.dry_build.result import Result, UsedShape
+
+_LONGEST = 300
+"""Characters of an error of the builder that a sentence quotes."""
+_SHOWN = 4
+"""Shapes that a sentence names."""
+
+
+def notes(result: Result) -> tuple[str, ...]:
+    """How a dry build came about and ended."""
+    return tuple(_notes(result))
+
+
+def _notes(result: Result) -> Iterator[str]:
+    yield f"{result.label}: {_unfit(result) if result.unfit else _outcome(result) + _shapes(result.shapes)}"
+    if result.asked_sm is not None and result.asked_sm != result.sm:
+        yield (
+            f"TensorRT-RTX {result.version} cannot build for SM {_sm(result.asked_sm)} without such a GPU: "
+            f"the dry build is for SM {_sm(result.sm)}, the nearest that it can"
+        )
+    if result.network is not None:
+        yield f"comparison with ONNX, TensorRT-RTX {result.network.release}: {_agreement(result.network)}"
+    if result.zeros:
+        yield f"{result.label}: zeros in place of the weights in {', '.join(result.zeros)}"
+
+
+def _agreement(found: Agreement) -> str:
+    """What comparing the parsed network with the model found, and of how many tensors."""
+    if found.reason:
+        return f"nothing was compared: {found.reason}"
+    count = len(found.differences)
+    first = f"{count} {'tensor differs' if count == 1 else 'tensors differ'}" if count else ""
+    parts = [first or ("no tensor differs" if found.compared else "nothing was compared"), _compared(found)]
+    parts += [f"not computed: {each.reason} ({each.tensors})" for each in found.reasons[:_SHOWN]]
+    if found.unclear:
+        named = ", ".join(f"{each.op} {each.tensor}" for each in found.unclear[:_SHOWN])
+        parts.append(f"the specification is unclear for {named}: ONNX Runtime and ONNX's reference disagree")
+    parts += [f"documented deviation: {each}" for each in found.deviations]
+    if found.widened:
+        parts.append("ONNX Runtime computed 16-bit types in FP32")
+    return "; ".join(parts)
+
+
+def _compared(found: Agreement) -> str:
+    """``compared 113 of 150 tensors by name; 37 have no name in the network``."""
+    words = f"compared {found.compared} of {found.tensors} tensors by name"
+    if found.unnamed:
+        words += f"; {found.unnamed} {'has' if found.unnamed == 1 else 'have'} no name in the network"
+    if found.uncomputed:
+        words += f"; {found.uncomputed} not computed"
+    sets = "set" if found.sets == 1 else "sets"
+    kind = {"made": "made-up ", "probe": "probing "}.get(found.inputs, "")
+    return f"{words} ({found.sets} {sets} of {kind}inputs)"
+
+
+def _unfit(result: Result) -> str:
+    """The sentence where no size fits that was chosen: what the builder says, and the option that helps."""
+    chosen = [shape for shape in result.shapes if shape.chosen]
+    options = " ".join(f"--shapes {shape.name}:..." for shape in chosen[:_SHOWN])
+    first = ", ".join(shape.words for shape in chosen[:_SHOWN])
+    said = result.unfit if len(result.unfit) <= _LONGEST else f"{result.unfit[: _LONGEST - 3]}..."
+    return (
+        f"the parser accepts the model; no verdict of the builder: it refuses all {result.tried} choices of "
+        f"sizes that trtlint tried (the first, {first}: {said}); give the sizes of the model: {options}"
+    )
+
+
+def _outcome(result: Result) -> str:
+    where = {"load": "before the parser", "parse": "in the parser", "build": "in the builder"}[result.stage]
+    if result.cause == "crashed":
+        return f"crashed {where} ({result.signal})"
+    if result.cause == "time":
+        return f"stopped {where} after {result.seconds:.0f} s"
+    if result.cause == "memory":
+        return f"stopped {where} at its limit of memory"
+    if result.cause == "failed":
+        return f"ended {where} without an answer"
+    if result.parsed is False:
+        return "the parser refuses the model"
+    if result.built is None:
+        return "the parser takes the model"
+    return "built" if result.built else "the builder refuses the model"
+
+
+def _shapes(shapes: tuple[UsedShape, ...]) -> str:
+    if not shapes:
+        return ""
+    named = ", ".join(shape.words for shape in shapes[:_SHOWN])
+    rest = f" and {len(shapes) - _SHOWN} more" if len(shapes) > _SHOWN else ""
+    chosen = any(shape.chosen for shape in shapes)
+    return f", for {named}{rest}" + (" (chosen here; another shape may fuse differently)" if chosen else "")
+
+
+def _sm(sm: int) -> str:
+    return f"{sm // 10}.{sm % 10}"

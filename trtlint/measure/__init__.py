@@ -1,0 +1,1 @@
+"""The ranges of the tensors of a model, and its outputs rehearsed in a narrow type, in ONNX Runtime."""

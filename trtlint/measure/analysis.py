@@ -1,0 +1,200 @@
+"""From runs to sites: what leaves the range, where that begins, and what hangs together."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import field
+
+from trtlint.lean import dataclass
+from trtlint.measure.folding import Folding
+from trtlint.measure.formats import Format
+from trtlint.measure.measurement import Inside, Range, Site
+from trtlint.measure.narrowing import Probe
+from trtlint.measure.trial import Ranged
+from trtlint.model.graph import Node, Value
+
+_UNFOLDED = Folding()
+
+
+@dataclass(slots=True)
+class Findings:
+    """What ranges show of a model.
+
+    Attributes:
+        beyond: the tensors that leave the range of the narrow type; constants apart.
+        constants: the constants that do.
+        inside: the nodes that leave it inside.
+    """
+
+    beyond: frozenset[str]
+    constants: frozenset[str]
+    inside: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Place:
+    """The output of a probe, and what was measured inside of its node."""
+
+    probe: Probe
+    inside: list[Inside] = field(default_factory=list)
+
+
+def findings(ranged: Ranged, format_: Format) -> Findings:
+    """What leaves the range of a narrow type, by the run in FP32 alone."""
+    beyond, constants, inside = set(), set(), set()
+    for probe in ranged.probes:
+        greatest = ranged.greatest(probe)
+        if greatest is None or greatest < format_.infinite_from or not probe.narrow:
+            continue
+        if probe.inside:
+            inside.add(probe.node)
+        elif probe.op == "Constant":
+            constants.add(probe.tensor)
+        else:
+            beyond.add(probe.tensor)
+    return Findings(frozenset(beyond), frozenset(constants), frozenset(inside))
+
+
+def origins(
+    nodes: Iterable[Node],
+    found: Findings,
+    ranged: Ranged,
+    unsound: frozenset[str] | None,
+    folding: Folding = _UNFOLDED,
+) -> list[Node]:
+    """The nodes whose output leaves the range while no input does.
+
+    Args:
+        nodes: of the main graph, in its order.
+        found: what ranges show.
+        ranged: the run in FP32; what is not finite there is nothing of the narrow type's.
+        unsound: the tensors that are not finite in the rehearsal, None where there was none: then those
+            are meant that leave the range in FP32.
+        folding: the operators that are folded.
+    """
+    infinite = {probe.tensor for probe in ranged.probes if not probe.inside and not ranged.finite(probe)}
+    lost = found.beyond | infinite if unsound is None else unsound
+    begun = []
+    for node in nodes:
+        names = {value.name for value in node.outputs if value.name}
+        leaves = bool(names & lost) or (unsound is None and node.path in found.inside)
+        if leaves and not names & infinite and not _names(_read_by(node, folding)) & lost:
+            begun.append(node)
+    return begun
+
+
+def _read_by(node: Node, folding: Folding) -> Sequence[Value | None]:
+    """What a node reads, with what the convolution reads that it is folded into."""
+    affine = folding.affine.get(node.path)
+    if affine is None or affine.convolution is None:
+        return node.inputs
+    return [*node.inputs, *affine.convolution.inputs]
+
+
+def _names(values: Iterable[Value | None]) -> set[str]:
+    return {value.name for value in values if value is not None}
+
+
+def regions(
+    nodes: Sequence[Node], found: Findings, *, constants: bool, folding: Folding = _UNFOLDED
+) -> list[frozenset[str]]:
+    """The nodes that compute or read what leaves the range, those that hand it to each other together.
+
+    Args:
+        nodes: of the main graph, in its order.
+        found: what ranges show.
+        constants: whether constants beyond the range count.
+        folding: the operators that are folded; a pair that is one layer stays together.
+
+    Returns:
+        Sets of paths, in the order of their first nodes.
+    """
+    lost = found.beyond | found.constants if constants else found.beyond
+    leader: dict[str, str] = {}
+
+    def root(path: str) -> str:
+        while leader[path] != path:
+            leader[path] = leader[leader[path]]
+            path = leader[path]
+        return path
+
+    holders: dict[str, str] = {}
+    order: list[str] = []
+    for node in nodes:
+        if (node.op == "Constant" and not node.domain) or node.path in folding.constants:
+            continue
+        touched = (_names(node.inputs) | _names(node.outputs)) & lost
+        if not touched and node.path not in found.inside:
+            continue
+        leader[node.path] = node.path
+        order.append(node.path)
+        for name in touched - found.constants:
+            if name in holders:
+                leader[root(node.path)] = root(holders[name])
+            else:
+                holders[name] = node.path
+    for path in order:
+        partner = folding.partner.get(path)
+        if partner in leader:
+            leader[root(path)] = root(partner)
+    groups: dict[str, set[str]] = defaultdict(set)
+    for path in order:
+        groups[root(path)] |= folding.together(path)
+    return [frozenset(paths) for paths in groups.values()]
+
+
+def sites(ranged: Ranged, begun: Iterable[Node], unsound: frozenset[str], format_: Format) -> list[Site]:
+    """Every float tensor with its range; initializers only where theirs is remarkable."""
+    origin = {node.path for node in begun}
+    places: dict[tuple[str, str], _Place] = {}
+    waiting: dict[str, list[Inside]] = defaultdict(list)
+    for probe in ranged.probes:
+        if probe.inside:
+            waiting[probe.node].append(Inside(probe.inside, ranged.greatest(probe)))
+        else:
+            places[probe.node, probe.tensor] = _Place(probe)
+    listed = []
+    for place in places.values():
+        probe = place.probe
+        first = probe.node in waiting
+        site = _site(ranged, probe, tuple(waiting.pop(probe.node)) if first else (), format_)
+        if probe.node in origin and probe.tensor in unsound and site.fits != "overflow":
+            site = _site(ranged, probe, site.inside, format_, fits="overflow")
+        if probe.node in origin and site.fits == "overflow":
+            site = _site(ranged, probe, site.inside, format_, fits="overflow", origin=True)
+        if probe.node or probe.op == "Input" or site.fits != "ok":
+            listed.append(site)
+    return listed
+
+
+def _site(
+    ranged: Ranged,
+    probe: Probe,
+    inside: tuple[Inside, ...],
+    format_: Format,
+    *,
+    fits: Range | None = None,
+    origin: bool = False,
+) -> Site:
+    greatest, extremes = ranged.greatest(probe), ranged.extremes(probe)
+    low, high = (None, None) if extremes is None else extremes
+    site = Site(
+        probe.node,
+        probe.op,
+        probe.tensor,
+        greatest,
+        low,
+        high,
+        fits or "ok",
+        origin,
+        inside,
+        narrow=probe.narrow,
+    )
+    if fits is not None or not probe.narrow:
+        return site
+    if site.greatest >= format_.infinite_from:
+        return _site(ranged, probe, inside, format_, fits="overflow", origin=origin)
+    if greatest and greatest <= format_.zero_below:
+        return _site(ranged, probe, inside, format_, fits="underflow", origin=origin)
+    return site

@@ -1,0 +1,112 @@
+"""Operators that ONNX defines by others, written out by that definition.
+
+``Attention`` and ``GroupNormalization`` are functions: their bodies say what is computed in the type of
+the tensors and what in FP32 (https://onnx.ai/onnx/operators/onnx__Attention.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import onnx
+from onnx import FunctionProto, ModelProto, TensorProto, ValueInfoProto, defs, helper
+
+from trtlint.measure.formulas import Writer
+from trtlint.model.graph import Node
+from trtlint.model.infer import InferenceError, infer
+from trtlint.model.inline import inline
+from trtlint.model.protos import text
+from trtlint.model.schemas import schema_at
+from trtlint.model.widening import widen_node
+
+DEFINED = frozenset({"Attention", "GroupNormalization"})
+"""Operators whose inside is looked at."""
+ROUNDED_INSIDE = frozenset({"Gelu", "HardSwish", "Mish", "MeanVarianceNormalization"})
+"""Operators that are rounded on the way."""
+
+
+def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: Writer) -> str | None:
+    """Write an operator out by its definition.
+
+    Args:
+        node: the operator.
+        inputs: the names of its inputs.
+        types: their element types on the target, 0 where left out or unknown.
+        write: where to write to.
+
+    Returns:
+        The name of the first output before it is rounded; None where there is no definition.
+    """
+    body = _body(node, types, write.opset)
+    if body is None:
+        return None
+    narrow = {name for name, type_ in _types(body) if type_ in (TensorProto.FLOAT16, TensorProto.BFLOAT16)}
+    names = {f"i{port}": name for port, name in enumerate(inputs) if name}
+    for step in body.graph.node:
+        widen_node(step)
+        ports = [names.get(text(name), text(name)) for name in step.input]
+        results = write.emit_node(step, ports)
+        for name, result in zip(step.output, results, strict=True):
+            final = text(name) == "o0"
+            inner = text(name) in narrow and not final
+            names[text(name)] = write.step(result, step.op_type) if inner else result
+    return names.get("o0")
+
+
+def _types(model: ModelProto) -> Iterator[tuple[str, int]]:
+    for info in model.graph.value_info:
+        yield text(info.name), info.type.tensor_type.elem_type
+
+
+def _body(node: Node, types: Sequence[int], opset: int) -> ModelProto | None:
+    """A model of the one operator, its definition inlined and its types inferred."""
+    call = onnx.NodeProto()
+    call.CopyFrom(node.proto)
+    call.input[:] = [f"i{port}" if value is not None else "" for port, value in enumerate(node.inputs)]
+    call.output[:] = ["o0"]
+    call.name = ""
+    infos = []
+    for port, value in enumerate(node.inputs):
+        if value is not None:
+            shape = None if value.shape is None else list(value.shape)
+            infos.append(helper.make_tensor_value_info(f"i{port}", types[port], shape))
+    try:
+        schema = schema_at(node.op, opset)
+        function = _function(schema, call, infos, opset)
+    except (defs.SchemaError, RuntimeError, ValueError):
+        return None
+    if function is None:
+        return None
+    given = {attribute.name for attribute in call.attribute}
+    for name, attribute in schema.attributes.items():
+        if name not in given and attribute.default_value.type:
+            call.attribute.append(attribute.default_value)
+    function.domain, function.name = "", node.op
+    result = helper.make_tensor_value_info("o0", types[0], None)
+    graph = helper.make_graph([call], "definition", infos, [result])
+    opsets = [helper.make_opsetid("", opset)]
+    model = helper.make_model(graph, opset_imports=opsets, functions=[function], ir_version=10)
+    inline(model)
+    with suppress(InferenceError):
+        model = ModelProto.FromString(infer(model.SerializeToString()))
+    return model
+
+
+def _function(
+    schema: defs.OpSchema, call: onnx.NodeProto, infos: Sequence[ValueInfoProto], opset: int
+) -> FunctionProto | None:
+    # The stubs of onnx leave these out.
+    native: Any = schema
+    if native.has_context_dependent_function:
+        by_name = {info.name: info.type for info in infos}
+        types = [by_name.get(name, onnx.TypeProto()).SerializeToString() for name in call.input]
+        data = native.get_context_dependent_function_with_opset_version(
+            schema.since_version, call.SerializeToString(), types
+        )
+        return FunctionProto.FromString(data)
+    if native.has_function:
+        # Of several bodies, the one in operators of the model's opset: those of newer ones have other inputs.
+        return FunctionProto.FromString(native.get_function_with_opset_version(opset))
+    return None

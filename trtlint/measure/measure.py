@@ -1,0 +1,131 @@
+"""Measure a model in a process of its own: ranges in FP32, and what the narrow type does to the outputs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from trtlint.lean import dataclass
+from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.measure.measurement import Measurement, from_data
+from trtlint.process.spawn import Limits, machine_memory, run
+
+INSTALL = "pip install 'trtlint[measure]'"
+_WORK = "trtlint.measure.measuring"
+_SECONDS = 600.0
+"""Wall time beside what the weights add: the size of a model does not show what its activations cost."""
+_SECONDS_PER_BYTE = 0.25 / (1 << 20)
+_MEMORY = 8 << 30
+"""Bytes of memory beside what the weights add."""
+_MEMORY_PER_BYTE = 8
+"""Weights in FP32, rounded and transposed copies of the largest, and the activations that come with them."""
+_MOST_BYTES = 64 << 30
+"""Bytes of a model that the limits grow with; a file can have holes."""
+_TAIL = 400
+
+
+class MeasureError(Exception):
+    """A model that cannot be measured; the text says why."""
+
+
+class MissingRuntimeError(MeasureError):
+    """ONNX Runtime is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to measure.
+
+    Attributes:
+        model: the file.
+        name: the file as the user named it.
+        files: ``.npz`` files, a batch each.
+        lists: Polygraphy's JSON files.
+        script: ``file.py:function``, whose code is run; None for none.
+        type: ``fp16`` or ``bf16``; a file that keeps tensors in 16 bits itself says which.
+        rehearse: whether to compute the outputs in the narrow type.
+        batches: how many batches to use at most; of made-up inputs, how many to make.
+        bound: the error that is still good.
+    """
+
+    model: str
+    name: str
+    files: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    script: str | None = None
+    type: str = "fp16"
+    rehearse: bool = True
+    batches: int | None = None
+    bound: float = 1e-2
+
+    @property
+    def inputs(self) -> Inputs:
+        """What to run it on."""
+        return Inputs(self.files, self.lists, self.script)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """It as JSON data for a process with another current folder."""
+        model = os.path.abspath(self.model)  # noqa: PTH100 - links stay
+        return {**asdict(self), **self.inputs.request, "model": model}
+
+
+def usual_limits(size: int) -> Limits:
+    """Return the limits of a measurement.
+
+    Args:
+        size: bytes of the model, its external data among them.
+    """
+    counted = min(size, _MOST_BYTES)
+    memory = min(_MEMORY + _MEMORY_PER_BYTE * counted, machine_memory() * 3 // 4)
+    return Limits(_SECONDS + _SECONDS_PER_BYTE * counted, memory)
+
+
+def measure(
+    request: Request, limits: Limits | None = None, listen: Callable[[str], None] | None = None
+) -> Measurement:
+    """Measure a model.
+
+    Args:
+        request: what to measure; its paths are taken from the current folder.
+        limits: time and memory of the process; those of a model without weights if left out.
+        listen: is told what is being done.
+
+    Raises:
+        MissingRuntimeError: ONNX Runtime is not there.
+        InputsError: the inputs cannot be used.
+        MeasureError: the model cannot be measured.
+    """
+    if find_spec("onnxruntime") is None:
+        raise MissingRuntimeError(f"measuring needs ONNX Runtime: {INSTALL}")
+
+    def hear(answer: Any) -> None:
+        if listen is not None and "doing" in answer:
+            listen(answer["doing"])
+
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+        log = Path(folder, "log")
+        allowed, inputs = limits or usual_limits(0), request.inputs
+        ended = run(_WORK, request.document, allowed, log=log, listen=hear)
+        last = ended.answers[-1] if ended.answers else {}
+        if "measurement" in last:
+            found = from_data(last["measurement"])
+            return replace(found, files=tuple(map(inputs.named, found.files)))
+        if last.get("error") == "inputs":
+            raise InputsError(inputs.named(last["text"]))
+        if "error" in last:
+            raise MeasureError(last["text"])
+        said = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
+    if ended.cause == "time":
+        limit = f"the time limit of {allowed.seconds:.4g} s"
+        raise MeasureError(f"measuring exceeded {limit}; raise it with --seconds")
+    if ended.cause == "memory":
+        limit = f"the memory limit of {allowed.memory / (1 << 30):.2g} GB"
+        raise MeasureError(f"measuring exceeded {limit}; raise it with --memory")
+    reason = f": {said[-1].strip()}" if said and ended.cause == "failed" else ""
+    raise MeasureError(f"the process that ran it {ended.words}{reason}")

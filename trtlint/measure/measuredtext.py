@@ -1,0 +1,89 @@
+"""Measurements in the examples of rule files, in a short form.
+
+A block ``ranges`` stands below a model and holds a line for each tensor that matters: its name, its least
+and its greatest number, ``square=97344`` for what its operator computes inside, and ``origin`` where the
+range is left first.  ``harm`` and ``harmless`` in a line of their own say what a rehearsal showed, ``bf16``
+is another type, and ``made up`` says that the inputs were::
+
+    x  -312 312
+    square  0 97344 origin
+    harm
+"""
+
+from __future__ import annotations
+
+import math
+
+from trtlint.measure.formats import FORMATS, Format
+from trtlint.measure.measurement import Inside, Measurement, Output, Range, Site
+from trtlint.model.load import Model
+
+_BOUND = 0.01
+_LIMITS = 2
+_WORDS = frozenset({"harm", "harmless", "bf16", "made up"})
+
+
+class MeasuredTextError(ValueError):
+    """Why a text is no measurement."""
+
+
+def measurement_of_text(text: str, model: Model) -> Measurement:
+    """The measurement that a text describes.
+
+    Raises:
+        MeasuredTextError: it is none.
+    """
+    lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
+    said = _WORDS.intersection(lines)
+    format_ = FORMATS["bf16" if "bf16" in said else "fp16"]
+    rehearsed = bool(said & {"harm", "harmless"})
+    error = None if "harm" in said or not rehearsed else 0.0
+    files = () if "made up" in said else ("batch.npz",)
+    return Measurement(
+        path=str(model.path),
+        digest="",
+        files=files,
+        inputs="",
+        batches=1,
+        type=format_.name,
+        typed=False,
+        rehearsed=rehearsed,
+        bound=_BOUND,
+        sites=tuple(_site(line.split(), model, format_) for line in lines if line not in said),
+        outputs=tuple(Output(value.name, error) for value in model.graph.outputs),
+        first=(),
+        kept=None,
+        limits=(),
+    )
+
+
+def _site(words: list[str], model: Model, format_: Format) -> Site:
+    name, numbers, rest = words[0], words[1 : 1 + _LIMITS], words[1 + _LIMITS :]
+    value = next(iter(model.graph.values.get(name, ())), None)
+    if value is None:
+        raise MeasuredTextError(f"the model has no tensor {name!r}")
+    try:
+        low, high = map(float, numbers)
+        parts = (word.partition("=") for word in rest)
+        inside = tuple(Inside(what, float(amount)) for what, _, amount in parts if amount)
+    except ValueError:
+        raise MeasuredTextError(f"{' '.join(words)!r} is no tensor with two numbers") from None
+    node = value.producer
+    site = Site(
+        node="" if node is None else node.path,
+        op=("Input" if value.is_input else "Constant") if node is None else node.op,
+        tensor=name,
+        max_abs=max(abs(low), abs(high)) if math.isfinite(low) and math.isfinite(high) else None,
+        low=low,
+        high=high,
+        fits="ok",
+        origin="origin" in rest,
+        inside=inside,
+    )
+    return site.fitting(_fits(site.greatest, format_))
+
+
+def _fits(greatest: float, format_: Format) -> Range:
+    if greatest >= format_.infinite_from:
+        return "overflow"
+    return "underflow" if 0 < greatest <= format_.zero_below else "ok"

@@ -1,0 +1,63 @@
+"""Which inputs and outputs of an operator can hold a narrow type, and which operators round nothing.
+
+``Resize`` takes its scales in FP32 whatever it resizes, and some operators know no narrow type at all:
+what ONNX's definitions do not allow stays in FP32 (https://onnx.ai/onnx/operators/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from onnx import defs
+
+from trtlint.measure.formats import BF16, Format
+from trtlint.model.schemas import schema_at
+
+COPYING = frozenset(
+    {
+        *("Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Tile", "Dropout"),
+        *("Slice", "Split", "Gather", "GatherElements", "GatherND", "Concat", "Compress", "ReverseSequence"),
+        *("DepthToSpace", "SpaceToDepth", "Where", "MaxPool", "GlobalMaxPool", "Max", "Min", "Clip", "Relu"),
+        *("Abs", "Neg", "ReduceMax", "ReduceMin", "TopK", "Trilu", "Sign"),
+    }
+)
+"""Operators of ONNX that give back numbers which they read, or their negatives, and so round nothing."""
+SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"})
+"""Operators whose output holds the very numbers of their input."""
+
+
+def reads(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
+    """Whether an operator can read the type at an input; True for operators that ONNX does not define."""
+    allowed = _allowed(op, domain, opset, format_ is BF16)
+    return allowed is None or _at(allowed[0], port)
+
+
+def writes(op: str, domain: str, opset: int, port: int, format_: Format) -> bool:
+    """Whether an operator can compute the type at an output; True for those that ONNX does not define."""
+    allowed = _allowed(op, domain, opset, format_ is BF16)
+    return allowed is None or _at(allowed[1], port)
+
+
+def _at(ports: Sequence[bool], port: int) -> bool:
+    return bool(ports) and ports[min(port, len(ports) - 1)]
+
+
+@cache
+def _allowed(
+    op: str, domain: str, opset: int, brain: bool
+) -> tuple[tuple[bool, ...], tuple[bool, ...]] | None:
+    try:
+        schema = schema_at(op, opset, domain)
+    except defs.SchemaError:
+        return None
+    constraints = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
+    # Old operator sets lack BF16 where newer ones have it; that is no property of the arithmetic.
+    wanted = {"tensor(float16)", "tensor(bfloat16)"} if brain else {"tensor(float16)"}
+
+    def allows(ports: Sequence[defs.OpSchema.FormalParameter]) -> tuple[bool, ...]:
+        return tuple(
+            not wanted.isdisjoint(constraints.get(port.type_str, (port.type_str,))) for port in ports
+        )
+
+    return allows(schema.inputs), allows(schema.outputs)

@@ -1,0 +1,371 @@
+"""A model rewritten so that it measures itself, and computes in a narrow type where it is asked to.
+
+Every tensor is FP32 in the rewritten model.  A tensor that is narrow on the target goes through a Cast to
+the narrow type and back behind the operator that computes it, and constants and inputs do before they are
+read; that gives what arithmetic in the narrow type gives, sums inside of operators apart.  Operators that
+square or sum inside are written out, see :mod:`trtlint.measure.formulas`.  What is measured becomes a few
+numbers inside of the graph, so that no tensor leaves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import NodeProto, TensorProto, helper, numpy_helper
+
+from trtlint.measure.broadcasting import spread
+from trtlint.measure.definitions import DEFINED, ROUNDED_INSIDE, definition
+from trtlint.measure.folding import batch_normalization
+from trtlint.measure.formats import FP16, Format
+from trtlint.measure.formulas import FORMULAS, ROUNDED
+from trtlint.measure.narrowing import (
+    CLOSER,
+    EXTREMES,
+    SOUNDNESS,
+    STATISTICS,
+    Narrowing,
+    Probe,
+    Rewritten,
+    SecondLook,
+)
+from trtlint.measure.ports import COPYING, SAME, reads, writes
+from trtlint.measure.rounding import bounded, rounded
+from trtlint.measure.secondlook import look
+from trtlint.measure.skeleton import NARROW, Skeleton
+from trtlint.measure.writing import NodeWriter, Scope, Versions
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
+from trtlint.model.widening import widen_node, widen_type
+
+_LEAST_IR = 4
+"""The version of the format from which initializers need not be inputs."""
+_ELEMENTS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
+_SEEN_INSIDE = DEFINED | FORMULAS.keys()
+_WRITTEN_OUT = _SEEN_INSIDE | ROUNDED_INSIDE | ROUNDED.keys()
+
+
+def rewrite(
+    skeleton: Skeleton,
+    narrowing: Narrowing | None = None,
+    *,
+    probed: bool = True,
+    second: SecondLook | None = None,
+) -> Rewritten:
+    """Rewrite a model so that it computes in FP32, or in a narrow type, and measures itself.
+
+    Args:
+        skeleton: the model.
+        narrowing: how to compute in a narrow type, None for FP32.
+        probed: whether it measures its tensors.
+        second: the tensors to look at closer, in place of measuring all.
+
+    Raises:
+        TrialError: the model cannot be run.
+    """
+    return _Rewriting(skeleton, narrowing, probed, second).result()
+
+
+class _Rewriting:
+    def __init__(
+        self, skeleton: Skeleton, narrowing: Narrowing | None, probed: bool, second: SecondLook | None
+    ) -> None:
+        self.second = second
+        self.skeleton = skeleton
+        self.narrowing = narrowing
+        self.probed = probed
+        self.operators = EXTREMES if narrowing is None else SOUNDNESS
+        if second is not None:
+            self.operators = CLOSER
+        self.written_out = _SEEN_INSIDE if narrowing is None else _WRITTEN_OUT
+        self.opset = skeleton.opset
+        self.folding = skeleton.folding
+        self.domains = opsets(skeleton.proto)
+        self.probes: list[Probe] = []
+        self.figures: list[str] = []
+        self.scope = self.main = Scope()
+        self.versions: dict[Value, Versions] = {}
+        self.kept: bool = False
+        self.columns: dict[Value, int] = {}
+        self.count = 0
+        self.single = self.constant([1], np.int64)
+
+    def result(self) -> Rewritten:
+        proto, graph = self.skeleton.proto, self.skeleton.graph
+        model = onnx.ModelProto(ir_version=max(proto.ir_version, _LEAST_IR))
+        model.opset_import.extend(proto.opset_import)
+        if not self.domains.get(""):
+            model.opset_import.add(domain="", version=self.opset)
+        written = model.graph
+        written.name = "trtlint"
+        written.sparse_initializer.extend(proto.graph.sparse_initializer)
+        for tensor in proto.graph.initializer:
+            self._weight(_defined(graph.values[text(tensor.name)]), tensor)
+        fed = {value.name for value in graph.inputs}
+        for info in proto.graph.input:
+            if text(info.name) in fed:
+                widen_type(written.input.add(), info)
+                self._input(_defined(graph.values[text(info.name)]))
+        for node in self.skeleton.scopes.get("", ()):
+            self._node(node)
+        for info in proto.graph.output:
+            widen_type(written.output.add(), info)
+        if self.figures:
+            self.add("Concat", self.figures, STATISTICS, axis=0)
+            written.output.append(helper.make_tensor_value_info(STATISTICS, TensorProto.FLOAT, None))
+        written.node.extend(self.main.nodes)
+        written.initializer.extend(self.main.initializers)
+        names = dict.fromkeys(value.name for value in graph.outputs if value.dtype in FLOAT_DTYPES)
+        return Rewritten(model.SerializeToString(), tuple(self.probes), tuple(names), len(self.operators))
+
+    # Values: under which names they can be read.
+
+    def _weight(self, value: Value, tensor: onnx.TensorProto, node: Node | None = None) -> None:
+        stored = onnx.TensorProto()
+        stored.CopyFrom(self.skeleton.stored(tensor, inline=not self.scope.main))
+        stored.name = value.name
+        versions = self.versions[value] = Versions(self.scope, exact=value.name, constant=True)
+        if value.dtype in NARROW:
+            stored.name = self.fresh()
+            self.add("Cast", [stored.name], value.name, to=TensorProto.FLOAT)
+            versions.rounded = value.name
+        self.scope.initializers.append(stored)
+        self._probe(value, node, "Constant")
+
+    def _input(self, value: Value) -> None:
+        versions = self.versions[value] = Versions(self.scope, exact=value.name)
+        if value.dtype in NARROW:
+            versions.rounded = value.name  # the caller feeds numbers of that type
+        elif self.narrowing is not None and self.narrowing.round_inputs and self._is_narrow(value):
+            versions.exact = self._rounded(value)
+        self._probe(value, None, "Input")
+
+    def _is_narrow(self, value: Value) -> bool:
+        return self.narrowing is not None and value.dtype in self.skeleton.narrow
+
+    def read(self, value: Value | None, *, rounded: bool) -> str:
+        """The name under which a value is read."""
+        if value is None:
+            return ""
+        versions = self.versions.get(value)
+        if versions is None:
+            return value.name
+        if rounded and self._is_narrow(value):
+            return self._rounded(value)
+        return versions.exact or versions.rounded
+
+    def _rounded(self, value: Value) -> str:
+        versions = self.versions[value]
+        if not versions.rounded:
+            # In the graph that defines it, also where a body reads it.
+            here, self.scope = self.scope, versions.scope
+            exact = versions.exact
+            assert self.narrowing is not None
+            # Measured values are of the main graph; a constant of a body may have the same name.
+            main = versions.constant and versions.scope.main
+            clamped = main and value.name in self.narrowing.clamped
+            versions.rounded = self.stored(exact) if clamped else self._round(exact)
+            self.scope = here
+        return versions.rounded
+
+    def stored(self, name: str) -> str:
+        """Round stored numbers to the narrow type, those beyond its range to its largest."""
+        largest = self._format().largest
+        return self._round(bounded(name, largest, self.opset, self.add, self.constant))
+
+    def _round(self, name: str, result: str = "") -> str:
+        """Round what has a name to the narrow type."""
+        return rounded(name, result, self._format(), self.opset, self.add, self.constant)
+
+    # Operators.
+
+    def _node(self, node: Node) -> None:
+        narrowing = self.narrowing
+        outer = self.kept
+        kept = narrowing is not None and bool(narrowing.keep & self.folding.together(node.path))
+        self.kept = outer or kept or node.path in self.folding.constants
+        tensor = node.attribute("value") if node.op == "Constant" and not node.domain else None
+        if isinstance(tensor, onnx.TensorProto):
+            self._weight(node.output, tensor, node)
+        elif self._waits(node):
+            pass
+        elif not self._by_formula(node):
+            self._as_it_is(node)
+        self.kept = outer
+
+    def _waits(self, node: Node) -> bool:
+        """Whether a convolution is written with the BatchNormalization that its weights take."""
+        narrow = self.narrowing is not None and not self.kept
+        return narrow and node.path in self.folding.partner and node.path not in self.folding.affine
+
+    def _by_formula(self, node: Node) -> bool:
+        """Write an operator out that squares or sums inside, or that TensorRT folds."""
+        affine = self.folding.affine.get(node.path)
+        if affine is not None and self.narrowing is not None and not self.kept:
+            tensor = "" if affine.convolution else self.read(node.input(0), rounded=True)
+            self._result(node, node.output, batch_normalization(node, affine, tensor, NodeWriter(self, node)))
+            return True
+        used = [value for value in node.outputs if value.name]
+        if node.domain or node.op not in self.written_out or len(used) != 1 or used[0] is not node.output:
+            return False
+        if node.output.dtype not in self.skeleton.narrow or (self.kept and node.op not in DEFINED):
+            return False
+        names = [self.read(value, rounded=not self.kept) for value in node.inputs]
+        before, writer = len(self.scope.nodes), NodeWriter(self, node)
+        formula = FORMULAS.get(node.op) or ROUNDED.get(node.op)
+        if formula is not None:
+            result = formula(node, names, writer)
+        else:
+            result = definition(node, names, [self._element(value) for value in node.inputs], writer)
+        if result is None:
+            del self.scope.nodes[before:]
+            return False
+        self._result(node, node.output, result)
+        return True
+
+    def _element(self, value: Value | None) -> int:
+        """The element type of a value on the target."""
+        if value is None or value.dtype is None:
+            return 0
+        return FP16.element if value.dtype in self.skeleton.narrow else _ELEMENTS[value.dtype]
+
+    def _narrows(self, value: Value) -> bool:
+        """Whether the node that is being written rounds this output of it."""
+        return self._is_narrow(value) and not self.kept
+
+    def _result(self, node: Node, value: Value, raw: str) -> None:
+        """Give a result its own name, rounded where it is narrow."""
+        versions = self.versions[value] = Versions(self.scope)
+        if self._narrows(value):
+            versions.rounded = self._round(raw, value.name)
+        else:
+            versions.exact = self.add("Identity", [raw], value.name)
+        self._probe(value, node)
+
+    def _as_it_is(self, node: Node) -> None:
+        narrowing, version = self.narrowing, self.domains.get(node.domain, self.opset)
+        proto = NodeProto()
+        proto.CopyFrom(node.proto)
+        widen_node(proto)
+        proto.name = node.path
+        rounding = narrowing is not None and not self.kept
+
+        def may(question: Callable[[str, str, int, int, Format], bool], port: int) -> bool:
+            return rounding and question(node.op, node.domain, version, port, self._format())
+
+        for port, value in enumerate(node.inputs[: len(proto.input)]):
+            proto.input[port] = self.read(value, rounded=may(reads, port))
+        proto.input[:] = spread(node, proto.input, self.add, self.constant)
+        for attribute in proto.attribute:
+            for body in bodies(attribute):
+                self._body(node, text(attribute.name), body)
+        copied = not node.domain and node.op in COPYING
+        rounded_outputs: list[tuple[Value, str]] = []
+        for port, value in enumerate(node.outputs[: len(proto.output)]):
+            if not value.name:
+                continue
+            constant = node.path in self.folding.constants
+            versions = self.versions[value] = Versions(self.scope, constant=constant)
+            if not self._narrows(value) or not may(writes, port):
+                versions.exact = value.name
+            elif copied:
+                versions.rounded = value.name
+            else:
+                proto.output[port] = self.fresh()
+                rounded_outputs.append((value, proto.output[port]))
+        self.scope.nodes.append(proto)
+        for value, raw in rounded_outputs:
+            self.versions[value].rounded = self._round(raw, value.name)
+        for value in node.outputs:
+            if value.name:
+                self._probe(value, node)
+
+    def _format(self) -> Format:
+        return FP16 if self.narrowing is None else self.narrowing.format
+
+    def _body(self, node: Node, attribute: str, body: onnx.GraphProto) -> None:
+        """Rewrite a body in place; nothing is measured inside."""
+        entry = next(entry for entry in node.proto.attribute if text(entry.name) == attribute)
+        original = next(iter(bodies(entry)))
+        here, self.scope = self.scope, Scope(main=False)
+        for tensor in original.initializer:
+            same = self.skeleton.graph.values[text(tensor.name)]
+            self._weight(next(value for value in same if value.initializer is tensor), tensor)
+        for inner in self.skeleton.scopes.get(f"{node.path}/{attribute}", ()):
+            self._node(inner)
+        written, self.scope = self.scope, here
+        for infos, old in ((body.input, original.input), (body.output, original.output)):
+            for info, source in zip(infos, old, strict=True):
+                widen_type(info, source)
+        del body.node[:], body.initializer[:], body.value_info[:]
+        body.node.extend(written.nodes)
+        body.initializer.extend(written.initializers)
+
+    # What is written.
+
+    def fresh(self) -> str:
+        """A name that nothing else has."""
+        self.count += 1
+        return f"trtlint/{self.count}"
+
+    def add(self, op: str, inputs: Sequence[str], result: str = "", **attributes: Any) -> str:
+        """Add an operator to the graph that is being written; returns the name of its result."""
+        result = result or self.fresh()
+        self.scope.nodes.append(helper.make_node(op, inputs, [result], **attributes))
+        return result
+
+    def constant(self, values: Any, dtype: Any = np.float32) -> str:
+        """Add a constant to the graph that is being written; returns its name."""
+        name = self.fresh()
+        self.scope.initializers.append(numpy_helper.from_array(np.asarray(values, dtype), name))
+        return name
+
+    # What is measured.
+
+    def _probe(self, value: Value, node: Node | None, op: str = "") -> None:
+        if not self.probed or not self.scope.main or value.dtype not in FLOAT_DTYPES:
+            return
+        if self.second is not None and value.name not in self.second.tensors:
+            return
+        if value in self.folding.hidden or (node is None and not value.uses and not value.is_output):
+            return
+        path, op = ("", op) if node is None else (node.path, node.op)
+        if path in self.folding.constants:
+            op = "Constant"
+        source = None if node is None or node.domain or node.op not in SAME else node.input(0)
+        column = None if source is None else self.columns.get(source)
+        if column is None:
+            column = self.measure(value.name, double=value.dtype == "f64")
+        self.columns[value] = column
+        self.probes.append(Probe(path, op, value.name, column, value.dtype in self.skeleton.narrow))
+
+    def inside(self, node: Node, name: str, what: str) -> str:
+        """Measure and round what an operator computes inside; returns the name to read it by."""
+        if self.narrowing is not None:
+            return name if self.kept else self._round(name)
+        if what and self.probed and self.scope.main and self.second is None:
+            self.probes.append(
+                Probe(node.path, node.op, node.output.name, self.measure(name), narrow=True, inside=what)
+            )
+        return name
+
+    def measure(self, name: str, *, double: bool = False) -> int:
+        """Take the figures of a tensor; returns their place among all."""
+        if double:
+            name = self.add("Cast", [name], to=TensorProto.FLOAT)
+        for reduced in self._reduced(name):
+            self.figures.append(self.add("Reshape", [reduced, self.single]))
+        return len(self.figures) // len(self.operators) - 1
+
+    def _reduced(self, name: str) -> list[str]:
+        """The figures of a tensor, each a number."""
+        if self.second is None:
+            return [self.add(op, [name], keepdims=0) for op in self.operators]
+        return look(name, self.second.format, self.opset, self.add, self.constant)
+
+
+def _defined(values: Sequence[Value]) -> Value:
+    """The value of the main graph among those of a name."""
+    return next(value for value in values if value.producer is None or not value.producer.scope)

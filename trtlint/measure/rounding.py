@@ -1,0 +1,57 @@
+"""Operators that round numbers to a narrow type, in every opset that ONNX Runtime runs.
+
+https://onnx.ai/onnx/operators/onnx__Cast.html: ``Cast`` knows BF16 from opset 13 on.
+https://onnx.ai/onnx/operators/onnx__Max.html: ``Max`` broadcasts from opset 8 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from onnx import TensorProto
+
+from trtlint.measure.formats import BF16, Format
+
+_CAST_BRAIN = 13
+_CLIP_INPUTS = 11
+_SPLIT = 65_537.0
+"""2**16 + 1: splits the 24 significant bits of FP32 so that the upper part has the 8 bits of BF16.
+
+T. J. Dekker, A floating-point technique for extending the available precision, section 5.1:
+https://doi.org/10.1007/BF01397083
+"""
+_MOST_SPLIT = 2.0**110
+"""Greatest magnitude that can be split; what is above is not rounded."""
+
+Add = Callable[..., str]
+"""Adds an operator, given its type, inputs and attributes; returns the name of its result."""
+Constant = Callable[[float], str]
+"""Adds a number; returns its name."""
+
+
+def rounded(name: str, result: str, format_: Format, opset: int, add: Add, constant: Constant) -> str:
+    """Round a tensor to a narrow type and back to FP32.
+
+    Args:
+        name: the tensor.
+        result: name of the result, empty for a new one.
+        format_: the narrow type.
+        opset: version of the default operator set.
+        add: adds an operator.
+        constant: adds a number.
+    """
+    if format_ is not BF16 or opset >= _CAST_BRAIN:
+        narrow = add("Cast", [name], to=format_.element)
+        return add("Cast", [narrow], result, to=TensorProto.FLOAT)
+    within = bounded(name, _MOST_SPLIT, opset, add, constant)
+    product = add("Mul", [within, constant(_SPLIT)])
+    upper = add("Sub", [product, add("Sub", [product, within])])
+    # The rest is 0 for all but very large numbers, infinity and NaN, which it brings back.
+    return add("Add", [upper, add("Sub", [name, within])], result)
+
+
+def bounded(name: str, largest: float, opset: int, add: Add, constant: Constant) -> str:
+    """Limit the magnitudes of a tensor."""
+    if opset < _CLIP_INPUTS:
+        return add("Clip", [name], min=-largest, max=largest)
+    return add("Min", [add("Max", [name, constant(-largest)]), constant(largest)])

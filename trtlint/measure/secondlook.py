@@ -1,0 +1,43 @@
+"""The second look at a tensor: how much of it leaves the range of a narrow type, and how much vanishes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from onnx import TensorProto
+
+from trtlint.measure.formats import Format
+
+_WHERE = 9
+"""The opset that Where came with."""
+
+
+def look(
+    name: str, format_: Format, opset: int, add: Callable[..., str], constant: Callable[[float], str]
+) -> list[str]:
+    """Write what takes the figures of :data:`~trtlint.measure.narrowing.CLOSER` of a tensor.
+
+    Args:
+        name: the tensor.
+        format_: the narrow type.
+        opset: version of the default operator set.
+        add: adds an operator with its inputs, and returns the name of its result.
+        constant: adds a number, and returns its name.
+
+    Returns:
+        The names of the figures, each a number.
+    """
+    size = add("Abs", [name])
+    some = add("Greater", [size, constant(0.0)])
+    within = add("Less", [size, constant(format_.infinite_from)])
+    seen = add("Greater", [size, constant(format_.zero_below)])
+    beyond, lost = add("Not", [within]), add("And", [some, add("Not", [seen])])
+    shares = [add("Cast", [each], to=TensorProto.FLOAT) for each in (beyond, lost)]
+    if opset >= _WHERE:
+        smallest = add("Where", [some, size, constant(np.inf)])
+    else:  # 0 / 1 is added to what is not zero, and 1 / 0 to what is
+        none, any_ = (add("Cast", [each], to=TensorProto.FLOAT) for each in (add("Not", [some]), some))
+        smallest = add("Add", [size, add("Div", [none, any_])])
+    means = [add("ReduceMean", [share], keepdims=0) for share in shares]
+    return [*means, add("ReduceMin", [smallest], keepdims=0)]

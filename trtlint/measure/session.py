@@ -1,0 +1,83 @@
+"""A rewritten model in ONNX Runtime's CPU provider, at the memory of a plain run.
+
+https://onnxruntime.ai/docs/api/python/api_summary.html
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trtlint.files.telemetry import onnx_runtime
+from trtlint.measure.narrowing import STATISTICS, Rewritten
+from trtlint.measure.skeleton import RefusedError, TrialError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Feeds = Mapping[str, Array]
+
+_FATAL = 4
+_LINES = 2
+"""Lines of ONNX Runtime's message that are passed on."""
+
+
+class Session:
+    """A rewritten model that can be run.
+
+    Args:
+        rewritten: the model.
+        threads: how many threads to use.
+
+    Raises:
+        RefusedError: ONNX Runtime refuses it.
+    """
+
+    def __init__(self, rewritten: Rewritten, threads: int = 0) -> None:
+        onnxruntime = onnx_runtime()
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = _FATAL
+        options.intra_op_num_threads = threads or os.cpu_count() or 1
+        # Nothing is fused: each operator is to be seen, and no two Casts are to cancel each other.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        # Figures are taken as soon as they can be: else every tensor waits for the end of the run.
+        options.execution_order = onnxruntime.ExecutionOrder.PRIORITY_BASED
+        options.enable_cpu_mem_arena = False
+        # Its plan takes time that grows with the square of the number of tensors.
+        options.enable_mem_pattern = False
+        # Weights stay the file's own pages.
+        options.add_session_config_entry("session.disable_prepacking", "1")
+        folder = Path.cwd().anchor
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+        self._rewritten = rewritten
+        self._outputs = [*rewritten.outputs, *([STATISTICS] if rewritten.probes else [])]
+        try:
+            self._session = onnxruntime.InferenceSession(
+                rewritten.data, options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # its exceptions have no common class that it exports
+            raise RefusedError(f"ONNX Runtime refuses it: {_reason(error)}") from error
+
+    def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
+        """Run the model on one batch.
+
+        Returns:
+            The float outputs by name, and the figures: one row for each column of the probes.
+
+        Raises:
+            TrialError: it cannot be run on these inputs.
+        """
+        try:
+            found = self._session.run(self._outputs, dict(feeds))
+        except Exception as error:
+            raise TrialError(f"ONNX Runtime cannot run it on these inputs: {_reason(error)}") from error
+        figures = found.pop() if self._rewritten.probes else np.zeros(0, np.float32)
+        named = dict(zip(self._rewritten.outputs, found, strict=True))
+        return named, figures.reshape(-1, self._rewritten.figures)
+
+
+def _reason(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:_LINES]) or type(error).__name__

@@ -1,0 +1,125 @@
+"""A model made ready to be rewritten and run: functions inlined, types known, weights left in their files.
+
+A rewritten model is handed to ONNX Runtime as bytes; a large tensor in it is a reference to the place in
+the file where its elements lie, so that weights are neither copied nor limited by the 2 GB of a protobuf
+message.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+
+import onnx
+from onnx import TensorProto, numpy_helper
+
+from trtlint.lean import dataclass
+from trtlint.measure.folding import Folding, find_folding
+from trtlint.model.graph import Graph, Node
+from trtlint.model.load import structure
+from trtlint.model.protos import opsets, text
+from trtlint.model.tensors import TensorStore
+
+NARROW = frozenset({"f16", "bf16"})
+"""The element types of tensors that the file itself keeps in 16 bits."""
+_MOST_INLINE = 1 << 30
+"""Bytes of values that are written into a rewritten model, since no file has them as they are."""
+
+
+_OLDEST_OPSET = 7
+"""The oldest opset that ONNX Runtime supports, and in which arithmetic broadcasts without an attribute:
+https://onnxruntime.ai/docs/reference/compatibility.html"""
+
+
+class TrialError(Exception):
+    """A model that cannot be run; the text says why."""
+
+
+class RefusedError(TrialError):
+    """A model that ONNX Runtime does not load: other inputs do not change that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """A model without its weights.
+
+    Attributes:
+        proto: functions inlined, types inferred.
+        graph: the view of it.
+        scopes: the nodes of the main graph (``""``) and of each body, each in an order that can be run.
+        tensors: where the weights lie.
+        opset: version of the default operator set.
+        typed: whether the file itself keeps tensors in 16 bits; then only those are narrow.
+        folding: the operators that TensorRT folds into stored weights.
+    """
+
+    proto: onnx.ModelProto
+    graph: Graph
+    scopes: Mapping[str, Sequence[Node]]
+    tensors: TensorStore
+    opset: int
+    typed: bool
+    folding: Folding = field(default_factory=Folding)
+
+    @property
+    def narrow(self) -> frozenset[str]:
+        """The element types of the tensors that are narrow on the target."""
+        return NARROW if self.typed else frozenset({"f32"})
+
+    def stored(self, tensor: onnx.TensorProto, *, inline: bool = False) -> onnx.TensorProto:
+        """A tensor as a rewritten model holds it: small ones with their values, large ones by reference.
+
+        Args:
+            tensor: as the skeleton has it.
+            inline: whether its values must be in the model.
+
+        Raises:
+            TrialError: its values cannot be had.
+        """
+        if tensor.data_location != TensorProto.EXTERNAL:
+            return tensor
+        place = None if inline else self.tensors.place(tensor)
+        if place is None:
+            array = self.tensors.array(tensor)
+            if array is None or array.nbytes > _MOST_INLINE:
+                raise TrialError(f"the values of tensor {text(tensor.name)!r} cannot be read")
+            return numpy_helper.from_array(array, text(tensor.name))
+        path, offset, length = place
+        found = TensorProto(dims=tensor.dims, data_type=tensor.data_type, name=tensor.name)
+        found.data_location = TensorProto.EXTERNAL
+        location = str(path.relative_to(path.anchor))
+        for key, value in (("location", location), ("offset", str(offset)), ("length", str(length))):
+            found.external_data.add(key=key, value=value)
+        return found
+
+
+def skeleton(path: Path) -> Skeleton:
+    """Read a model.
+
+    Raises:
+        ModelError: the file is no model that can be linted.
+        TrialError: it cannot be run.
+    """
+    proto, tensors = structure(path)
+    graph = Graph(proto.graph)
+    scopes: dict[str, list[Node]] = defaultdict(list)
+    for node in graph.nodes:
+        scopes[node.scope].append(node)
+    opset = opsets(proto).get("", 0)
+    if 0 < opset < _OLDEST_OPSET:
+        raise TrialError(
+            f"ONNX Runtime supports opset {_OLDEST_OPSET} and newer, and the model has opset {opset}:"
+            " convert it with onnx.version_converter"
+        )
+    if any(_left_out(sparse.values) for sparse in proto.graph.sparse_initializer):
+        raise TrialError("it has large sparse weights")
+    values = (value for same in graph.values.values() for value in same)
+    typed = any(value.dtype in NARROW for value in values)
+    folding = Folding() if typed else find_folding(graph, tensors, opset)
+    return Skeleton(proto, graph, scopes, tensors, opset, typed, folding)
+
+
+def _left_out(tensor: onnx.TensorProto) -> bool:
+    return bool(tensor.data_location == TensorProto.EXTERNAL)

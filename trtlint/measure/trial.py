@@ -1,0 +1,168 @@
+"""A model run in FP32 and in a narrow type on the same inputs: the runs, and what they differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from trtlint.lean import dataclass
+from trtlint.measure.feeds import Feeds
+from trtlint.measure.measurement import Closer
+from trtlint.measure.narrowing import Narrowing, Probe, SecondLook
+from trtlint.measure.rewriting import rewrite
+from trtlint.measure.session import Array, Session
+from trtlint.measure.skeleton import Skeleton
+
+_HIGH, _LOW, _SUM = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranged:
+    """What a run in FP32 shows.
+
+    Attributes:
+        probes: what was measured.
+        figures: greatest, least and sum of magnitudes over all batches, a row for each column of the probes.
+        outputs: the float outputs of each batch.
+    """
+
+    probes: tuple[Probe, ...]
+    figures: Array
+    outputs: tuple[Mapping[str, Array], ...]
+
+    def finite(self, probe: Probe) -> bool:
+        """Whether all numbers of a tensor are finite in FP32."""
+        row = self.figures[probe.column]
+        return bool(np.isfinite(row[:_SUM]).all() and not np.isnan(row[_SUM]))
+
+    def greatest(self, probe: Probe) -> float | None:
+        """The greatest magnitude of a tensor, None where it is infinite or not a number."""
+        return float(np.abs(self.figures[probe.column, :_SUM]).max()) if self.finite(probe) else None
+
+    def extremes(self, probe: Probe) -> tuple[float, float] | None:
+        """The least and the greatest number of a tensor, None where one is not finite."""
+        row = self.figures[probe.column]
+        return (float(row[_LOW]), float(row[_HIGH])) if self.finite(probe) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsed:
+    """What a run in a narrow type shows.
+
+    Attributes:
+        errors: by output, the greatest difference to FP32 over the greatest magnitude in FP32; None where
+            it is not finite, or of another shape.
+        unsound: names of the measured tensors that are not finite.
+    """
+
+    errors: Mapping[str, float | None]
+    unsound: frozenset[str] = frozenset()
+
+    @property
+    def worst(self) -> float | None:
+        """The greatest error, None where one is not finite."""
+        found = list(self.errors.values())
+        return None if None in found else max((error or 0.0 for error in found), default=0.0)
+
+
+class Trial:
+    """A model with its inputs.
+
+    Args:
+        skeleton: the model.
+        feeds: the batches.
+    """
+
+    def __init__(self, skeleton: Skeleton, feeds: Sequence[Feeds]) -> None:
+        self.skeleton = skeleton
+        self.feeds = feeds
+        self.ranged = self._range()
+        finite = [name for name in self.ranged.outputs[0] if self._finite(name)]
+        self.judged = frozenset(finite)
+        """The outputs that are finite in FP32; nothing can be said of the others."""
+
+    def _finite(self, name: str) -> bool:
+        return all(bool(np.isfinite(outputs[name]).all()) for outputs in self.ranged.outputs)
+
+    def _range(self) -> Ranged:
+        rewritten = rewrite(self.skeleton)
+        session = Session(rewritten)
+        total, outputs = np.zeros((0, 3), np.float32), []
+        for feeds in self.feeds:
+            named, figures = session.run(feeds)
+            # An empty tensor has the greatest number -inf and the least inf, of which there is no sum.
+            empty = (figures[:, _HIGH] == -np.inf) & (figures[:, _LOW] == np.inf) & (figures[:, _SUM] == 0)
+            figures = np.where(empty[:, None], np.float32(0), figures)
+            outputs.append(named)
+            if not total.size:
+                total = figures
+                continue
+            high = np.maximum(total[:, _HIGH], figures[:, _HIGH])
+            low = np.minimum(total[:, _LOW], figures[:, _LOW])
+            total = np.stack([high, low, total[:, _SUM] + figures[:, _SUM]], axis=1)
+        return Ranged(rewritten.probes, total, tuple(outputs))
+
+    def closer(self, second: SecondLook) -> dict[str, Closer]:
+        """Look at some tensors a second time.
+
+        Raises:
+            TrialError: it cannot be run.
+        """
+        rewritten = rewrite(self.skeleton, second=second)
+        session = Session(rewritten)
+        runs = np.stack([session.run(feeds)[1] for feeds in self.feeds])
+        beyond, vanishing = np.nan_to_num(runs[:, :, :2].mean(axis=0)).T
+        smallest = runs[:, :, 2].min(axis=0)
+        return {
+            probe.tensor: Closer(
+                float(smallest[probe.column]) if np.isfinite(smallest[probe.column]) else None,
+                float(beyond[probe.column]),
+                float(vanishing[probe.column]),
+            )
+            for probe in rewritten.probes
+        }
+
+    def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> Rehearsed:
+        """Run the model in a narrow type.
+
+        Args:
+            narrowing: how.
+            probed: whether to say which tensors are not finite.
+
+        Raises:
+            TrialError: it cannot be run.
+        """
+        rewritten = rewrite(self.skeleton, narrowing, probed=probed)
+        session = Session(rewritten)
+        differences = dict.fromkeys(self.judged, 0.0)
+        magnitudes = dict.fromkeys(self.judged, 0.0)
+        broken: set[str] = set()
+        sound = np.ones(len(rewritten.probes), bool)
+        for feeds, reference in zip(self.feeds, self.ranged.outputs, strict=True):
+            named, figures = session.run(feeds)
+            if probed:
+                finite = np.isfinite(figures[:, 0])
+                sound &= finite[[probe.column for probe in rewritten.probes]]
+            for name in self.judged:
+                right, found = reference[name], named[name]
+                if right.shape != found.shape or not np.isfinite(found).all():
+                    broken.add(name)
+                elif right.size:
+                    difference = np.abs(right.astype(np.float64) - found).max()
+                    differences[name] = max(differences[name], float(difference))
+                    magnitudes[name] = max(magnitudes[name], float(np.abs(right).max()))
+        errors = {
+            name: None if name in broken else _ratio(differences[name], magnitudes[name])
+            for name in rewritten.outputs
+            if name in self.judged
+        }
+        unsound = (probe.tensor for probe, fine in zip(rewritten.probes, sound, strict=True) if not fine)
+        return Rehearsed(errors, frozenset(unsound))
+
+
+def _ratio(difference: float, magnitude: float) -> float:
+    """The error of an output; one that is zero throughout has none, or as good as an infinite one."""
+    if magnitude:
+        return difference / magnitude
+    return float(np.finfo(np.float32).max) if difference else 0.0

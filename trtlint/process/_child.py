@@ -1,0 +1,83 @@
+"""What a process of :mod:`trtlint.process.spawn` begins with; it is run as a file, never imported.
+
+``python -I _child.py ORDER``: ORDER is a JSON file that names a module and what to ask of it.  The module
+has ``work(request, say)``; each ``say(data)`` writes one answer at once, so that a crash loses none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+_ROOM = 8 << 30
+"""Bytes of address space beside twice the memory: libraries, stacks of threads and files that are mapped."""
+_LARGEST_FILE = 4 << 30
+"""Bytes of a file that it writes, such as its log."""
+_GRACE = 10
+"""Seconds of processor time beside what the limit allows on each processor."""
+
+_SET_DEATH_SIGNAL = 1
+
+
+def main(order_file: str) -> None:
+    """Do what the order says."""
+    order = json.loads(Path(order_file).read_text(encoding="ascii"))
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end_with(order["parent"])
+    _limit(order["memory"], order["seconds"], order["processor"])
+    sys.path[:0] = [entry for entry in order["paths"] if entry not in sys.path]
+    if order["own"] not in sys.path:
+        sys.path.append(order["own"])
+    module = importlib.import_module(order["module"])
+    answers = os.open(order["answers"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def say(data: Any) -> None:
+        os.write(answers, json.dumps(data).encode("ascii") + b"\n")
+
+    module.work(order["request"], say)
+
+
+def _end_with(parent: int) -> None:
+    """Have Linux end this process with the thread that began it; elsewhere the limit of processor time does.
+
+    A thread that watches would wait for native code that holds the interpreter's lock.
+    https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _limit(memory: int, seconds: float, processor: float) -> None:
+    """Bounds that hold even where the parent has died; systems without them have the parent's alone."""
+    try:
+        import resource
+    except ImportError:
+        return
+    bounds = (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_AS, 2 * memory + _ROOM),
+        (resource.RLIMIT_FSIZE, _LARGEST_FILE),
+        (resource.RLIMIT_CPU, math.ceil(processor) or int(seconds * (os.cpu_count() or 1)) + _GRACE),
+    )
+    for what, most in bounds:
+        _, hard = resource.getrlimit(what)
+        soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        try:
+            resource.setrlimit(what, (soft, hard))
+        except (OSError, ValueError):
+            continue
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,211 @@
+"""Files that lie elsewhere, read in parts through fsspec, several at a time.
+
+https://filesystem-spec.readthedocs.io
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from trtlint.files.problem import UnreadableError
+from trtlint.files.telemetry import switch_off
+from trtlint.lean import dataclass
+from trtlint.remote.addresses import PACKAGES, Address, AddressError
+
+WHOLE = 16 << 20
+"""Bytes of a file up to which it is read whole from a server that gives no parts of it."""
+_MOST_BYTES = 256 << 20
+"""Bytes that are read of one file at most."""
+_SECONDS = 600.0
+"""Seconds in which a file must be read."""
+_AT_ONCE = 16
+"""Requests that are under way at a time."""
+_VERSIONS = ("ETag", "etag", "VersionId", "blob_id")
+"""What file systems call the version of a file, by its content."""
+
+Span = tuple[int, int]
+"""Where a part begins and ends."""
+
+
+class RemoteError(UnreadableError):
+    """A file elsewhere that cannot be read."""
+
+
+def require_packages(address: Address) -> None:
+    """Refuse an address whose packages are not installed.
+
+    Raises:
+        AddressError: they are not.
+    """
+    missing = [name for name in ("fsspec", PACKAGES[address.scheme]) if find_spec(name) is None]
+    if missing:
+        what = " and ".join(missing)
+        raise AddressError(f"{address.name}: needs {what}: pip install 'trtlint[remote]'")
+
+
+@dataclass(slots=True)
+class RemoteFile:
+    """A file elsewhere.
+
+    Attributes:
+        address: where it is.
+        size: its length in bytes.
+        version: what it is known by, such as an ETag, with quotes; empty where nothing is for sure.
+        partial: whether parts of it can be read.
+        fetched: bytes that have been read so far.
+        requests: how many requests that took.
+    """
+
+    address: Address
+    size: int
+    version: str
+    partial: bool
+    fetched: int = 0
+    requests: int = 1
+    _system: Any = None
+    _path: str = ""
+    _until: float = 0.0
+
+    def parts(self, spans: Sequence[Span]) -> list[bytes]:
+        """Some parts, all asked for at once.
+
+        Raises:
+            RemoteError: they cannot be read.
+        """
+        self._spend(sum(stop - start for start, stop in spans))
+        self.requests += len(spans)
+        try:
+            found = self._parts(spans)
+        except Exception as error:  # each file system has its own
+            raise _error(self.address, error) from error
+        if any(len(data) != stop - start for data, (start, stop) in zip(found, spans, strict=True)):
+            raise RemoteError("the server gives less than was asked for")
+        return found
+
+    def whole(self) -> bytes:
+        """All of it.
+
+        Raises:
+            RemoteError: it cannot be read, or is too large.
+        """
+        if self.size > WHOLE:
+            size = f"{self.size >> 20} MiB"
+            raise RemoteError(
+                f"the server gives no parts of this file of {size}: download it and lint the copy"
+            )
+        self._spend(self.size)
+        self.requests += 1
+        try:
+            more = {"most": self.size, "etag": self._etag} if self._is_http else {}
+            data: bytes = self._system.cat_file(self._path, **more)
+        except Exception as error:
+            raise _error(self.address, error) from error
+        if len(data) != self.size:
+            raise RemoteError("the file changed while it was read")
+        return data
+
+    def require_unchanged(self) -> None:
+        """Refuse what was read of a file that was written to meanwhile.
+
+        Raises:
+            RemoteError: it was.
+        """
+        if self._etag:
+            return  # every request has named it
+        self.requests += 1
+        self._system.invalidate_cache()
+        if _info(self._system, self._path, self.address)[:2] != (self.size, self.version):
+            raise RemoteError("the file changed while it was read")
+
+    @property
+    def _is_http(self) -> bool:
+        return self.address.scheme in ("http", "https")
+
+    @property
+    def _etag(self) -> str:
+        return self.version if self._is_http and self.version.startswith('"') else ""
+
+    def _spend(self, count: int) -> None:
+        self.fetched += count
+        if self.fetched > _MOST_BYTES:
+            raise RemoteError(f"more than {_MOST_BYTES >> 20} MiB of it would have to be read")
+        if time.monotonic() > self._until:
+            raise RemoteError(
+                f"reading it took more than the limit of {_SECONDS:.0f} s; download the file first"
+            )
+
+    def _parts(self, spans: Sequence[Span]) -> list[bytes]:
+        starts, stops = [start for start, _ in spans], [stop for _, stop in spans]
+        if getattr(self._system, "async_impl", False):
+            more: dict[str, Any] = {"etag": self._etag} if self._is_http else {}
+            return list(
+                self._system.cat_ranges(
+                    [self._path] * len(spans), starts, stops, batch_size=_AT_ONCE, on_error="raise", **more
+                )
+            )
+        with ThreadPoolExecutor(min(_AT_ONCE, len(spans))) as pool:
+            return list(pool.map(self._part, spans))
+
+    def _part(self, span: Span) -> bytes:
+        # Without a cache: what reads ahead would read megabytes for each of many small parts.
+        data: bytes = self._system.cat_file(self._path, *span, cache_type="none")
+        return data
+
+
+def remote_file(address: Address) -> RemoteFile:
+    """The file at an address.
+
+    Raises:
+        RemoteError: there is none that can be read.
+    """
+    until = time.monotonic() + _SECONDS
+    try:
+        if address.scheme in ("http", "https"):
+            system: Any = import_module("trtlint.remote.http").HttpRanges(address.url)
+            path = address.url
+        else:
+            switch_off()
+            system = import_module("fsspec").filesystem(address.scheme, skip_instance_cache=True)
+            path = system._strip_protocol(address.url)
+    except Exception as error:
+        raise _error(address, error) from error
+    size, version, partial = _info(system, path, address)
+    return RemoteFile(address, size, version, partial, _system=system, _path=path, _until=until)
+
+
+def version_of(address: Address) -> str:
+    """What the file at an address is known by, empty where nothing is for sure or it cannot be read."""
+    try:
+        file = remote_file(address)
+    except RemoteError:
+        return ""
+    return f"{file.version} {file.size}" if file.version else ""
+
+
+def _info(system: Any, path: str, address: Address) -> tuple[int, str, bool]:
+    try:
+        info = system.info(path)
+    except Exception as error:
+        raise _error(address, error) from error
+    size = info.get("size")
+    if info.get("type") == "directory":
+        raise RemoteError("this is a folder: name its models")
+    if not isinstance(size, int):
+        raise RemoteError("the server does not say how large the file is")
+    version = next((str(info[name]) for name in _VERSIONS if info.get(name)), "")
+    return size, "" if version.startswith("W/") else version, bool(info.get("partial", True))
+
+
+def _error(address: Address, error: Exception) -> RemoteError:
+    """What a file system says, in one line and without what may be secret in the address."""
+    if isinstance(error, RemoteError):
+        return error
+    text = " ".join(str(error).split()).replace(address.url, address.name) or type(error).__name__
+    if isinstance(error, FileNotFoundError):
+        text = "there is no such file"
+    return RemoteError(f"cannot be read: {text[:300]}")
