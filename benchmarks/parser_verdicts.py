@@ -23,10 +23,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
+from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.runs.linting import lint_file
+from trtlint.engine.ruleset import RuleSet
 from trtlint.target.target import Target
 
 Answer = Literal["refused", "accepted", "unknown"]
@@ -87,8 +88,8 @@ def _rules() -> tuple[Rule, ...]:
 
 
 def _trtlint(releases: Sequence[str], path: Path) -> list[tuple[Answer, Answer]]:
-    targets = [Target(product="tensorrt-rtx", version=release, sm=GPU) for release in releases]
-    reports = lint_file(path, targets, _rules())
+    targets = tuple(Target(product="tensorrt-rtx", version=release, sm=GPU) for release in releases)
+    reports = Case(path, targets, RuleSet.of(_rules())).evaluated()
     return [(answer(report, "parse"), answer(report, "build")) for report in reports]
 
 

@@ -22,9 +22,10 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.parser_verdicts import SHARED, write_models
+from trtlint.case import Case
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.runs.linting import lint_file
+from trtlint.engine.ruleset import RuleSet
 from trtlint.target.target import Target
 
 RELEASES = ("8.6", *(f"10.{minor}" for minor in range(11)))
@@ -56,7 +57,7 @@ def answers(path: Path) -> list[Answer]:
                 if finding.refusal is not None and finding.refusal.stage == "parse"
             )
         )
-        for report in lint_file(path, targets, _rules())
+        for report in Case(path, tuple(targets), RuleSet.of(_rules())).evaluated()
     ]
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import click
 import onnx
@@ -23,21 +24,23 @@ from trtlint.buildcommand import CommandError, read_config
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.gather import by_itself
 from trtlint.buildfiles.log import read_log
+from trtlint.case import Case
+from trtlint.commands.evidence import read_build
 from trtlint.commands.inputs import tasks_of
 from trtlint.commands.tasks import TaskFactory
+from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.rule import RuleError
-from trtlint.engine.rulebook import load_builtin, looking_at, rule_files
+from trtlint.engine.rulebook import load_builtin, rule_files
 from trtlint.engine.rulefile import load_rule
-from trtlint.facts.kinds import Ground
+from trtlint.engine.ruleset import RuleSet
 from trtlint.files.limits import LimitError, limited
 from trtlint.measure.measurement import MeasurementError, read_measurement
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.options import LintOptions, TargetOptions
 from trtlint.report.json import dumps
 from trtlint.runs.exits import Exit
-from trtlint.runs.job import Job, Outcome, RuleSet
-from trtlint.runs.linting import lint_file
-from trtlint.runs.worker import describe_rules, lint_job
+from trtlint.runs.job import Job, Outcome
+from trtlint.runs.worker import lint_job
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = (Target(version="8.6"), Target(version="10.7", gpu="L4", asked=frozenset({"fp16"})))
@@ -197,8 +200,12 @@ def _json_change(seeds: Callable[[], Sequence[bytes]]) -> Change:
 
 
 @cache
-def _rules(*grounds: Ground) -> RuleSet:
-    return describe_rules((), looking_at(frozenset(grounds), load_builtin().entries))
+def _rules() -> RuleSet:
+    return RuleSet(load_builtin().entries)
+
+
+def _lint(model: Path, targets: Sequence[Target] = TARGETS[1:], **known: Any) -> Outcome:
+    return lint_job(Job(Case(model, tuple(targets), _rules(), **known), model.name))
 
 
 def _judge(outcome: Outcome) -> None:
@@ -213,12 +220,13 @@ def _judge(outcome: Outcome) -> None:
 
 
 def _check_model(path: Path) -> None:
-    _judge(lint_job(Job(path, path.name, TARGETS, _model_rules())))
+    _judge(_lint(path, TARGETS))
 
 
 def _check_build(path: Path) -> None:
     for gathered in by_itself([(str(path), "any")]):
-        _judge(lint_job(Job(gathered.path, path.name, TARGETS[1:], _build_rules(), gathered=gathered)))
+        read = read_build(gathered)
+        _judge(_lint(gathered.path, evidence=read.evidence, problems=read.problems, alone=True))
 
 
 def _check_log(path: Path) -> None:
@@ -249,7 +257,7 @@ def _check_rule(path: Path) -> None:
             raise BugError(f"not one line: {error}") from error
         return
     with limited(path):
-        dumps(Report(lint_file(_model_beside(path), TARGETS[1:], [rule])))
+        dumps(Report(Case(_model_beside(path), tuple(TARGETS[1:]), RuleSet.of([rule])).evaluated()))
 
 
 def _model_beside(path: Path) -> Path:
@@ -264,15 +272,15 @@ def _check_triton(path: Path) -> None:
     model = _model_beside(path)
     with _one_line(CommandError):
         command = read_config(path)
-        _judge(lint_job(Job(model, model.name, TARGETS[1:], _rules("model", "command"), command)))
+        _judge(_lint(model, command=command))
 
 
 def _check_baseline(path: Path) -> None:
     model = _model_beside(path)
     with _one_line(BaselineError):
         baseline = Baseline.read(path)
-        found = lint_job(Job(model, model.name, TARGETS[1:], _model_rules())).reports
-        ids = frozenset(_model_rules().ids)
+        found = _lint(model).reports
+        ids = frozenset(entry.id for entry in _rules())
         dumps(Report(baseline.apply(model, found, ids, ids)))
         baseline.shrink()
         if len(Baseline.read(path)) != len(baseline):
@@ -283,7 +291,7 @@ def _check_measurement(path: Path) -> None:
     model = _model_beside(path)
     with _one_line(MeasurementError):
         measured = read_measurement(path)
-        _judge(lint_job(Job(model, model.name, TARGETS[1:], _rules("model", "trial"), measurement=measured)))
+        _judge(_lint(model, evidence=(RangeEvidence(measured),)))
 
 
 @contextmanager
@@ -334,11 +342,3 @@ INPUTS: Mapping[str, Input] = {
     )
 }
 """Every kind by its name."""
-
-
-def _model_rules() -> RuleSet:
-    return _rules("model")
-
-
-def _build_rules() -> RuleSet:
-    return _rules("build")

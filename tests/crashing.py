@@ -8,16 +8,17 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 
-from trtlint.runs import linting
+from trtlint.case import Case
+from trtlint.engine.finding import ModelReport
 from trtlint.runs.pools import Pool
 
-_lint_file = linting.lint_file
+_evaluated = Case.evaluated
 
 
-def lint_file(path: Path, *rest: object, **more: object) -> object:
+def evaluated(case: Case) -> tuple[ModelReport, ...]:
     """Lint a file; what happens instead is in its name."""
+    path = case.path
     if path.stem == "killed":
         time.sleep(0.2)  # let the others of the pool begin
         os._exit(9)
@@ -27,12 +28,12 @@ def lint_file(path: Path, *rest: object, **more: object) -> object:
         raise MemoryError
     if path.stem == "slow":
         time.sleep(0.5)
-    return _lint_file(path, *rest, **more)  # type: ignore[arg-type]
+    return _evaluated(case)
 
 
 def begin() -> None:
     """What each process does first."""
-    linting.lint_file = lint_file  # type: ignore[assignment]
+    Case.evaluated = evaluated  # type: ignore[method-assign, assignment]
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 import trtlint
 from tests.engine.rules import make_rule
-from trtlint.runs import linting
+from trtlint.engine import evaluate
 from trtlint.target.target import Target
 
 RELU6 = """\
@@ -66,7 +66,7 @@ def test_a_bug_is_raised_and_not_hidden(model: Path, monkeypatch: pytest.MonkeyP
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(linting, "Evaluation", fail)
+    monkeypatch.setattr(evaluate, "Evaluation", fail)
     with pytest.raises(ZeroDivisionError):
         trtlint.lint(model)
 

@@ -428,7 +428,7 @@ class TestLimits:
                 pass
             return busy(path, elsewhere)
 
-        monkeypatch.setattr("trtlint.runs.linting.load", slow)
+        monkeypatch.setattr("trtlint.model.load.load", slow)
         monkeypatch.setattr(limits, "SECONDS", 0.2)
         shown = lint(work, "models/a.onnx", "models/b.onnx", "--no-cache", "-j", "1")
         assert work.code == 3

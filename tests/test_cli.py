@@ -300,7 +300,7 @@ def test_a_bug_is_one_line(
         raise ZeroDivisionError("of\nmine")
 
     arguments = ["missing.onnx", "models/b.onnx", "--format", "concise", *HOUSE]
-    monkeypatch.setattr("trtlint.runs.linting.Evaluation", broken)
+    monkeypatch.setattr("trtlint.engine.evaluate.Evaluation", broken)
     assert run(arguments) == 4
     captured = capsys.readouterr()
     missing, bug = captured.out.splitlines()
@@ -331,7 +331,7 @@ def test_interrupt(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trtlint.runs.linting.load", interrupted)
+    monkeypatch.setattr("trtlint.model.load.load", interrupted)
     assert run(["models/b.onnx", *HOUSE]) == 130
 
 

@@ -18,6 +18,7 @@ import pytest
 from trtlint.api import lint
 from trtlint.buildfiles.record import read_build
 from trtlint.cli import run
+from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.finding import Finding
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.layer import LayerFact
@@ -259,7 +260,7 @@ def pairs(shared: Path) -> list[tuple[Path, Path]]:
 class TestRealBuilds:
     def test_nodes_are_joined_to_layers(self, shared: Path) -> None:
         for log, model in pairs(shared):
-            facts = Facts(load(model), record=read_build([str(log)]))
+            facts = Facts(load(model), evidence=[BuildEvidence(read_build([str(log)]))])
             if facts.joined is None:
                 continue  # the build failed
             placed = [fact for fact in facts.of("placement") if isinstance(fact, Placement)]
@@ -267,7 +268,7 @@ class TestRealBuilds:
 
     def test_attention_is_fused_where_there_is_a_kernel(self, shared: Path) -> None:
         for log, model in pairs(shared):
-            facts = Facts(load(model), record=read_build([str(log)]))
+            facts = Facts(load(model), evidence=[BuildEvidence(read_build([str(log)]))])
             if facts.joined is None:
                 continue
             layers = [fact for fact in facts.of("layer") if isinstance(fact, LayerFact)]

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from tests.linting import lint_file
 from tests.sampling import sample
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rulebook import load_builtin
-from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
 TARGETS = {

@@ -9,13 +9,13 @@ import numpy as np
 import onnx
 import pytest
 
+from tests.linting import lint_file
 from trtlint.cli import run
+from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.rulebook import load_builtin
-from trtlint.facts.trials import Trials
 from trtlint.measure.measure import Request
 from trtlint.measure.measurement import Measurement
 from trtlint.measure.measuring import measured
-from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
 pytest.importorskip("onnxruntime")
@@ -30,8 +30,8 @@ def measure(model: Path, inputs: Path) -> Measurement:
 
 def standing(model: Path, found: Measurement) -> str | None:
     """What a measurement makes of the finding about the norm."""
-    trials = {STRONG: Trials(measurement=found)}
-    (report,) = lint_file(model, [STRONG], load_builtin(), tried=trials)
+    evidence = [RangeEvidence(found)]
+    (report,) = lint_file(model, [STRONG], load_builtin(), evidence)
     return next((finding.standing for finding in report.findings if finding.rule == "ACC101"), None)
 
 
@@ -99,6 +99,6 @@ def test_speech_that_was_not_scaled_is_told_apart(tmp_path: Path) -> None:
         found[name] = measure(model, tmp_path / f"{name}.npz")
     assert found["scaled"].first == ()
     assert "/model/stft/Conv" in found["raw"].first
-    trials = {STRONG: Trials(measurement=found["raw"])}
-    (report,) = lint_file(model, [STRONG], load_builtin(), tried=trials)
+    evidence = [RangeEvidence(found["raw"])]
+    (report,) = lint_file(model, [STRONG], load_builtin(), evidence)
     assert "NUM107" in {finding.rule for finding in report.findings}

@@ -8,10 +8,10 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.linting import lint_file
 from tests.sampling import sample
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import load_builtin
-from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
 RELEASES = ("10.0", "10.7", "10.10")

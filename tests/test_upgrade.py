@@ -15,10 +15,11 @@ import pytest
 from tests.graphs import model_of
 from trtlint.buildcommand import find_commands
 from trtlint.cli import run
+from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
 from trtlint.engine.rulefile import load_rule
-from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
+from trtlint.engine.upgrade import Upgrade, targets, upgrade
 from trtlint.facts.facts import Facts
 from trtlint.report import schemas
 from trtlint.report.upgrade import UpgradeReport
@@ -79,7 +80,8 @@ def rules(tmp_path: Path) -> list[Rule]:
 def moved(rules: list[Rule], first: str, last: str, base: Target | None = None, command: str = "") -> Upgrade:
     facts = Facts(model_of(MODEL), command=next(find_commands(command), None))
     builds = targets(base or Target(), first, last)
-    return upgrade(facts, builds, reports(facts, builds, rules), rules)
+    evaluation = Evaluation(facts)
+    return upgrade(facts, builds, [evaluation.report(rules, each) for each in builds], rules)
 
 
 class TestTargets:

@@ -5,34 +5,28 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from trtlint.buildcommand import commands_for, config_beside, read_commands, read_config
-from trtlint.buildfiles.gathered import Gathered
+from trtlint.buildcommand import BuildCommand, commands_for, config_beside, read_commands, read_config
+from trtlint.case import Case
+from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import RuleEntry, load_builtin, looking_at
-from trtlint.facts.facts import Facts
-from trtlint.facts.kinds import Ground, grounds_for
+from trtlint.engine.rulebook import load_builtin
+from trtlint.engine.ruleset import RuleSet
 from trtlint.files.expand import expand
 from trtlint.lean import dataclass
-from trtlint.model.load import Elsewhere
 from trtlint.model.memory import NAME, HeldModel
 from trtlint.model.sources import Sources
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.options import FailOn
-from trtlint.policy.review import Policy, Ran, Review, names
+from trtlint.policy.review import Policy, Review, names
 from trtlint.policy.selection import choose
-from trtlint.remote.addresses import is_address, parse
+from trtlint.remote.addresses import Address, is_address, parse
 from trtlint.remote.file import require_packages
-from trtlint.remote.model import RemoteModel
-from trtlint.runs.judging import judging
-from trtlint.runs.linting import lint_file
 from trtlint.runs.worker import renamed
-from trtlint.target.completion import built_with
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
@@ -83,51 +77,56 @@ def lint(
         path, held = NAME, HeldModel(path)
     paths = [path] if isinstance(path, str | os.PathLike) else list(path)
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    book = _book(rules)
-    sources = Sources()
-    review = Review()
+    book = _rule_set(rules)
+    policy = Policy(known=names(book.entries), own=not isolated)
+    sources, review = Sources(), Review()
     commands = read_commands(command) if command is not None else ()
 
-    @cache
-    def rules_for(found: frozenset[Ground]) -> tuple[tuple[Rule, ...], Policy]:
-        entries = looking_at(found, book)
-        policy = Policy(ran=Ran(entries, targets), known=names(book), own=not isolated)
-        return tuple(entry.read() for entry in entries), policy
-
     def reports(
-        file: Path, given: Gathered | None, elsewhere: Elsewhere | None = held
+        file: Path, source: Address | HeldModel | None = None, *, alone: bool = False
     ) -> Iterator[ModelReport]:
-        built = next(iter(commands_for(file, commands)), None)
-        if command is None and (config := config_beside(file)) is not None:
-            built = read_config(config)
-        chosen, policy = rules_for(grounds_for(given, built))
-        found = lint_file(file, built_with(targets, built), chosen, built, given, elsewhere=elsewhere)
+        case = Case(
+            file,
+            tuple(targets),
+            book,
+            policy,
+            _command_for(file, commands),
+            () if record is None else (BuildEvidence(record),),
+            source=source,
+            alone=alone,
+        )
         find = sources.finder()
-        yield from (report.located(find) for report in review.apply(file, found, policy))
+        yield from (report.located(find) for report in case.report(review))
 
     if record is not None and not paths:
-        place = Path(next(iter(record.files), ""))
-        return Report(tuple(reports(place, Gathered(place, record, alone=True))))
+        return Report(tuple(reports(Path(next(iter(record.files), "")), alone=True)))
     listed: list[str] = [os.fspath(entry) for entry in paths]
     found = [
         report
         for file in expand(name for name in listed if not is_address(name))
-        for report in reports(file, None if record is None else Gathered(file, record))
+        for report in reports(file, held)
     ]
     for address in (parse(name) for name in listed if is_address(name)):
         require_packages(address)
-        far = reports(Path(address.name), None, RemoteModel(address))
-        found += (renamed(report, address.name) for report in far)
+        remote = reports(Path(address.name), address)
+        found += (renamed(report, address.name) for report in remote)
     return Report(tuple(found))
+
+
+def _command_for(file: Path, commands: Sequence[BuildCommand]) -> BuildCommand | None:
+    """The command that builds a model, or the configuration of Triton beside it."""
+    if not commands and (config := config_beside(file)) is not None:
+        return read_config(config)
+    return next(iter(commands_for(file, commands)), None)
 
 
 def _unsearched_rules(report: Report) -> list[str]:
     return sorted({each.rule for model in report.models for each in model.unsearched})
 
 
-def _book(rules: Iterable[Rule] | None) -> tuple[RuleEntry, ...]:
+def _rule_set(rules: Iterable[Rule] | None) -> RuleSet:
     """The rules that were given, or those that come with trtlint and are not in preview."""
-    return tuple(choose(load_builtin().entries)) if rules is None else tuple(map(RuleEntry.of, rules))
+    return RuleSet(choose(load_builtin().entries)) if rules is None else RuleSet.of(rules)
 
 
 class CheckError(Exception):
@@ -240,14 +239,13 @@ def fix(
 
     from trtlint.files.limits import limited
     from trtlint.fixes.fixing import fix_file, write_fixed
+    from trtlint.fixes.relint import judging
     from trtlint.fixes.source import beside, read_source
     from trtlint.model.errors import ModelError
     from trtlint.model.writer import Writing
 
     targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    book = _book(rules)
-    entries = looking_at(grounds_for(None, None), book)
-    policy = Policy(ran=Ran(entries, targets), known=names(book))
+    book = _rule_set(rules)
     prove: Prove | None = import_module("trtlint.fixes.proof").prove_all if verify else None
 
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
@@ -266,13 +264,12 @@ def fix(
             onnx.save(model if graph is None else graph.export_onnx(model), path)
         keep = () if ranges is None else _measured_to_keep(Path(ranges), path)
         result: Any = None
-        review = Review()
-        judge = judging(Facts, entries, targets, lambda reports: review.apply(path, reports, policy))
+        case = Case(path, tuple(targets), book, Policy(known=names(book.entries)))
         with Writing(written) as writing:
             source = read_source(path)
             writing.begin(source.proto, source.raw.tensors)
             with limited(path, allowance=source.allowance()):
-                fixed = fix_file(source, judge, unsafe=unsafe, prove=prove, keep=keep)
+                fixed = fix_file(source, judging(case, Review()), unsafe=unsafe, prove=prove, keep=keep)
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:
@@ -287,9 +284,9 @@ def fix(
 
 def _measured_to_keep(ranges: Path, model: Path) -> tuple[str, ...]:
     """The operators of a model that a measurement of it wants in FP32."""
-    from trtlint.commands.ranges import to_keep
     from trtlint.measure.identity import digest
     from trtlint.measure.measurement import MeasurementError, read_measurement
+    from trtlint.report.measureadvice import to_keep
 
     found = read_measurement(ranges)
     if found.digest != digest(model):

@@ -26,9 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.parser_verdicts import GPU, REPOSITORY, Answer, answer, score
+from trtlint.case import Case
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import builtin_rules, load_rules
-from trtlint.runs.linting import lint_file
+from trtlint.engine.ruleset import RuleSet
 from trtlint.target.target import Target
 
 _SHOWN = 60
@@ -43,7 +44,8 @@ def _rules() -> tuple[Rule, ...]:
 
 def predict(path: str) -> tuple[Answer, Answer, list[str]]:
     """What trtlint says at parse and at build, and its sentences."""
-    (report,) = lint_file(Path(path), [Target(product="tensorrt-rtx", version="1.7.1", sm=GPU)], _rules())
+    target = Target(product="tensorrt-rtx", version="1.7.1", sm=GPU)
+    report = Case(Path(path), (target,), RuleSet.of(_rules())).evaluate()
     said = [finding.message for finding in report.findings if finding.refusal is not None]
     return answer(report, "parse"), answer(report, "build"), said
 

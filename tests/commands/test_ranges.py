@@ -11,29 +11,12 @@ from typing import Any
 import click
 import pytest
 
-from trtlint.commands.ranges import to_keep, with_ranges
+from trtlint.commands.evidence import RangeReader, Read
+from trtlint.engine.evidence.base import Evidence
 from trtlint.measure import identity, measurement
 from trtlint.measure.measurement import MeasurementError
 from trtlint.model.errors import ModelError
-from trtlint.policy.review import Ran
-
-
-@dataclass(frozen=True)
-class Policy:
-    """What is known of runs."""
-
-    ran: Ran | None = None
-
-
-@dataclass(frozen=True)
-class Task:
-    """The part of a task that a measurement is added to."""
-
-    file: Path
-    policy: Policy = Policy()
-    measurement: Any = None
-    entries: tuple[Any, ...] = ()
-    targets: tuple[Any, ...] = ()
+from trtlint.report.measureadvice import to_keep
 
 
 @dataclass(frozen=True)
@@ -55,13 +38,19 @@ def ranged(monkeypatch: pytest.MonkeyPatch, digests: Mapping[str, str | Exceptio
 
     monkeypatch.setattr(identity, "digest", digest)
     monkeypatch.setattr(measurement, "read_measurement", lambda path: Found(path.name))
-    tasks = [Task(Path(name)) for name in digests]
-    return with_ranges(tasks, files)  # type: ignore[arg-type]
+    options = SimpleNamespace(ranges=files)
+    reader = RangeReader(options, (), ())  # type: ignore[arg-type]
+    evidence: list[Any] = []
+    for name in digests:
+        read = reader.read(SimpleNamespace(file=Path(name)), Read())  # type: ignore[arg-type]
+        evidence += [each.data for each in read.evidence if isinstance(each, Evidence)] or [None]
+    reader.close()
+    return evidence
 
 
 def test_each_model_gets_its_own_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     found = ranged(monkeypatch, {"a.onnx": "one", "b.onnx": "two", "c.onnx": "three"}, "two", "one")
-    assert [each.measurement and each.measurement.digest for each in found] == ["one", "two", None]
+    assert [each and each.digest for each in found] == ["one", "two", None]
 
 
 @pytest.mark.parametrize("error", [ModelError("broken"), OSError("gone")])
@@ -69,7 +58,7 @@ def test_a_model_that_cannot_be_read_is_left_to_others(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = ranged(monkeypatch, {"a.onnx": error, "b.onnx": "two"}, "two")
-    assert [each.measurement is not None for each in found] == [False, True]
+    assert [each is not None for each in found] == [False, True]
 
 
 def test_a_measurement_of_no_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +67,7 @@ def test_a_measurement_of_no_model_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_without_measurements_nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [each.measurement for each in ranged(monkeypatch, {"a.onnx": "one"})] == [None]
+    assert ranged(monkeypatch, {"a.onnx": "one"}) == [None]
 
 
 def found(*nodes: str, verified: bool = True, **settings: Any) -> Any:

@@ -18,6 +18,7 @@ from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.record import FileRead, read_build, together
 from trtlint.buildfiles.records import Log
 from trtlint.engine.evaluate import evaluate
+from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
@@ -132,7 +133,7 @@ def rules() -> tuple[Rule, ...]:
 
 def lint(*files: Path, model: Path | None = None) -> ModelReport:
     build = read_build([str(file) for file in files])
-    facts = Facts(None if model is None else load(model), record=build)
+    facts = Facts(None if model is None else load(model), evidence=[BuildEvidence(build)])
     return evaluate(rules(), facts, complete(Target(), build).target)
 
 
@@ -211,7 +212,7 @@ def test_a_log_cut_at_any_byte_gives_findings_or_none() -> None:
 
 def _of_log(data: bytes) -> set[str]:
     build = together([FileRead("build.log", read_log(io.BytesIO(data)))])
-    report = evaluate(rules(), Facts(None, record=build), complete(Target(), build).target)
+    report = evaluate(rules(), Facts(None, evidence=[BuildEvidence(build)]), complete(Target(), build).target)
     return {finding.rule for finding in report.findings}
 
 
@@ -236,5 +237,5 @@ def _read(text: str) -> Log:
 
 def _errors(text: str) -> set[str]:
     build = together([FileRead("build.log", _read(text))])
-    report = evaluate(rules(), Facts(None, record=build), complete(Target(), build).target)
+    report = evaluate(rules(), Facts(None, evidence=[BuildEvidence(build)]), complete(Target(), build).target)
     return {finding.rule for finding in report.findings if finding.severity == "error"}

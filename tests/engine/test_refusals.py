@@ -14,13 +14,13 @@ from tests.facts.builds import facts_of_build
 from tests.graphs import model_of
 from trtlint.dry_build.result import DryBuild, ParserError, Result
 from trtlint.engine.evaluate import evaluate
+from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.finding import Finding
 from trtlint.engine.refusals import LAST_RESORT
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.scope import predicts_refusal
 from trtlint.facts.facts import Facts
-from trtlint.facts.trials import Trials
 from trtlint.target.target import Target
 
 HEAD = '< ir_version: 8, opset_import: ["" : 17, "my.ops" : 1] >'
@@ -102,7 +102,7 @@ def test_the_refusal_that_was_predicted_confirms_the_finding() -> None:
 def test_the_parser_of_a_dry_build_confirms_it_too() -> None:
     error = ParserError("UNSUPPORTED_NODE", "nz", "NonZero", 0, NO_CREATOR, "importNonZero")
     result = Result("1.7.1", parsed=False, stage="parse", errors=(error,))
-    facts = Facts(model_of(NONZERO), trials=Trials(DryBuild(result)))
+    facts = Facts(model_of(NONZERO), evidence=[DryBuildEvidence(DryBuild(result))])
     found = {finding.rule: finding for finding in evaluate(RULES, facts, RTX).findings}
     assert "DRY101" not in found
     assert (found["BLD203"].standing, found["BLD203"].severity) == ("confirmed", "error")
@@ -111,7 +111,7 @@ def test_the_parser_of_a_dry_build_confirms_it_too() -> None:
 def test_a_builder_error_at_the_node_outweighs_a_parser_that_took_it() -> None:
     log = facts_of_build(log=BRANCH_LOG).record
     result = Result("1.7.1", parsed=True, built=False, stage="build")
-    facts = Facts(model_of(BRANCH), trials=Trials(DryBuild(result, log)))
+    facts = Facts(model_of(BRANCH), evidence=[DryBuildEvidence(DryBuild(result, log))])
     found = {finding.rule: finding for finding in evaluate(RULES, facts, RTX).findings}
     assert found["BLD216"].standing == "confirmed"
     assert not found.keys() & {"LOG124", "DRY102"}

@@ -10,6 +10,7 @@ from tests.graphs import model_of
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.record import FileRead, together
 from trtlint.engine.evaluate import evaluate
+from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
@@ -54,7 +55,7 @@ def lint(text: str, log: str, *rules: str, version: str = "10.7") -> ModelReport
     record = together([FileRead("build.log", read_log(io.BytesIO(log.encode())))])
     book = load_builtin()
     chosen = [rule for rule in book if rule.id in rules]
-    return evaluate(chosen, Facts(model_of(text), record=record), Target(version=version))
+    return evaluate(chosen, Facts(model_of(text), evidence=[BuildEvidence(record)]), Target(version=version))
 
 
 def only(report: ModelReport) -> Finding:

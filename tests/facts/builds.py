@@ -9,6 +9,7 @@ from trtlint.buildfiles.layers import layers_from_json, parse_json
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.profile import profile_from_json
 from trtlint.buildfiles.record import FileRead, together
+from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.facts.facts import Facts
 
 
@@ -23,4 +24,4 @@ def facts_of_build(
         files.append(FileRead("layers.json", layers_from_json(parse_json(layers.encode()))))
     if profile is not None:
         files.append(FileRead("profile.json", profile_from_json(parse_json(profile.encode()))))
-    return Facts(None if model is None else model_of(model), record=together(files))
+    return Facts(None if model is None else model_of(model), evidence=[BuildEvidence(together(files))])

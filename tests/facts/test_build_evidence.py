@@ -8,6 +8,7 @@ import pytest
 
 from tests.facts.builds import facts_of_build
 from trtlint.buildfiles.plan import PlanHeader
+from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.facts.blocks.constraints import layer_types
 from trtlint.facts.of_build.build import BuildFact, _release
 from trtlint.facts.of_build.layer import LayerFact
@@ -133,6 +134,6 @@ def test_the_header_of_an_engine_is_a_fact_of_the_build() -> None:
     from trtlint.facts.facts import Facts
 
     build = together([FileRead("m.plan", PlanHeader("tensorrt", "10.7.0", 1))])
-    (fact,) = Facts(None, record=build).of("build")
+    (fact,) = Facts(None, evidence=[BuildEvidence(build)]).of("build")
     assert isinstance(fact, BuildFact)
     assert (fact.plan_version, fact.plan_release) == ("10.7.0", (10, 7))

@@ -8,6 +8,7 @@ from tests.graphs import model_of
 from trtlint.buildfiles.layers import layers_from_json
 from trtlint.buildfiles.profile import profile_from_json
 from trtlint.buildfiles.record import FileRead, together
+from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_build.engine import EngineFact
 from trtlint.facts.of_build.layer import LayerFact
@@ -66,7 +67,7 @@ def facts() -> Facts:
         ]
     )
     files = FileRead("layers.json", layers), FileRead("profile.json", profile)
-    return Facts(model_of(MODEL), record=together(files))
+    return Facts(model_of(MODEL), evidence=[BuildEvidence(together(files))])
 
 
 def test_layers(facts: Facts) -> None:
@@ -117,7 +118,7 @@ g (float[N,8] x) => (float[M,K] y)
 }
 """)
     layers = layers_from_json({"Layers": ["r"], "Bindings": []})
-    facts = Facts(model, record=together([FileRead("layers.json", layers)]))
+    facts = Facts(model, evidence=[BuildEvidence(together([FileRead("layers.json", layers)]))])
     placed = {fact.place: fact for fact in facts.of("placement") if isinstance(fact, Placement)}
     assert {name: fact.shape for name, fact in placed.items()} == {
         "s": True,
@@ -137,7 +138,7 @@ def test_without_a_build_there_is_nothing() -> None:
 
 def test_without_a_model_the_build_is_there() -> None:
     layers = layers_from_json({"Layers": ["a", "b"], "Bindings": []})
-    facts = Facts(None, record=together([FileRead("layers.json", layers)]))
+    facts = Facts(None, evidence=[BuildEvidence(together([FileRead("layers.json", layers)]))])
     assert not facts.has_model
     assert [fact.place for fact in facts.of("layer")] == ["layer a", "layer b"]
     (engine,) = facts.of("engine")

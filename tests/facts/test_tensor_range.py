@@ -7,11 +7,11 @@ import pytest
 from tests.graphs import model_of
 from tests.measure.test_measuring import NORM
 from trtlint.engine.evaluate import evaluate
+from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import Finding
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
-from trtlint.facts.trials import Trials
 from trtlint.measure.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.target.target import Target
 
@@ -20,7 +20,7 @@ FP16 = Target(version="10.7", asked=frozenset({"fp16"}))
 
 
 def facts_of(text: str) -> Facts:
-    return Facts(MODEL, trials=Trials(measurement=measurement_of_text(text, MODEL)))
+    return Facts(MODEL, evidence=[RangeEvidence(measurement_of_text(text, MODEL))])
 
 
 def findings(text: str) -> dict[str, Finding]:

@@ -168,11 +168,3 @@ def test_longer_patterns_of_jumps_are_learned() -> None:
         [30, 20, 70],
         [20, 70, 30],
     )
-
-
-def test_guesses_that_nobody_asks_for_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_view, "_WASTED", -1)
-    found, file = far(2000)
-    for step in range(20):
-        found[step * 50 * BLOCK]
-    assert [spans for spans in file.fetched if len(spans) > 1] == []

@@ -12,9 +12,9 @@ import pytest
 from onnx import helper, numpy_helper
 
 from trtlint.cli import run
+from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
-from trtlint.facts.trials import Trials
 from trtlint.measure.measurement import Kept, from_data, read_measurement, to_data
 from trtlint.model.load import load
 from trtlint.report import schemas
@@ -95,7 +95,7 @@ def test_what_reads_such_a_measurement_does_not_advise_to_keep_the_nodes(
 def test_a_fact_says_so(folder: Path) -> None:
     run(["measure", "chain.onnx", "--inputs", "x.npz", "-o", "ranges.json"])
     measurement = read_measurement(Path("ranges.json"))
-    facts = Facts(load(Path("chain.onnx")), trials=Trials(measurement=measurement))
+    facts = Facts(load(Path("chain.onnx")), evidence=[RangeEvidence(measurement)])
     found = [fact for fact in facts.of("tensor_range") if isinstance(fact, TensorRange)]
     assert found
     assert all(fact.misfit for fact in found)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.linting import lint_file
 from trtlint.engine.rulebook import load_builtin
 from trtlint.model.outline import outline
-from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
 EXAMPLES = sorted((Path(__file__).resolve().parent.parent.parent / "examples").rglob("*.onnx"))

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from tests.conftest import REPOSITORY
 from tests.engine.disguise import renamed, reordered
+from tests.linting import lint_file
 from tests.sampling import EVERY
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.fingerprint import Fingerprints
 from trtlint.engine.rulebook import Rulebook, load_builtin
 from trtlint.model.load import load
 from trtlint.policy.baseline import Baseline
-from trtlint.runs.linting import lint_file
 from trtlint.target.target import Target
 
 TARGETS = (Target(version="10.7", gpu="L4", asked=frozenset({"fp16"})), Target(product="tensorrt-rtx"))

@@ -119,7 +119,7 @@ def test_an_expired_entry_does_not_hide_a_valid_one() -> None:
 def notes(*entries: suppression.Acceptance, ran: tuple[RuleName, ...] = RAN) -> tuple[str, ...]:
     review = Review(TODAY)
     report = ModelReport("m.onnx", "t", findings=(FOUND,))
-    review.apply(Path("m.onnx"), [report], Policy(suppress=entries, ran=having_run(ran), known=RAN))
+    review.apply(Path("m.onnx"), [report], Policy(suppress=entries, known=RAN), having_run(ran))
     return review.notes()
 
 
@@ -141,16 +141,16 @@ def test_what_was_not_run_is_not_unused() -> None:
     assert notes(entry(rule="ACC103"), ran=RAN[:1]) == ()
     review = Review(TODAY)
     problem = ModelReport("m.onnx", "t")
-    policy = Policy(suppress=(entry(path="m.onnx"),), ran=having_run(RAN), known=RAN)
-    review.apply(Path("m.onnx"), [problem], policy)
+    policy = Policy(suppress=(entry(path="m.onnx"),), known=RAN)
+    review.apply(Path("m.onnx"), [problem], policy, having_run(RAN))
     assert len(review.notes()) == 1
 
 
 def test_one_that_any_model_needs_is_used() -> None:
     review = Review(TODAY)
-    policy = Policy(suppress=(entry(),), ran=having_run(RAN), known=RAN)
-    review.apply(Path("a.onnx"), [ModelReport("a.onnx", "t")], policy)
-    review.apply(Path("b.onnx"), [ModelReport("b.onnx", "t", findings=(FOUND,))], policy)
+    policy = Policy(suppress=(entry(),), known=RAN)
+    review.apply(Path("a.onnx"), [ModelReport("a.onnx", "t")], policy, having_run(RAN))
+    review.apply(Path("b.onnx"), [ModelReport("b.onnx", "t", findings=(FOUND,))], policy, having_run(RAN))
     assert review.notes() == ()
 
 
@@ -171,7 +171,7 @@ def test_one_that_any_model_needs_is_used() -> None:
 )
 def test_what_cannot_be_read_suppresses_nothing_and_says_so(value: str, said: str) -> None:
     report = ModelReport("m.onnx", "t", findings=(FOUND,), suppress=value)
-    (reviewed,) = Review(TODAY).apply(Path("m.onnx"), [report], Policy(ran=having_run(RAN), known=RAN))
+    (reviewed,) = Review(TODAY).apply(Path("m.onnx"), [report], Policy(known=RAN), having_run(RAN))
     assert reviewed.findings == (FOUND,)
     (note,) = reviewed.notes
     assert note.startswith(f"the metadata {SUPPRESS_KEY} is ignored: ")
@@ -181,7 +181,7 @@ def test_what_cannot_be_read_suppresses_nothing_and_says_so(value: str, said: st
 def test_a_model_names_a_rule_that_does_not_exist() -> None:
     own = '[{"rule": "ACC999", "reason": "r"}]'
     report = ModelReport("m.onnx", "t", findings=(FOUND,), suppress=own)
-    (reviewed,) = Review(TODAY).apply(Path("m.onnx"), [report], Policy(ran=having_run(RAN), known=RAN))
+    (reviewed,) = Review(TODAY).apply(Path("m.onnx"), [report], Policy(known=RAN), having_run(RAN))
     assert reviewed.notes == ("the suppression of ACC999 is unused",)
 
 
@@ -465,10 +465,10 @@ def test_entries_of_a_model_that_take_too_long_are_ignored(
 ) -> None:
     carried = json.dumps([{"rule": "ACC102", "node": "/a*", "reason": "r"}])
     report = ModelReport("m.onnx", "t", findings=(FOUND,), suppress=carried)
-    policy = Policy(ran=having_run(RAN), known=RAN)
-    (kept,) = Review(TODAY).apply(Path("m.onnx"), [report], policy)
+    policy = Policy(known=RAN)
+    (kept,) = Review(TODAY).apply(Path("m.onnx"), [report], policy, having_run(RAN))
     assert nodes(kept.suppressed) == ["/a/0", "/a[1]"]
     monkeypatch.setattr(suppression, limit, least)
-    (kept,) = Review(TODAY).apply(Path("m.onnx"), [report], policy)
+    (kept,) = Review(TODAY).apply(Path("m.onnx"), [report], policy, having_run(RAN))
     assert not kept.suppressed
     assert kept.notes == (f"the metadata {SUPPRESS_KEY} is ignored: it takes too long to compare",)

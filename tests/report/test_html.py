@@ -28,9 +28,9 @@ from tests.conftest import REPOSITORY
 from tests.report import handmade
 from tests.workspace import Workspace
 from trtlint.cli import run
+from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site
 from trtlint.facts.facts import Facts
-from trtlint.facts.trials import Trials
 from trtlint.measure.measurement import Measurement
 from trtlint.measure.measurement import Site as Measured
 from trtlint.model.load import Model, load
@@ -260,7 +260,7 @@ def test_measured_ranges_are_shown(tmp_path: Path) -> None:
         Measured("/attn/softmax", "Softmax", "weights", 1.0, 0.0, 1.0, "ok", origin=False),
     )
     found = Measurement("m.onnx", "", (), "", 1, "fp16", False, False, 0.1, sites, (), (), None, ())
-    parsed = Parsed(page(report, Facts(facts.model, trials=Trials(measurement=found))))
+    parsed = Parsed(page(report, Facts(facts.model, evidence=[RangeEvidence(found)])))
     assert "1 of 2 tensors leave FP16, measured on 1 batch, made up" in parsed.texts
     assert {"up to 97,344", "up to 1", "begins here"} <= set(parsed.texts)
 

@@ -18,9 +18,9 @@ from tests.conftest import REPOSITORY
 from tests.report import handmade
 from tests.workspace import Workspace
 from trtlint.cli import run
+from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import ModelReport, Report, Row
 from trtlint.facts.facts import Facts
-from trtlint.facts.trials import Trials
 from trtlint.measure.measurement import Measurement
 from trtlint.measure.measurement import Site as Measured
 from trtlint.model.load import load
@@ -80,7 +80,7 @@ def test_nameless_nodes_are_known_to_netron_by_what_they_compute(tmp_path: Path)
 def test_netron_shows_ranges(tmp_path: Path) -> None:
     site = Measured("first", "Relu", "a", 97344.0, 0.0, 97344.0, "overflow", origin=True)
     measurement = Measurement("m.onnx", "", (), "", 1, "fp16", False, False, 0.1, (site,), (), (), None, ())
-    facts = Facts(model(tmp_path, CHAIN, {0: "first"}).model, trials=Trials(measurement=measurement))
+    facts = Facts(model(tmp_path, CHAIN, {0: "first"}).model, evidence=[RangeEvidence(measurement)])
     metrics = laid_over(netron, facts, "first")["metrics"]
     assert metrics == [{"kind": "value", "target": "a", "name": "greatest magnitude", "value": 97344.0}]
 

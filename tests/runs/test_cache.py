@@ -16,9 +16,10 @@ import pytest
 
 from tests.files.special import needs_posix
 from tests.workspace import Workspace
+from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
 from trtlint.files.problem import Problem
-from trtlint.runs import cache, linting
+from trtlint.runs import cache
 from trtlint.runs.job import Store
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -28,13 +29,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def linted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files that are really linted, as they are."""
     names: list[str] = []
-    lint_file = linting.lint_file
+    evaluated = Case.evaluated
 
-    def spy(path: Path, *rest: object, **named: object) -> object:
-        names.append(path.name)
-        return lint_file(path, *rest, **named)  # type: ignore[arg-type]
+    def spy(case: Case) -> tuple[ModelReport, ...]:
+        names.append(case.path.name)
+        return evaluated(case)
 
-    monkeypatch.setattr(linting, "lint_file", spy)
+    monkeypatch.setattr(Case, "evaluated", spy)
     return names
 
 
@@ -203,14 +204,14 @@ def test_large_files_are_not_read_but_known_by_their_status(
 def test_a_model_that_changes_meanwhile_is_not_kept(
     work: Workspace, monkeypatch: pytest.MonkeyPatch, cache_folder: Path
 ) -> None:
-    lint_file = linting.lint_file
+    evaluated = Case.evaluated
 
-    def late(path: Path, *rest: object) -> object:
-        reports = lint_file(path, *rest)  # type: ignore[arg-type]
+    def late(case: Case) -> tuple[ModelReport, ...]:
+        reports = evaluated(case)
         change_model(work)
         return reports
 
-    monkeypatch.setattr(linting, "lint_file", late)
+    monkeypatch.setattr(Case, "evaluated", late)
     work.run("models/a.onnx")
     assert entries(cache_folder) == []
 

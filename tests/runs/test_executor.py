@@ -20,13 +20,14 @@ import pytest
 from tests import crashing
 from tests.runs.clusters import local_cluster
 from tests.workspace import Workspace
+from trtlint.case import Case
 from trtlint.engine.rulebook import load_rules
+from trtlint.engine.ruleset import RuleSet
 from trtlint.runs import pools, progress
 from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome
 from trtlint.runs.pools import Pool
 from trtlint.runs.run import Runner
-from trtlint.runs.worker import describe_rules
 from trtlint.target.target import Target
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -60,12 +61,12 @@ def test_processes_fill_the_cache(work: Workspace, cache_folder: Path) -> None:
 
 
 def jobs(work: Workspace, *names: str) -> list[tuple[Job, None]]:
-    rules = describe_rules((str(work.path / "house"),), load_rules([work.path / "house"]).entries)
+    rules = RuleSet(load_rules([work.path / "house"]).entries).stamp()
     targets = (Target(version="10.7"), Target(version="10.8"))
     found = []
     for name in names:
         work.copy("models/a.onnx", f"{name}.onnx")
-        found.append((Job(work.path / f"{name}.onnx", f"{name}.onnx", targets, rules), None))
+        found.append((Job(Case(work.path / f"{name}.onnx", targets, rules), f"{name}.onnx"), None))
     return found
 
 

@@ -11,10 +11,8 @@ from trtlint.commands.tasks import Task
 from trtlint.engine.explain import explain_miss
 from trtlint.files.problem import Problem
 from trtlint.model.errors import ModelError
-from trtlint.model.load import load
 from trtlint.report.escape import clean
 from trtlint.runs.exits import Exit
-from trtlint.runs.judging import trials_of
 
 
 def run_explain(tasks: Sequence[Task], asked: tuple[str, str]) -> int:
@@ -28,22 +26,18 @@ def run_explain(tasks: Sequence[Task], asked: tuple[str, str]) -> int:
             code = max(code, Exit.USAGE)
             continue
         try:
-            rule = task.book.rule(key)
+            rule = task.settings.book.rule(key)
         except LookupError as error:
             raise click.UsageError(str(error.args[0])) from None
-        alone = task.gathered is not None and task.gathered.alone
         try:
-            model = None if alone else load(file)
-            tried = trials_of(file, task.targets, task.dry, task.measurement)
+            opened = task.case.open()
         except ModelError as error:
             problem = Problem.of(file, error)
             print(clean(f"error: {problem}"), file=sys.stderr)
             code = Exit.UNREADABLE
             continue
-        # Targets of one dry build share its facts; without one, all do.
-        facts = {id(trials): task.facts(model, trials) for trials in map(tried.get, task.targets)}
-        for target in task.targets:
+        for target in opened.case.built_for:
             print(clean(f"{file}, {target.words}:"))
-            for line in explain_miss(rule, facts[id(tried.get(target))], target, node):
+            for line in explain_miss(rule, opened.facts(target), target, node):
                 print(f"  {clean(line)}")
     return code

@@ -12,8 +12,12 @@ import click
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
+from trtlint.case import Case
 from trtlint.commands.inputs import sort
 from trtlint.commands.setup import build_command, build_commands, refuse_addresses
+from trtlint.engine.evidence.base import Evidence
+from trtlint.engine.evidence.build import BuildEvidence
+from trtlint.engine.ruleset import RuleSet
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of, kinds
 from trtlint.facts.of_build.placement import Placement
@@ -21,13 +25,14 @@ from trtlint.files.limits import limited
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.model.graph import Node
-from trtlint.model.load import Model, load
+from trtlint.model.load import Model
 from trtlint.model.origin import Origin, origin
 from trtlint.model.sources import Sources
 from trtlint.report import facts as report
 from trtlint.report.escape import clean
 from trtlint.report.placements import table
 from trtlint.runs.exits import Exit
+from trtlint.target.target import Target
 
 _NUMEROUS = frozenset({"node", "constant", "log_message", "layer", "placement"})
 """Kinds that have a fact for every node, tensor, layer or line, shown only when asked for."""
@@ -93,17 +98,22 @@ def _facts_of(
     commands: Sequence[BuildCommand],
 ) -> Facts:
     """The facts of a model, and of what a build of it left behind."""
-    record = None
+    evidence: tuple[Evidence, ...] = ()
     if files:
         from trtlint.buildfiles.record import read_build
 
-        record = read_build(files)
-    return Facts(
-        load(Path(models[0])) if models else None,
-        command=build_command(commands, Path(models[0])) if models else None,
-        record=record,
+        evidence = (BuildEvidence(read_build(files)),)
+    path = Path(models[0] if models else files[0][0])
+    case = Case(
+        path,
+        (Target(),),
+        RuleSet(),
+        command=build_command(commands, path) if models else None,
+        evidence=evidence,
         weights=any(ground_of(kind) == "weights" for kind in wanted),
+        alone=not models,
     )
+    return case.facts()
 
 
 def _kinds_there(facts: Facts) -> list[str]:

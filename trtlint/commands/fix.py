@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ import click
 from trtlint.commands.ahead import Begun, destination
 from trtlint.commands.fixrequest import FixOptions
 from trtlint.commands.inputs import require_here, tasks_of
-from trtlint.commands.ranges import kept
 from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.commands.verifying import Verifier, require_weights
@@ -27,6 +25,7 @@ from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.files.temporary import remove_stale
 from trtlint.fixes.costs import costs_of
 from trtlint.fixes.fixing import KEY, Fixed, fix_file, write_fixed
+from trtlint.fixes.relint import judging
 from trtlint.fixes.source import beside, read_source
 from trtlint.measure.inputs import InputsError
 from trtlint.model.errors import ModelError
@@ -35,11 +34,9 @@ from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
 from trtlint.runs.exits import Exit
-from trtlint.runs.judging import judging
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Prove
-    from trtlint.fixes.relint import Judge
     from trtlint.fixes.source import Source
     from trtlint.fixes.verification import Verdict
     from trtlint.report.fixpage import FixPage
@@ -53,8 +50,8 @@ def run_fix(options: FixOptions, begun: Begun | None = None) -> int:
         begun: the only model, where it was read and is being copied already.
     """
     tasks = _sources(tasks_of(TaskFactory(options.lint), options.lint))
-    require_here(tasks)
-    if any(task.gathered is not None and task.gathered.alone for task in tasks):
+    require_here([task.address for task in tasks if task.address is not None])
+    if any(task.case.alone for task in tasks):
         raise click.UsageError("there is a build and no model to fix")
     if options.output is not None and len(tasks) > 1:
         raise click.UsageError(f"-o names one file, and {len(tasks)} models are given")
@@ -69,7 +66,7 @@ def run_fix(options: FixOptions, begun: Begun | None = None) -> int:
     page = None if options.html is None else _page()
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
     ended = Exit.CLEAN
-    for task, out, keep in zip(tasks, outs, [kept(task) for task in tasks], strict=True):
+    for task, out, keep in zip(tasks, outs, [_kept(task) for task in tasks], strict=True):
         own = begun if begun is not None and begun.is_of(task.file, out) else None
         ended = max(ended, _fix(task, out, keep, options, report, own))
     report.close()
@@ -132,10 +129,10 @@ def _fix(
             report.problem(Problem(str(options.script), f"cannot be written: {reason}"))
             failed = True
     report.add(fixed, written, verdicts, costs)
-    if failed or unsearched(fixed.outcome.after.reports, task.fail_on):
+    if failed or unsearched(fixed.outcome.after.reports, task.settings.fail_on):
         return Exit.UNREADABLE
     unproven = any(verdict.good is None for verdict in verdicts)
-    found = fails(fixed.outcome.after.reports, task.fail_on)
+    found = fails(fixed.outcome.after.reports, task.settings.fail_on)
     return Exit.FINDINGS if found or unproven else Exit.CLEAN
 
 
@@ -243,17 +240,6 @@ def _prover() -> Prove:
     return prove_all
 
 
-def _judge(task: Task) -> Judge:
-    """Lints as ``trtlint lint`` does, without what a build of the unfixed model left behind."""
-    review = Review()
-    return judging(
-        partial(task.facts, built=False),
-        task.entries,
-        task.targets,
-        lambda reports: review.apply(task.file, reports, task.policy),
-    )
-
-
 def _fixed(
     source: Source, task: Task, out: Path, keep: Sequence[str], options: FixOptions
 ) -> tuple[Fixed, tuple[Verdict, ...]]:
@@ -266,17 +252,34 @@ def _fixed(
     """
     verifier = None
     if options.verify or options.verify_build:
-        sm = next((target.sm for target in task.targets if target.sm is not None), None)
+        sm = next((target.sm for target in task.case.built_for if target.sm is not None), None)
         verifier = Verifier(source, out, options, sm)
     fixed = fix_file(
         source,
-        _judge(task),
+        judging(task.case, Review()),
         unsafe=options.unsafe,
         prove=_prover() if options.verify else None,
         keep=keep,
         verify=None if verifier is None else verifier.check,
     )
     return fixed, () if verifier is None else verifier.verdicts(fixed.outcome.after.proto)
+
+
+def _kept(task: Task) -> tuple[str, ...]:
+    """The operators of a task's model that were measured to need FP32; none without a measurement.
+
+    Raises:
+        click.UsageError: the measurement names none that Casts can keep there.
+    """
+    from trtlint.measure.measurement import Measurement, MeasurementError
+    from trtlint.report.measureadvice import to_keep
+
+    found = task.case.data(Measurement)
+
+    try:
+        return () if found is None else to_keep(found)
+    except MeasurementError as error:
+        raise click.UsageError(f"{task.file}: {error}") from None
 
 
 def _write(

@@ -12,15 +12,15 @@ from pathlib import Path
 import click
 
 from trtlint.commands.tasks import Task
-from trtlint.facts.kinds import Ground
 from trtlint.policy.config import shown
 from trtlint.policy.options import LintOptions
+from trtlint.policy.review import Policy
 from trtlint.report.formats import ROWS
 from trtlint.runs import pools
 from trtlint.runs.cache import Cache, folder
-from trtlint.runs.job import Job, Outcome, RuleSet
+from trtlint.runs.dryjob import DryJob
+from trtlint.runs.job import Job, Outcome
 from trtlint.runs.run import Runner
-from trtlint.runs.worker import describe_rules
 
 _MOST_TOGETHER = 50
 """Jobs that are sent to a cluster together at most; what ends a worker costs so many."""
@@ -36,8 +36,11 @@ def outcomes(tasks: Sequence[Task], options: LintOptions) -> Iterator[Outcome]:
     """
     kept = _Kept(options)
     with _users():
-        with_builds = any(task.gathered is not None for task in tasks)
+        with_builds = any(task.has_build for task in tasks)
         runner = Runner() if with_builds else _runner(options, tasks)
+        if runner.pools is not None:
+            for task in tasks:
+                task.case.rules.stamp()
         yield from runner.outcomes(_jobs(tasks, options, kept))
     kept.sweep()
 
@@ -60,45 +63,32 @@ def _batch(count: int) -> int:
 
 def _fitting(tasks: Sequence[Task]) -> int:
     """How many processes may make dry builds at a time, so that the memory is enough for the largest."""
-    if all(task.dry is None for task in tasks):
+    wanted = [(task.file, each) for task in tasks for each in task.case.evidence if isinstance(each, DryJob)]
+    if not wanted:
         return len(tasks)
     from trtlint.dry_build.drybuild import roughly_needed
     from trtlint.runs.dry import available_memory
 
-    largest = max(
-        min(roughly_needed(task.file, task.dry.level), task.dry.limits.memory)
-        for task in tasks
-        if task.dry is not None
-    )
+    largest = max(min(roughly_needed(file, dry.level), dry.limits.memory) for file, dry in wanted)
     return max(1, available_memory() // largest)
 
 
 def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> Iterator[tuple[Job, Cache | None]]:
-    rules: dict[tuple[tuple[str, ...], int, frozenset[Ground]], RuleSet] = {}
     revised = any(word.partition(":")[0] in ROWS for word in (*options.outputs, options.format or ""))
     for task in tasks:
-        folders = (*map(str, task.configuration.rules), *options.rules)
-        # Equal choices are one object; comparing their rules would cost more than all else here.
-        key = folders, id(task.chosen), task.there
-        if key not in rules:
-            rules[key] = describe_rules(folders, task.entries)
+        evidence = tuple(
+            replace(each, kept=kept.folder) if isinstance(each, DryJob) else each
+            for each in task.case.evidence
+        )
         job = Job(
-            path=task.file,
+            case=replace(task.case, evidence=evidence, policy=Policy()),
             name=task.name,
-            targets=task.targets,
-            rules=rules[key],
-            command=task.command,
             require_lfs=options.require_lfs,
-            gathered=task.gathered,
-            dry=None if task.dry is None else replace(task.dry, kept=kept.folder),
-            measurement=task.measurement,
-            weights=task.weights,
             refused=task.problem,
-            far=task.far,
             revised=revised,
         )
         # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.
-        apart = task.gathered or task.dry or task.measurement or task.problem
+        apart = task.has_build or task.case.evidence or task.problem
         yield job, None if apart else kept.cache
 
 

@@ -58,7 +58,7 @@ def run_lint(options: LintOptions) -> int:
     for task, reports in zip(tasks, run.reports(tasks), strict=True):
         find = sources.finder()
         located = [report.located(find) for report in reports]
-        outputs.add(located, partial(counts, fail_on=task.fail_on))
+        outputs.add(located, partial(counts, fail_on=task.settings.fail_on))
     outputs.close(run.notes())
     _keep_baselines(factory.baselines.values(), options, spared)
     if run.failure:
@@ -76,7 +76,7 @@ def _refuse_contradictions(options: LintOptions) -> None:
 
 def _warn(tasks: Iterable[Task]) -> None:
     """Say of each target once that it cannot be built for."""
-    for target in dict.fromkeys(target for task in tasks for target in task.targets):
+    for target in dict.fromkeys(target for task in tasks for target in task.case.built_for):
         if sentence := target.unsupported():
             click.echo(f"trtlint: warning: {sentence}", err=True)
 
@@ -86,10 +86,9 @@ def _read(tasks: Iterable[Task]) -> list[Path]:
     files: dict[Path, None] = {}
     for task in tasks:
         files[task.file] = None
-        if task.configuration.file is not None:
-            files[task.configuration.file] = None
-        if task.gathered is not None and task.gathered.record is not None:
-            files.update((Path(name), None) for name in task.gathered.record.files)
+        if task.settings.configuration.file is not None:
+            files[task.settings.configuration.file] = None
+        files.update((Path(name), None) for name in task.case.build_files)
     return list(files)
 
 
@@ -145,9 +144,9 @@ class _Run:
         done = watched(outcomes(tasks, self.options), len(tasks))
         for task, outcome in zip(tasks, done, strict=True):
             self.failure = max(self.failure, outcome.exit)
-            reports = self.review.apply(task.file, outcome.reports, task.policy)
-            self.found = self.found or fails(reports, task.fail_on)
-            if unsearched(reports, task.fail_on):
+            reports = task.case.reviewed(outcome.reports, self.review)
+            self.found = self.found or fails(reports, task.settings.fail_on)
+            if unsearched(reports, task.settings.fail_on):
                 self.failure = max(self.failure, Exit.UNREADABLE)
             yield reports
 
@@ -170,19 +169,16 @@ def _sources(options: LintOptions) -> Sources:
 
 
 def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
-    """What is known of a model that was linted, read anew; None where it cannot be read."""
-    from trtlint.facts.trials import Trials
+    """The facts of a model that was linted, which is read anew; None where it cannot be read."""
     from trtlint.model.errors import ModelError
-    from trtlint.model.load import load
 
     task = tasks.get(path)
-    if task is None or task.problem or (task.gathered is not None and task.gathered.alone):
+    if task is None or task.problem or task.case.alone or task.address is not None:
         return None
     try:
-        model = load(task.file)
+        return task.case.without_experiments().facts()
     except (ModelError, OSError):
         return None
-    return task.facts(model, None if task.measurement is None else Trials(measurement=task.measurement))
 
 
 def _outputs(
@@ -191,7 +187,7 @@ def _outputs(
     """The outputs asked for, ready to take reports."""
     style = Style(
         files=len(tasks),
-        rules=list({entry.id: entry for task in tasks for entry in task.chosen}.values()),
+        rules=list({entry.id: entry for task in tasks for entry in task.settings.rules}.values()),
         root=root,
         show_conditional=options.show_conditional,
         statistics=options.statistics,

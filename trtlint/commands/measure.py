@@ -11,9 +11,12 @@ from pathlib import Path
 
 import click
 
+from trtlint.case import Case
 from trtlint.commands.setup import refuse_addresses, rulebook, targets
+from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import Rulebook, looking_at
+from trtlint.engine.ruleset import RuleSet
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
@@ -120,17 +123,12 @@ def _stored_bytes(model: Model) -> int:
 
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:
     """The findings about what was measured, and those that it confirms or refutes."""
-    from trtlint.facts.trials import Trials
-    from trtlint.runs.linting import lint_file
-
     book = rulebook(())
-    rules = [entry.read() for entry in looking_at(("model", "trial"), book.entries)]
     # What was measured is what a build in the narrow type would do.
     narrow = [target if found.typed else target.completed({found.type: True}) for target in wanted]
+    case = Case(path, tuple(narrow), RuleSet(book.entries), evidence=(RangeEvidence(found),))
     sources = Sources()
-    trials = Trials(measurement=found)
-    reports = lint_file(path, narrow, rules, tried=dict.fromkeys(narrow, trials))
-    return [_measured(each, book).located(sources.find) for each in reports]
+    return [_measured(each, book).located(sources.find) for each in case.evaluated()]
 
 
 def _measured(report: ModelReport, book: Rulebook) -> ModelReport:

@@ -10,6 +10,7 @@ from trtlint.commands.tasks import Task
 from trtlint.policy.config import shown
 from trtlint.policy.suppression import Acceptance
 from trtlint.report.escape import clean
+from trtlint.runs.dryjob import DryJob
 from trtlint.runs.exits import Exit
 
 
@@ -31,17 +32,19 @@ def _lines(task: Task) -> Iterator[str]:
     if task.problem:
         yield f"# error: {task.problem}"
         return
-    file = task.configuration.file
+    settings, targets = task.settings, task.case.built_for
+    file = settings.configuration.file
     yield f"# configuration: {'none' if file is None else shown(file)}"
-    policy = task.policy
-    yield f"targets = {_list(target.words for target in task.targets)}"
-    yield f"plugins = {_list(sorted({name for target in task.targets for name in target.plugins or ()}))}"
-    yield f"run = {_list(rule.id for rule in task.chosen)}"
-    yield f"rules = {_list(shown(folder) for folder in task.configuration.rules)}"
-    yield f"fail-on = {json.dumps(task.fail_on)}"
+    policy = settings.policy
+    yield f"targets = {_list(target.words for target in targets)}"
+    yield f"plugins = {_list(sorted({name for target in targets for name in target.plugins or ()}))}"
+    yield f"run = {_list(rule.id for rule in settings.rules)}"
+    yield f"rules = {_list(shown(folder) for folder in settings.configuration.rules)}"
+    yield f"fail-on = {json.dumps(settings.fail_on)}"
     yield f"min-confidence = {json.dumps(policy.min_confidence)}"
-    if task.dry is not None:
-        yield f"# dry {task.dry.level} by TensorRT-RTX {task.dry.version}"
+    for each in task.case.evidence:
+        if isinstance(each, DryJob):
+            yield f"# dry {each.level} by TensorRT-RTX {each.version}"
     if policy.baseline is not None:
         yield f"baseline = {json.dumps(shown(policy.baseline.file))}"
     if policy.severity:

@@ -1,4 +1,4 @@
-"""What to do with each file: its configuration and the command line, made into rules and targets."""
+"""The settings of each file: its configuration and the command line, made into rules, targets and policy."""
 
 from __future__ import annotations
 
@@ -6,107 +6,137 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
 from trtlint.buildcommand import BuildCommand
-from trtlint.buildfiles.gathered import Gathered
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
+from trtlint.case import Case
 from trtlint.commands.setup import build_command, build_commands, rulebook, tell
 from trtlint.commands.setup import targets as expand
+from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.finding import Confidence
-from trtlint.engine.rulebook import Rulebook, RuleEntry, looking_at
-from trtlint.facts.kinds import Ground, grounds_for
+from trtlint.engine.rulebook import Rulebook
+from trtlint.engine.ruleset import RuleSet
+from trtlint.files.problem import Problem
 from trtlint.lean import dataclass
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.config import Choices, ConfigError, Configuration, Configurations, load, overlay, shown
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
-from trtlint.policy.review import Policy, Ran, names
+from trtlint.policy.review import Policy, names
 from trtlint.policy.selection import Layer, RuleName, SelectionError, choose_by_layers, require, split
 from trtlint.remote.addresses import Address
-from trtlint.runs.dryjob import DryJob
-from trtlint.target.completion import built_with
 from trtlint.target.target import Target
-
-if TYPE_CHECKING:
-    from trtlint.facts.facts import Facts
-    from trtlint.facts.trials import Trials
-    from trtlint.measure.measurement import Measurement
-    from trtlint.model.load import Model
 
 _Value = TypeVar("_Value")
 _LEAST_SURE: Confidence = "low"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What to do with one file; :class:`trtlint.runs.job.Job` is the part that lints it, in any process.
+class Settings:
+    """What counts for one file.
 
     Attributes:
         file: the model.
-        configuration: what counts for it.
+        configuration: the configuration for it.
+        choices: the parts of the configuration that are about it, the innermost last.
         asked: the targets as asked for, before versions are expanded.
-        targets: what to lint it for.
+        targets: the targets.
         command: the command line that builds it, None where it is not known.
         book: all rules.
-        chosen: those that are wanted.
+        rules: those that are wanted.
         policy: what to make of the findings.
         fail_on: the mildest finding that gives exit code 1.
         problem: why the file cannot be linted as its configuration wants; empty where it can.
         left: the files of a build that the configuration names for the model.
-        gathered: what a build of it left behind, None where nothing was given.
-        dry: what to ask of NVIDIA's parser and builder, None for nothing.
-        measurement: what was measured of it, None where nothing was given.
         weights: whether all its weights are read.
-        far: where it lies, if that is elsewhere; ``file`` is then a path that it would have.
     """
 
     file: Path
     configuration: Configuration
+    choices: tuple[Choices, ...]
     asked: tuple[TargetOptions, ...]
     targets: tuple[Target, ...]
     command: BuildCommand | None
     book: Rulebook
-    chosen: tuple[RuleEntry, ...]
+    rules: RuleSet
     policy: Policy
     fail_on: FailOn
     problem: str = ""
     left: BuildFiles = field(default_factory=dict)
-    gathered: Gathered | None = None
-    dry: DryJob | None = None
-    measurement: Measurement | None = None
     weights: bool = False
-    far: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One file to lint, explain, fix or upgrade.
+
+    Attributes:
+        settings: what counts for it.
+        case: the model, with all that is known of it.
+    """
+
+    settings: Settings
+    case: Case
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        evidence: tuple[Evidence | PendingEvidence, ...] = (),
+        problems: tuple[Problem, ...] = (),
+        *,
+        address: Address | None = None,
+        alone: bool = False,
+    ) -> Task:
+        """The task for a file.
+
+        Args:
+            settings: what counts for it.
+            evidence: what is known of its build, or was measured.
+            problems: the files of a build that could not be read.
+            address: where the model is, if not on this machine.
+            alone: whether there is evidence and no model.
+        """
+        case = Case(
+            settings.file,
+            settings.targets,
+            settings.rules,
+            settings.policy,
+            settings.command,
+            evidence,
+            weights=settings.weights,
+            source=address,
+            alone=alone,
+            problems=problems,
+        )
+        return cls(settings, case)
+
+    @property
+    def file(self) -> Path:
+        """The model."""
+        return self.case.path
 
     @property
     def name(self) -> str:
-        """What the model is called in reports."""
-        return str(self.file) if self.far is None else self.far.name
+        """The name of the model in reports."""
+        return str(self.file) if self.address is None else self.address.name
 
     @property
-    def there(self) -> frozenset[Ground]:
-        """What there is to find facts in."""
-        dry, measured = self.dry is not None, self.measurement is not None
-        return grounds_for(self.gathered, self.command, dry=dry, measured=measured, weights=self.weights)
+    def address(self) -> Address | None:
+        """Where the model is, if not on this machine."""
+        return self.case.address
 
     @property
-    def entries(self) -> tuple[RuleEntry, ...]:
-        """The rules to run: the chosen ones that look at what is there."""
-        return tuple(looking_at(self.there, self.chosen))
+    def problem(self) -> str:
+        """Why the file cannot be linted as its configuration wants; empty where it can."""
+        return self.settings.problem
 
-    def facts(self, model: Model | None, trials: Trials | None = None, *, built: bool = True) -> Facts:
-        """Return the facts of the model with all that the command line gives beside it.
-
-        Args:
-            model: the model, None where there is a build alone.
-            trials: what was found out of it by running it.
-            built: whether what a build left behind is of this form of the model.
-        """
-        from trtlint.facts.facts import Facts
-
-        record = None if self.gathered is None or not built else self.gathered.record
-        return Facts(model, command=self.command, record=record, trials=trials, weights=self.weights)
+    @property
+    def has_build(self) -> bool:
+        """Whether there are files of a build, read or not."""
+        return bool(self.case.alone or self.case.problems or self.case.build_files)
 
 
 class TaskFactory:
@@ -125,9 +155,8 @@ class TaskFactory:
         self._checked: set[Path | None] = set()
         self._books: dict[tuple[str, ...], Rulebook] = {}
         self._known: dict[tuple[str, ...], tuple[RuleName, ...]] = {}
-        self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...], bool], tuple[RuleEntry, ...]] = {}
+        self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...], bool], RuleSet] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
-        self._ran: dict[tuple[int, bool, tuple[Target, ...]], Ran] = {}
         self._commands = build_commands(options.build)
         self._fixed: Configuration | None = None
         if options.isolated:
@@ -137,27 +166,35 @@ class TaskFactory:
                 self._fixed = load(Path(options.config))
         self.baselines: dict[Path, Baseline] = {}
 
-    def tasks(self, files: Iterable[Path]) -> list[Task]:
-        """What to do with each of some files.
+    def settings(self, files: Iterable[Path]) -> list[Settings]:
+        """What counts for each of some files.
 
         A configuration that cannot be used is the problem of the files that it is for.
 
         Raises:
-            click.UsageError: none of the files has a task; the reason of the first.
+            click.UsageError: it cannot be used for any of the files; the reason of the first.
         """
         found = [self._tried(file) for file in files]
         if found and all(error is not None for _, error in found) and found[0][1] is not None:
             raise found[0][1]
-        return [task for task, _ in found]
+        return [settings for settings, _ in found]
 
-    def _tried(self, file: Path) -> tuple[Task, click.UsageError | None]:
+    def tasks(self, files: Iterable[Path]) -> list[Task]:
+        """The tasks for some files of which nothing else is known.
+
+        Raises:
+            click.UsageError: as :meth:`settings`.
+        """
+        return [Task.of(settings) for settings in self.settings(files)]
+
+    def _tried(self, file: Path) -> tuple[Settings, click.UsageError | None]:
         try:
-            return self.task(file), None
+            return self.settings_of(file), None
         except click.UsageError as error:
             return _without(file, error), error
 
-    def task(self, file: Path) -> Task:
-        """What to do with a file.
+    def settings_of(self, file: Path) -> Settings:
+        """What counts for a file.
 
         Raises:
             click.UsageError: the configuration, a rule file, a baseline or an option cannot be used.
@@ -167,7 +204,7 @@ class TaskFactory:
         book = self._book(configuration)
         self._check(configuration, book)
         options = self._options
-        told = list(configuration.choices(file))
+        told = tuple(configuration.choices(file))
         layers = [choices.layer for choices in told]
         layers.append(
             Layer(
@@ -177,19 +214,16 @@ class TaskFactory:
             )
         )
         preview = configuration.preview if options.preview is None else options.preview
-        chosen = self._choose(configuration, book, tuple(layers), preview=preview)
         asked = _asked(told, options.target)
-        expanded = [target for each in asked for target in self._expanded(each)]
-        command = build_command(self._commands, file)
-        targets = tuple(dict.fromkeys(built_with(expanded, command)))
-        task = Task(
+        return Settings(
             file=file,
             configuration=configuration,
+            choices=told,
             asked=asked,
-            targets=targets,
-            command=command,
+            targets=tuple(target for each in asked for target in self._expanded(each)),
+            command=build_command(self._commands, file),
             book=book,
-            chosen=chosen,
+            rules=self._choose(configuration, book, tuple(layers), preview=preview),
             policy=Policy(
                 severity=tuple(pair for choices in told for pair in choices.severity),
                 min_confidence=options.min_confidence or _last(c.min_confidence for c in told) or _LEAST_SURE,
@@ -206,7 +240,6 @@ class TaskFactory:
             },
             weights=options.weights,
         )
-        return replace(task, policy=replace(task.policy, ran=self._ran_for(task)))
 
     def _check(self, configuration: Configuration, book: Rulebook) -> None:
         """Refuse a configuration that names what does not exist, even where no model needs it."""
@@ -251,21 +284,14 @@ class TaskFactory:
 
     def _choose(
         self, configuration: Configuration, book: Rulebook, layers: tuple[Layer, ...], *, preview: bool
-    ) -> tuple[RuleEntry, ...]:
+    ) -> RuleSet:
         key = tuple(map(str, configuration.rules)), layers, preview
         if key not in self._chosen:
             with _users():
-                self._chosen[key] = tuple(choose_by_layers(book.entries, layers, preview=preview))
+                self._chosen[key] = RuleSet(choose_by_layers(book.entries, layers, preview=preview))
             for key_, selectors in layers[-1].parts():
                 tell(f"--{key_}", selectors, book)
         return self._chosen[key]
-
-    def _ran_for(self, task: Task) -> Ran:
-        # Equal choices are one object; comparing their rules would cost more than it saves.
-        key = id(task.chosen), task.command is None, task.targets
-        if key not in self._ran:
-            self._ran[key] = Ran(task.entries, task.targets)
-        return self._ran[key]
 
     def _expanded(self, asked: TargetOptions) -> tuple[Target, ...]:
         if asked not in self._targets:
@@ -285,16 +311,17 @@ class TaskFactory:
         return self.baselines[file]
 
 
-def _without(file: Path, error: click.UsageError) -> Task:
-    """The task for a file that cannot be linted."""
-    return Task(
+def _without(file: Path, error: click.UsageError) -> Settings:
+    """The settings of a file that cannot be linted."""
+    return Settings(
         file=file,
         configuration=Configuration(),
+        choices=(),
         asked=(),
         targets=(Target(),),
         command=None,
         book=Rulebook(()),
-        chosen=(),
+        rules=RuleSet(),
         policy=Policy(),
         fail_on="error",
         problem=error.message,

@@ -13,15 +13,13 @@ import click
 
 from trtlint.commands.setup import refuse_addresses
 from trtlint.commands.tasks import Task, TaskFactory
-from trtlint.engine.rule import Rule
-from trtlint.engine.upgrade import Upgrade, reports, targets, upgrade
+from trtlint.engine.upgrade import Upgrade, targets, upgrade
 from trtlint.files.expand import expand
 from trtlint.files.limits import limited
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.releases import Product, minors
 from trtlint.lean import dataclass
-from trtlint.model.load import load
 from trtlint.policy.failing import grave
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Review
@@ -130,10 +128,9 @@ def _results(tasks: list[Task], product: Product, first: str, last: str) -> Iter
         if task.problem:
             yield Problem(path, task.problem)
             continue
-        rules = tuple(entry.read() for entry in task.entries)
         try:
             with limited(task.file):
-                upgrades = list(_upgrades(task, review, rules, product, first, last))
+                upgrades = list(_upgrades(task, review, product, first, last))
         except (UnreadableError, OSError) as error:
             yield Problem.of(path, error)
         except MemoryError:
@@ -142,20 +139,19 @@ def _results(tasks: list[Task], product: Product, first: str, last: str) -> Iter
             yield from upgrades
 
 
-def _upgrades(
-    task: Task, review: Review, rules: Sequence[Rule], product: Product, first: str, last: str
-) -> Iterator[Upgrade]:
+def _upgrades(task: Task, review: Review, product: Product, first: str, last: str) -> Iterator[Upgrade]:
     """The upgrades of one model, one for each thing that it is built for."""
-    facts = task.facts(load(task.file), built=False)
+    opened = task.case.open()
+    rules = [entry.read() for entry in task.case.applicable]
     for base in _bases(task, product):
         way = targets(base, first, last)
-        found = review.apply(task.file, reports(facts, way, rules), task.policy)
-        yield upgrade(facts, way, found, rules)
+        found = task.case.reviewed(map(opened.evaluate, way), review)
+        yield upgrade(opened.facts(), way, found, rules)
 
 
 def _bases(task: Task, product: Product) -> list[Target]:
     """What is known of the builds of a model besides the version."""
-    known = (replace(target, product=product, version=None, previous=None) for target in task.targets)
+    known = (replace(target, product=product, version=None, previous=None) for target in task.case.built_for)
     return list(dict.fromkeys(known))
 
 

@@ -17,10 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from trtlint.engine.exampleblocks import example_facts
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.examples import Outcome, Result, newest, target_of
 from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
-from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.rejection import rejections
 from trtlint.knowledge.parsers import lines_of
 from trtlint.knowledge.releases import Product
@@ -90,7 +90,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
         return "unreadable", str(error)
     reasons = [
         (condition, rejection.says)
-        for condition, rejection in rejections(Facts(model))
+        for condition, rejection in rejections(example_facts(model))
         if example.line in lines_of(example.product, rejection.versions.get(example.product, "none"))
     ]
     if any(condition is entry.condition for condition, _ in reasons):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from trtlint.engine.applying import advice_for, affects, best_reading, common_versions, version_truth
+from trtlint.engine.evidence.base import Evidence, Question, Times, Verdict
 from trtlint.engine.finding import (
     CONFIDENCES,
     SEVERITIES,
@@ -23,13 +24,12 @@ from trtlint.engine.finding import (
     Unsearched,
 )
 from trtlint.engine.fingerprint import Fingerprints, digest, finding_fingerprint
-from trtlint.engine.rule import EVIDENCE, Advice, Rule
-from trtlint.engine.rulebook import looking_at
+from trtlint.engine.reported import Reported, about_builds, about_experiments, reads_the_graph, turn
+from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Rule
+from trtlint.engine.rulebook import RuleEntry
 from trtlint.engine.sameness import Facets
 from trtlint.engine.subjects import Subject, Subjects
 from trtlint.engine.taken import RefusedLines, with_taken
-from trtlint.engine.told import Told, about_builds, about_trials, reads_the_graph, turn
-from trtlint.engine.witness import Shown, Verdict
 from trtlint.facts.base import Step
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.model import ModelFact
@@ -54,25 +54,25 @@ class Evaluation:
         self.subjects = Subjects(facts)
         self.fingerprints = Fingerprints(facts.model)
         self.refused_lines = RefusedLines(facts)
+        self.evidence = tuple(each for each in facts.evidence if isinstance(each, Evidence))
         self._facets = Facets()
 
-    def report(self, rules: Iterable[Rule], target: Target) -> ModelReport:
-        """The findings of rules for one target."""
+    def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
+        """The findings of rules for one target; an entry is read only where there are facts for its rule."""
         facts = self.facts
         found: list[Finding] = []
-        told = Told()
+        reported = Reported()
         unsearched: list[Unsearched] = []
         untyped = facts.model.untyped if facts.has_model else ""
-        looking = sorted(looking_at(facts.grounds, rules), key=turn)
+        looking = sorted(map(_read, filter(self._has_facts, rules)), key=turn)
         for rule in looking:
             applies = version_truth(rule, target)
-            if applies is not False and not _of_another_build(rule, facts, target):
-                found += self._kept(_Case(self, rule, target, applies, told))
-                told.close(rule, facts)
-                if not self.subjects.searched(rule):
-                    unsearched.append(_unsearched(rule))
-                elif untyped and reads_the_graph(rule):
-                    unsearched.append(replace(_unsearched(rule), reason=untyped))
+            if applies is not False and all(each.holds_for(rule.find, target) for each in self.evidence):
+                found += self._kept(_Search(self, rule, target, applies, reported))
+                reported.close(at for each in self.evidence for at in each.reported_by(rule, facts))
+                searched = self.subjects.searched(rule)
+                if not searched or (untyped and reads_the_graph(rule)):
+                    unsearched.append(_unsearched(rule, untyped if searched else ""))
         if facts.record is not None and not any(map(_is_sure_error, found)):
             found += self._last_resort(looking, target)
         found = sorted((with_taken(finding, target) for finding in found), key=_rank)
@@ -93,31 +93,33 @@ class Evaluation:
         from trtlint.engine.refusals import LAST_RESORT, build_failed, why_failed
 
         rule = next((rule for rule in rules if rule.id == LAST_RESORT), None)
-        if rule is not None and build_failed(self.facts):
-            why = why_failed(self.subjects.of(rule))
-            if why is not None:
-                yield from _Case(self, rule, target, True, Told()).of(why)
+        failed = rule is not None and build_failed(self.facts)
+        if rule and failed and (why := why_failed(self.subjects.of(rule))) is not None:
+            yield from _Search(self, rule, target, True, Reported()).of(why)
 
     @property
     def _exporter(self) -> str:
         found = self.facts.of("model")[0] if self.facts.has_model else None
         return found.exporter if isinstance(found, ModelFact) else ""
 
-    def _kept(self, case: _Case) -> Iterable[Finding]:
+    def _has_facts(self, rule: Rule | RuleEntry) -> bool:
+        """Whether a rule may find something: there are facts of its kind, or it looks for a pattern."""
+        return self.facts.has_model if rule.find == PATTERN else self.facts.has(rule.find)
+
+    def _kept(self, search: _Search) -> Iterable[Finding]:
         """The findings of one rule, kept for targets in which it sees no difference."""
-        rule, told = case.rule, case.told
-        facts = self.facts
-        if facts.witnessed:
-            # what others have told counts, too
-            return case.findings()
+        rule, reported = search.rule, search.reported
+        if self.evidence:
+            # what others have reported counts, too
+            return search.findings()
         facets = self._facets
-        left = tuple(frozenset(told.places.get(other, ())) for other in sorted(rule.yields))
-        seen = left, facets.of(rule, case.target, case.applies, self.subjects.candidates(rule))
+        left = tuple(frozenset(reported.places.get(other, ())) for other in sorted(rule.yields))
+        seen = left, facets.of(rule, search.target, search.applies, self.subjects.candidates(rule))
         if seen not in facets.found:
-            found = tuple(case.findings())
-            facets.found[seen] = found, frozenset(told.places.get(rule.id, ()))
+            found = tuple(search.findings())
+            facets.found[seen] = found, frozenset(reported.places.get(rule.id, ()))
         found, places = facets.found[seen]
-        told.places[rule.id].update(places)
+        reported.places[rule.id].update(places)
         return found
 
 
@@ -126,19 +128,14 @@ def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport
     return Evaluation(facts).report(rules, target)
 
 
-def _unsearched(rule: Rule) -> Unsearched:
+def _unsearched(rule: Rule, reason: str) -> Unsearched:
     """A rule that was not searched to the end, with the gravest severity that its findings can have."""
     severities = (rule.severity, *(severity for _, severity in rule.severity_when))
-    return Unsearched(rule.id, rule.name, min(severities, key=SEVERITIES.index))
+    return Unsearched(rule.id, rule.name, min(severities, key=SEVERITIES.index), reason)
 
 
-def _of_another_build(rule: Rule, facts: Facts, target: Target) -> bool:
-    """Whether a rule is about kernels, times or settings of a dry build that is not the target's."""
-    if facts.dry is None:
-        return False
-    from trtlint.engine.bearing import OF_ANOTHER_BUILD, bearing
-
-    return rule.find in OF_ANOTHER_BUILD and bearing(facts.dry.result, "build", target) != "confirmed"
+def _read(rule: Rule | RuleEntry) -> Rule:
+    return rule if isinstance(rule, Rule) else rule.read()
 
 
 def _is_sure_error(finding: Finding) -> bool:
@@ -186,7 +183,7 @@ class _Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _Search:
     """One rule for one target.
 
     Attributes:
@@ -194,14 +191,14 @@ class _Case:
         rule: what is looked for.
         target: what is built for.
         applies: whether the rule is about the target's version.
-        told: what the findings so far have told, which is left out; what these tell is added.
+        reported: the statements of the findings so far, which are left out; new ones are added.
     """
 
     evaluation: Evaluation
     rule: Rule
     target: Target
     applies: Truth
-    told: Told
+    reported: Reported
 
     @property
     def facts(self) -> Facts:
@@ -236,22 +233,22 @@ class _Case:
             if taken[fingerprint] > 1:
                 # Blocks that are built alike but differ in a value, such as the scale that is named.
                 fingerprint = digest(fingerprint, str(taken[fingerprint]))
-            shown = self._shown([hit for _, _, hit in sites])
-            finding = self._finding(group, [site for _, site, _ in sites], fingerprint, shown)
+            lines, times = self._lines([hit for _, _, hit in sites])
+            finding = self._finding(group, [site for _, site, _ in sites], fingerprint, lines, times)
             if group.refusal is None:
                 yield finding
             else:
                 subjects = [hit.subject for _, _, hit in sites]
-                lines, limit = self.evaluation.refused_lines.of(subjects, self.target.product)
-                yield replace(finding, refusal=replace(group.refusal, lines=lines, limit=limit))
+                refusing, limit = self.evaluation.refused_lines.of(subjects, self.target.product)
+                yield replace(finding, refusal=replace(group.refusal, lines=refusing, limit=limit))
 
     def _hits(self) -> Iterator[_Hit]:
         """The places where the rule holds or may hold."""
-        rule, target, told = self.rule, self.target, self.told
+        rule, target, reported = self.rule, self.target, self.reported
         advice = advice_for(rule, target)
         for candidate in self.evaluation.subjects.candidates(rule):
             versions = common_versions(rule, candidate, target)
-            if versions is None or told.covers(rule, candidate):
+            if versions is None or reported.covers(rule, candidate):
                 continue
             affected = self.applies
             if candidate.applies is not None:
@@ -261,28 +258,30 @@ class _Case:
             if truth is not True and not (isinstance(truth, Unknown) and truth.needs):
                 continue
             verdict = self._verdict(subject, holds=truth is True)
-            told.messages |= verdict.cited
+            reported.messages |= verdict.cited
             depends = tuple(sorted(truth.needs)) if isinstance(truth, Unknown) else ()
             if verdict.standing == "confirmed":
                 depends = ()  # whatever the options were, this build shows it
             place = _Versions(versions, affected is True)
             if not depends and verdict.standing != "refuted":
-                told.add(rule, subject)
+                reported.add(rule, subject)
             yield _Hit(subject, self._group(advice, subject, place, verdict, depends), verdict)
 
     def _verdict(self, subject: Subject, *, holds: bool) -> Verdict:
-        if not self.facts.witnessed:
+        if not self.evaluation.evidence:
             return Verdict()
-        from trtlint.engine.verdict import verdict
+        from trtlint.engine.evidence.judge import judge
 
-        return verdict(self.rule, self.facts, subject, self.target, holds=holds)
+        question = Question(self.rule, self.facts, subject, self.target, holds)
+        return judge(self.evaluation.evidence, question)
 
-    def _shown(self, hits: Sequence[_Hit]) -> Shown:
-        if not self.facts.witnessed:
-            return Shown()
-        from trtlint.engine.testimony import shown
+    def _lines(self, hits: Sequence[_Hit]) -> tuple[tuple[str, ...], Times | None]:
+        """The lines of the evidence about some places, and the measured time of their blocks."""
+        if not self.evaluation.evidence:
+            return (), None
+        from trtlint.engine.evidence.judge import lines_of
 
-        return shown([(hit.subject, hit.verdict) for hit in hits], self.facts)
+        return lines_of(self.evaluation.evidence, [(hit.subject, hit.verdict) for hit in hits], self.facts)
 
     def _description(self, subject: Subject) -> str:
         # The number of a log's line and the builder's own names of layers differ from build to build.
@@ -353,7 +352,14 @@ class _Case:
         type_ = self.facts.model.constants.type_text(node.output)
         return Row(node.path, node.op, type_, step.detail, label, step.role, node.index)
 
-    def _finding(self, group: _Group, sites: Sequence[Site], fingerprint: str, shown: Shown) -> Finding:
+    def _finding(
+        self,
+        group: _Group,
+        sites: Sequence[Site],
+        fingerprint: str,
+        lines: tuple[str, ...],
+        times: Times | None,
+    ) -> Finding:
         rule, product = self.rule, self.target.product
         specifier = group.versions.specifier
         return Finding(
@@ -369,12 +375,12 @@ class _Case:
             references=rule.references,
             fingerprint=fingerprint,
             depends=group.depends,
-            said=shown.words,
+            said=lines,
             fixes=group.fixes,
             refusal=group.refusal,
             standing=group.standing,
-            ms=shown.ms,
-            share=shown.share,
+            ms=None if times is None else times.ms,
+            share=None if times is None else times.share,
         )
 
 
@@ -387,7 +393,7 @@ def _confidence(rule: Rule, product: Product, group: _Group) -> Confidence:
         own = "low"
     if group.depends:
         return own
-    if about_builds(rule) or about_trials(rule):
+    if about_builds(rule) or about_experiments(rule):
         return group.support or "confirmed"
     if group.support is not None:
         own = min(own, group.support, key=CONFIDENCES.index)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, get_args
 
+from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.layers import layers_from_json, parse_json
 from trtlint.buildfiles.log import read_log
@@ -15,10 +16,16 @@ from trtlint.buildfiles.profile import profile_from_json
 from trtlint.buildfiles.record import BuildRecord, FileRead, together
 from trtlint.dry_build.drybuild import labelled
 from trtlint.dry_build.result import DryBuild, Result
+from trtlint.engine.evidence.base import Evidence
+from trtlint.engine.evidence.build import BuildEvidence
+from trtlint.engine.evidence.dry_build import DryBuildEvidence
+from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.rule import Rule, RuleError
-from trtlint.facts.trials import Trials
+from trtlint.facts.facts import Facts
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.lean import dataclass
+from trtlint.measure.measuredtext import MeasuredTextError, measurement_of_text
+from trtlint.model.load import Model
 
 Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build", "ranges"]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
@@ -88,31 +95,46 @@ def _blocks(rule: Rule) -> Iterator[tuple[Block, bool]]:
         raise RuleError(rule.path, fence[0], "the code block is not closed")
 
 
-def record_of(blocks: Sequence[Block]) -> BuildRecord | None:
-    """The build that the blocks of an example tell of, None where it is a model only.
+def evidence_of(blocks: Sequence[Block], model: Model | None) -> tuple[Evidence, ...]:
+    """The evidence that the blocks of an example hold: a build or a dry build, and ranges.
 
     Raises:
-        BuildFileError: layers or times are not as TensorRT writes them.
+        BuildFileError: layers or times are not as TensorRT writes them, or a dry build not as trtlint does.
+        MeasuredTextError: the ranges are no measurement.
     """
+    found: list[Evidence] = []
     files = [_read(block) for block in blocks if block.kind in _NAMES]
-    return together(files) if files else None
+    record = together(files) if files else None
+    dry, ranges = (_text_of(kind, blocks) for kind in ("dry-build", "ranges"))
+    if dry is not None:
+        found.append(_dry_build(dry, record))
+    elif record is not None:
+        found.append(BuildEvidence(record))
+    if ranges is not None:
+        if model is None:
+            raise MeasuredTextError("ranges stand below a model")
+        found.append(RangeEvidence(measurement_of_text(ranges, model)))
+    return tuple(found)
 
 
-def trials_of(blocks: Sequence[Block]) -> Trials | None:
-    """The dry build that the blocks of an example tell of, its log in a block before it.
+def example_facts(
+    model: Model | None, command: BuildCommand | None = None, evidence: Iterable[Evidence] = ()
+) -> Facts:
+    """The facts of an example, those of its weights included."""
+    return Facts(model, command=command, evidence=evidence, weights=True)
 
-    Raises:
-        BuildFileError: it is not a result of a dry build as JSON.
-    """
-    block = next((block for block in blocks if block.kind == "dry-build"), None)
-    if block is None:
-        return None
+
+def _text_of(kind: Kind, blocks: Sequence[Block]) -> str | None:
+    return next((block.text for block in blocks if block.kind == kind), None)
+
+
+def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
+    """The dry build that a block holds; its log is in another one."""
     try:
-        result = Result.of(json.loads(block.text))
+        result = Result.of(json.loads(text))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise BuildFileError(f"not the result of a dry build: {error}") from None
-    record = record_of(blocks)
-    return Trials(DryBuild(result, None if record is None else labelled(record, result)))
+    return DryBuildEvidence(DryBuild(result, None if record is None else labelled(record, result)))
 
 
 def _read(block: Block) -> FileRead:

@@ -30,17 +30,15 @@ from typing import Literal, get_args
 from trtlint.buildcommand import BuildCommand, CommandError, read_commands
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.engine.evaluate import evaluate
-from trtlint.engine.exampleblocks import Block, examples_in, record_of, trials_of
+from trtlint.engine.evidence.build import BuildEvidence
+from trtlint.engine.exampleblocks import Block, evidence_of, example_facts, examples_in
 from trtlint.engine.examplemodel import BrokenTextError, ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
-from trtlint.facts.facts import Facts
-from trtlint.facts.trials import Trials
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.lean import dataclass
-from trtlint.measure.measuredtext import MeasuredTextError, measurement_of_text
-from trtlint.model.load import Model
+from trtlint.measure.measuredtext import MeasuredTextError
 from trtlint.target.completion import complete
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError
@@ -185,9 +183,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     file = folder / f"{rule.id}-{example.line}.onnx"
     try:
         model = None if text is None else model_of_text(text, file, checked=example.checked)
-        trials = trials_of(example.blocks)
-        record = None if trials is not None else record_of(example.blocks)
-        trials = _with_ranges(example, model, trials)
+        evidence = evidence_of(example.blocks, model)
     except BrokenTextError as error:
         return "broken", str(error)
     except ModelTextError as error:
@@ -195,30 +191,17 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
         return "unreadable", f"{place}{error}"
     except (BuildFileError, MeasuredTextError) as error:
         return "unreadable", " ".join(str(error).split())
+    record = next((each.record for each in evidence if isinstance(each, BuildEvidence)), None)
     target = example.target if record is None else complete(example.target, record).target
     if target.version is None:
         target = replace(target, version=newest(rule.applies, target.product))
-    facts = Facts(model, command=example.command, record=record, trials=trials, weights=True)
+    facts = example_facts(model, example.command, evidence)
     report = evaluate((rule,), facts, target)
     if report.findings:
         return _placed(example, [site.node for finding in report.findings for site in finding.sites])
     if report.conditional:
         return "conditional", f"depends on {' '.join(report.conditional[0].depends)}"
     return "silent", ""
-
-
-def _with_ranges(example: Example, model: Model | None, trials: Trials | None) -> Trials | None:
-    """What was tried, and what the example says was measured of its model.
-
-    Raises:
-        MeasuredTextError: that is no measurement.
-    """
-    text = next((block.text for block in example.blocks if block.kind == "ranges"), None)
-    if text is None:
-        return trials
-    if model is None:
-        raise MeasuredTextError("ranges stand below a model")
-    return replace(trials or Trials(), measurement=measurement_of_text(text, model))
 
 
 def _placed(example: Example, nodes: list[str]) -> tuple[Outcome, str]:

@@ -6,11 +6,11 @@ process; what reads the same file again finds the way back by the positions of n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import Literal
+from typing import Any, Literal
 
-from trtlint.dry_build.result import Result as DryBuildResult
 from trtlint.facts.refusal import Refusal
 from trtlint.files.problem import Problem
 from trtlint.lean import dataclass
@@ -162,6 +162,26 @@ class Unsearched:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceSummary:
+    """One piece of evidence, as data of a report."""
+
+    kind: str
+    """The kind of evidence, and the key of its data in JSON, such as ``dry_build``."""
+    text: str
+    """Its JSON text."""
+
+    @classmethod
+    def of(cls, kind: str, data: Mapping[str, Any]) -> EvidenceSummary:
+        """The summary of JSON data."""
+        return cls(kind, json.dumps(data))
+
+    @property
+    def data(self) -> Any:
+        """Its JSON data."""
+        return json.loads(self.text)
+
+
+@dataclass(frozen=True, slots=True)
 class ModelReport:
     """The findings of one model for one target."""
 
@@ -197,8 +217,8 @@ class ModelReport:
     """What the content of the model was known by, where rows are written; empty where nothing is for sure."""
     unsearched: tuple[Unsearched, ...] = ()
     """Rules that were not searched to the end."""
-    dry_build: DryBuildResult | None = None
-    """What came of the dry build for this target, None where there was none."""
+    evidence: tuple[EvidenceSummary, ...] = ()
+    """The evidence for this target that is data of its own, such as a dry build."""
 
     def located(self, find: Callable[[Source], Source]) -> ModelReport:
         """The report with every site's source looked up."""

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from trtlint.engine.conditionexamples import read_example, texts_of
 from trtlint.engine.evaluate import evaluate
+from trtlint.engine.exampleblocks import example_facts
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.examples import Outcome, Result
 from trtlint.engine.rule import Rule
 from trtlint.facts.blocks.knownbad import PATH, BadReleaseEntry, entries
-from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.known_bad import KnownBad
 
 KIND = "known_bad"
@@ -56,7 +56,7 @@ def _outcome(
         model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)
     except (ModelTextError, ValueError) as error:
         return "unreadable", str(error)
-    facts = Facts(model)
+    facts = example_facts(model)
     report = evaluate(rules, facts, example.target)
     # Every entry has a sentence of its own, or at least a source.
     said = {

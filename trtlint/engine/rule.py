@@ -11,7 +11,7 @@ from trtlint.knowledge.releases import Product
 from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
-    from trtlint.engine.witness import Witnesses
+    from trtlint.engine.evidence.conditions import EvidenceConditions
     from trtlint.language.expression import Expression
     from trtlint.language.pattern import Pattern
     from trtlint.language.template import Template
@@ -96,7 +96,7 @@ class Rule:
         advice: in the order of the file.
         references: public URLs.
         concerns: what has to change where the rule holds.
-        witness: what a build says that confirms or refutes it.
+        witness: the conditions under which evidence confirms or refutes its findings.
         yields: ids of rules to which a place is left where they have a finding; they are about the
             model, and this one about its build.
         path: the file.
@@ -120,7 +120,7 @@ class Rule:
     advice: tuple[Advice, ...]
     references: tuple[str, ...]
     concerns: Concern
-    witness: Witnesses
+    witness: EvidenceConditions
     yields: frozenset[str]
     path: Path
     body: str

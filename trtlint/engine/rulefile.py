@@ -16,12 +16,12 @@ from typing import get_args
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from trtlint.buildfiles.patterns import pattern_names
+from trtlint.engine.evidence.conditions import read_conditions
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, split
 from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError, Safety, Status
 from trtlint.engine.ruletext import read_rule
 from trtlint.engine.scope import predicts_refusal, scope_of_kind, scope_of_pattern
-from trtlint.engine.witness import read_witnesses
 from trtlint.facts import kinds as facts
 from trtlint.files.limits import LimitError, limited
 from trtlint.knowledge.releases import PRODUCTS, Product
@@ -112,7 +112,7 @@ class _Reader:
             advice=tuple(self._advice(item) for item in front["advice"].items("advice")),
             references=self._references(),
             concerns=self._concerns(),
-            witness=read_witnesses(
+            witness=read_conditions(
                 self.front.get("witness"),
                 self._condition_on,
                 self._text_on,

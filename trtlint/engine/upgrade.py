@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import cast
 
 from trtlint.engine.caveats import Caveat, caveats
-from trtlint.engine.evaluate import Evaluation
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Severity
 from trtlint.engine.rule import Concern, Rule
 from trtlint.engine.targets import merge
@@ -160,13 +159,6 @@ def _newest(line: str, product: Product) -> str:
     return next(release.version for release in reversed(releases(product)) if release.minor == line)
 
 
-def reports(facts: Facts, way: Sequence[Target], rules: Iterable[Rule]) -> tuple[ModelReport, ...]:
-    """The findings for each target."""
-    chosen = tuple(rules)
-    evaluation = Evaluation(facts)
-    return tuple(evaluation.report(chosen, target) for target in way)
-
-
 def upgrade(
     facts: Facts, way: Sequence[Target], found: Sequence[ModelReport], rules: Iterable[Rule]
 ) -> Upgrade:
@@ -175,7 +167,7 @@ def upgrade(
     Args:
         facts: the model.
         way: the release lines from the first to the last, as :func:`targets` gives them, two at least.
-        found: the findings for each, as :func:`reports` gives them, perhaps reviewed.
+        found: the findings for each, perhaps reviewed.
         rules: the rules that were evaluated.
     """
     concerns = {rule.id: rule.concerns for rule in rules}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from trtlint.facts.base import Fact
 from trtlint.facts.kinds import Ground, ground_of, grounds, module_of
@@ -15,11 +16,26 @@ if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
     from trtlint.buildfiles.join import Join, NodeNames
     from trtlint.buildfiles.record import BuildRecord
+    from trtlint.dry_build.result import DryBuild
     from trtlint.facts.blocks.sizes import Sizes
     from trtlint.facts.said import Said
-    from trtlint.facts.trials import Trials
     from trtlint.measure.measurement import Measurement
     from trtlint.model.graph import Node
+
+
+_Data = TypeVar("_Data")
+
+
+class Known(Protocol):
+    """Evidence that facts are found in."""
+
+    @property
+    def grounds(self) -> frozenset[Ground]:
+        """The grounds that it lets facts be found in."""
+
+    @property
+    def data(self) -> object:
+        """The data; None where there are none."""
 
 
 class Facts:
@@ -28,8 +44,7 @@ class Facts:
     Args:
         model: the model, None where only what a build of it left behind is known.
         command: the command line that it is built with, None where it is not known.
-        record: what a build of it has left behind, None where there is nothing.
-        trials: what was found out of it by running it; without a record, the log of a dry build is one.
+        evidence: what a build of it left, and what was found out by running it.
         weights: whether all weights may be read, which takes as long as reading the file does.
     """
 
@@ -38,18 +53,14 @@ class Facts:
         model: Model | None,
         *,
         command: BuildCommand | None = None,
-        record: BuildRecord | None = None,
-        trials: Trials | None = None,
+        evidence: Iterable[Known] = (),
         weights: bool = False,
     ) -> None:
         self.has_model = model is not None
-        files = () if record is None else record.files
-        self.model = absent(Path(files[0] if files else "")) if model is None else model
+        self.evidence = tuple(evidence)
         self.command = command
-        self.trials = trials
         self.reads_weights = weights
-        self.dry = None if trials is None or record is not None else trials.dry
-        self.record = record if self.dry is None else self.dry.record
+        self.model = self._absent() if model is None else model
         self._found: dict[str, tuple[Fact, ...]] = {}
 
     @property
@@ -59,19 +70,50 @@ class Facts:
             model=self.has_model,
             build=self.record is not None,
             command=self.command is not None,
-            trial=self.trials is not None,
+            trial=any("trial" in each.grounds for each in self.evidence),
             weights=self.reads_weights,
         )
 
-    @property
-    def measurement(self) -> Measurement | None:
-        """What was measured of the model, None where nothing was."""
-        return None if self.trials is None else self.trials.measurement
+    def data(self, type_: type[_Data]) -> _Data | None:
+        """The data of a kind of evidence, None where there is none."""
+        return next((each.data for each in self.evidence if isinstance(each.data, type_)), None)
+
+    @cached_property
+    def dry(self) -> DryBuild | None:
+        """The dry build, None where there is none or a real build says more."""
+        from trtlint.dry_build.result import DryBuild
+
+        return None if not self.evidence or self._real is not None else self.data(DryBuild)
+
+    @cached_property
+    def record(self) -> BuildRecord | None:
+        """The files of a build; without a real one, those of the dry build."""
+        return self._real if self.dry is None else self.dry.record
+
+    @cached_property
+    def _real(self) -> BuildRecord | None:
+        if not self.evidence:
+            return None
+        from trtlint.buildfiles.record import BuildRecord
+
+        return self.data(BuildRecord)
 
     @property
-    def witnessed(self) -> bool:
-        """Whether there is something that may confirm or refute what rules find in the model."""
-        return self.record is not None or self.trials is not None
+    def measurement(self) -> Measurement | None:
+        """The measurement of the model, None where there is none."""
+        if not self.evidence:
+            return None
+        from trtlint.measure.measurement import Measurement
+
+        return self.data(Measurement)
+
+    def _absent(self) -> Model:
+        files = () if self.record is None else self.record.files
+        return absent(Path(files[0] if files else ""))
+
+    def has(self, kind: str) -> bool:
+        """Whether there is a fact of a kind."""
+        return ground_of(kind) in self.grounds and bool(self.of(kind))
 
     def of(self, kind: str) -> tuple[Fact, ...]:
         """All facts of a kind, in graph order.

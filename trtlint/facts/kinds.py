@@ -14,8 +14,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
-    from trtlint.buildcommand import BuildCommand
-    from trtlint.buildfiles.gathered import Gathered
     from trtlint.facts.base import Fact
 
 Ground = Literal["model", "build", "command", "trial", "weights"]
@@ -34,27 +32,6 @@ def grounds(
         "weights": model and weights,
     }
     return frozenset(ground for ground, given in there.items() if given)
-
-
-def grounds_for(
-    gathered: Gathered | None,
-    command: BuildCommand | None,
-    *,
-    dry: bool = False,
-    measured: bool = False,
-    weights: bool = False,
-) -> frozenset[Ground]:
-    """What there is to find facts in, for a lint with these files of a build and this build command.
-
-    With a dry build there is a trial, and its log is that of a build.
-    """
-    return grounds(
-        model=gathered is None or not gathered.alone,
-        build=dry or (gathered is not None and gathered.record is not None),
-        command=command is not None,
-        trial=dry or measured,
-        weights=weights,
-    )
 
 
 @cache

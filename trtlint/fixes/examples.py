@@ -20,19 +20,20 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from trtlint.engine.evaluate import Evaluation
+from trtlint.case import Case
 from trtlint.engine.exampleblocks import Block, examples_in
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
 from trtlint.engine.examples import Begin, Outcome, Result, always, newest, target_of
-from trtlint.engine.finding import ModelReport
 from trtlint.engine.rule import Rule, RuleError
-from trtlint.facts.facts import Facts
+from trtlint.engine.ruleset import RuleSet
 from trtlint.fixes.fixing import Fixed, fix_file
 from trtlint.fixes.reference import run_reference, wide, widened
+from trtlint.fixes.relint import judging
 from trtlint.fixes.source import read_source
 from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.model.load import Model, load
+from trtlint.policy.review import Review
 from trtlint.target.target import Target
 
 FIXED = "fixed"
@@ -132,12 +133,8 @@ def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, 
 
 def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
     """The model before, fixed as far as a rule goes."""
-
-    def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
-        evaluation = Evaluation(Facts(model))
-        return evaluation.facts, (evaluation.report((rule,), example.target),)
-
-    return fix_file(read_source(path), judge, unsafe=example.unsafe)
+    case = Case(path, (example.target,), RuleSet.of([rule]))
+    return fix_file(read_source(path), judging(case, Review()), unsafe=example.unsafe)
 
 
 def _shape_of(proto: onnx.ModelProto) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx
 
+from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.limits import limited
@@ -14,9 +15,25 @@ from trtlint.fixes.outcome import Lint, Linted
 from trtlint.model.check import fault
 from trtlint.model.load import Model, interpret, undeclared
 from trtlint.model.tensors import TensorStore
+from trtlint.policy.review import Review
 
 Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
 """Lints a model: its facts, and its reports, one a target."""
+
+
+def judging(case: Case, review: Review) -> Judge:
+    """What lints a case while its model is rewritten.
+
+    Args:
+        case: the case; what is known of the build of the first form is not of the others.
+        review: takes out of the reports what is suppressed.
+    """
+
+    def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
+        opened = case.with_model(model).open()
+        return opened.facts(), opened.case.reviewed(opened.evaluated(), review)
+
+    return judge
 
 
 def linting(judge: Judge, path: Path, tensors: TensorStore) -> Lint:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -67,7 +67,6 @@ class Policy:
         min_confidence: less sure findings are counted only.
         suppress: the suppressions of the configuration that are about the model.
         baseline: the findings that are known, None for none.
-        ran: the rules that ran; what is said of others stands.
         known: all rules.
         own: whether suppressions that the model carries count; ``--isolated`` ignores them.
     """
@@ -76,7 +75,6 @@ class Policy:
     min_confidence: Confidence = "low"
     suppress: tuple[Acceptance, ...] = ()
     baseline: Baseline | None = None
-    ran: Ran = field(default_factory=Ran)
     known: tuple[RuleName, ...] = ()
     own: bool = True
 
@@ -101,19 +99,28 @@ class Review:
         self._ran: dict[Acceptance, dict[RuleName, None]] = {}
         self._known: dict[RuleName, None] = {}
 
-    def apply(self, model: Path, reports: Sequence[ModelReport], policy: Policy) -> tuple[ModelReport, ...]:
-        """The reports of one model, one for each target, as the team wants to see them."""
+    def apply(
+        self, model: Path, reports: Sequence[ModelReport], policy: Policy, ran: Ran
+    ) -> tuple[ModelReport, ...]:
+        """The reports of one model, one for each target, as the team wants to see them.
+
+        Args:
+            model: the model.
+            reports: its reports.
+            policy: what the team wants of it.
+            ran: the rules that ran; what is said of others stands.
+        """
         graded = [_graded(report, policy) for report in reports]
-        reviewed = self._suppressed(graded, policy)
+        reviewed = self._suppressed(graded, policy, ran)
         if policy.baseline is not None:
             if self._recording:
                 reviewed = policy.baseline.record(model, reviewed)
             else:
                 # What was not searched to the end is not gone from the model.
                 partly = {each.rule for report in reports for each in report.unsearched}
-                ran = frozenset(rule.id for rule in policy.ran.names) - partly
+                whole = frozenset(rule.id for rule in ran.names) - partly
                 known = frozenset(rule.id for rule in policy.known)
-                reviewed = policy.baseline.apply(model, reviewed, ran, known)
+                reviewed = policy.baseline.apply(model, reviewed, whole, known)
         return tuple(_withheld(report, policy.min_confidence) for report in reviewed)
 
     def notes(self) -> tuple[str, ...]:
@@ -124,7 +131,9 @@ class Review:
             for note in suppression.notes([entry], self._used, self._ran[entry], self._known, self._today)
         )
 
-    def _suppressed(self, reports: Sequence[ModelReport], policy: Policy) -> tuple[ModelReport, ...]:
+    def _suppressed(
+        self, reports: Sequence[ModelReport], policy: Policy, ran: Ran
+    ) -> tuple[ModelReport, ...]:
         own, refused = suppression.written_in(reports[0]) if reports else ((), None)
         if own and not policy.own:
             own, refused = (), f"the metadata {SUPPRESS_KEY} is ignored: --isolated"
@@ -141,10 +150,10 @@ class Review:
             self._known.update(dict.fromkeys(policy.known))
             for entry in policy.suppress:
                 self._used[entry] += used[entry]
-                self._ran.setdefault(entry, {}).update(dict.fromkeys(policy.ran.names))
+                self._ran.setdefault(entry, {}).update(dict.fromkeys(ran.names))
             if own:
                 notes += told((word for entry in own for word in entry.rules), policy.known)
-                notes += suppression.notes(own, used, policy.ran.names, policy.known, self._today)
+                notes += suppression.notes(own, used, ran.names, policy.known, self._today)
         return tuple(replace(report, notes=report.notes + tuple(notes)) for report in reviewed)
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
-from trtlint.dry_build.agreement import Agreement
-from trtlint.dry_build.result import Result
 from trtlint.engine.caveats import caveats, suppressed_by_model
 from trtlint.engine.finding import SEVERITIES, Finding, ModelReport, Report, Row, Site, Suppression
 from trtlint.files.problem import Problem
@@ -87,66 +84,7 @@ def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:
         "unsearched": [
             {"rule": each.rule, "name": each.name, "severity": each.severity} for each in model.unsearched
         ],
-        **({} if model.dry_build is None else {"dry_build": _dry_build(model.dry_build)}),
-    }
-
-
-def _dry_build(result: Result) -> dict[str, Any]:
-    """What NVIDIA's parser and builder said, as values."""
-    return {
-        "version": result.version,
-        "level": result.level,
-        "sm": result.sm,
-        "asked_sm": result.asked_sm,
-        "stage": result.stage,
-        "cause": result.cause,
-        "signal": result.signal,
-        "parsed": result.parsed,
-        "built": result.built,
-        "errors": [asdict(error) for error in result.errors],
-        "shapes": [
-            {
-                "name": shape.name,
-                "min": list(shape.min),
-                "opt": list(shape.opt),
-                "max": list(shape.max),
-                "chosen": shape.chosen,
-                "values": shape.values,
-            }
-            for shape in result.shapes
-        ],
-        "zeros": list(result.zeros),
-        "seconds": round(result.seconds, 3),
-        "peak": result.peak,
-        "last_lines": list(result.last_lines),
-        **({} if result.network is None else {"comparison": _comparison(result.network)}),
-    }
-
-
-def _comparison(found: Agreement) -> dict[str, Any]:
-    """What comparing the parsed network with the model found."""
-    return {
-        "release": found.release,
-        "outcome": found.outcome,
-        "reason": found.reason,
-        "tensors": found.tensors,
-        "compared": found.compared,
-        "share": round(found.share, 4),
-        "unnamed": found.unnamed,
-        "uncomputed": found.uncomputed,
-        "reasons": [asdict(each) for each in found.reasons],
-        "sets": found.sets,
-        "inputs": found.inputs,
-        "differences": [
-            {**asdict(each), "place": list(each.place), "others": list(each.others)}
-            for each in found.differences
-        ],
-        "unclear": [asdict(each) for each in found.unclear],
-        "deviations": list(found.deviations),
-        "widened": found.widened,
-        "seconds": round(found.seconds, 3),
-        "onnxruntime_seconds": round(found.onnxruntime_seconds, 4),
-        "peak": found.peak,
+        **{each.kind: each.data for each in model.evidence},
     }
 
 

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from trtlint.lean import dataclass
-from trtlint.measure.measurement import Kept, Measurement
+from trtlint.measure.measurement import Kept, Measurement, MeasurementError
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
 
@@ -132,3 +132,22 @@ def autocast(found: Measurement, nodes: Sequence[str]) -> str:
 def _again(found: Measurement) -> str:
     given = "".join(f" --inputs {shlex.quote(file)}" for file in found.files if file.endswith(".npz"))
     return f"trtlint measure {shlex.quote(found.path)}{given}"
+
+
+def to_keep(found: Measurement) -> tuple[str, ...]:
+    """The operators that were measured to need FP32.
+
+    Raises:
+        MeasurementError: it names none that Casts can keep there.
+    """
+    if not found.rehearsed:
+        raise MeasurementError("measured with --no-rehearse, which finds nothing to keep in FP32")
+    nodes = () if found.kept is None else found.kept.nodes
+    if found.kept is not None and found.kept.verified and not found.fits:
+        raise MeasurementError(f"{found.type.upper()} does not fit this model: {misfit(found.kept)}")
+    if not found.typed:
+        how = f": {autocast(found, nodes)}" if nodes else ", and nothing need be kept"
+        raise MeasurementError(f"its floats are FP32 already; keep operators there on conversion{how}")
+    if found.kept is not None and not found.kept.verified:
+        raise MeasurementError("measured, and no operators were found that are enough to keep in FP32")
+    return nodes

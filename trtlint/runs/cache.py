@@ -21,7 +21,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
@@ -29,9 +29,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
-from trtlint.engine.rulebook import RuleEntry
-from trtlint.engine.ruletext import LARGEST as LARGEST_RULE
 from trtlint.files.beside import real_file
 from trtlint.files.regular import read_bytes
 from trtlint.lean import dataclass
@@ -98,9 +97,11 @@ class Cache:
     def place(self, job: Job) -> Store | None:
         """Where the result of a job belongs; None where the model cannot be known for sure."""
         try:
-            before = stamp(job.path) if job.far is None else ()
-            settings = [program(), job.rules.digest, _described(job.targets), _described(job.command)]
-            key = digest(json.dumps([*settings, known_of(job)]).encode())
+            case = job.case
+            built = _described(case.built_for), _described(case.command)
+            before = stamp(case.path) if case.address is None else ()
+            settings = [program(), case.applicable.digest, *built]
+            key = digest(json.dumps([*settings, known_of(case)]).encode())
         except (OSError, ValueError, UncertainError):
             return None
         return Store(cachefolder.entry_in(self._folder, key), before)
@@ -112,7 +113,7 @@ class Cache:
             return None
         try:
             entry = serialize.load(json.loads(data), _KeptResult)
-            if any(_companion_of(job.path, other.name) != other for other in entry.companions):
+            if any(_companion_of(job.case.path, other.name) != other for other in entry.companions):
                 return None
         except (ValueError, RecursionError, UncertainError):
             return None
@@ -153,12 +154,6 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
         write(store.entry, data)
     except (OSError, UncertainError):  # a full disk, a folder that is not ours: lint again next time
         return
-
-
-def digest_of_rules(rules: Iterable[RuleEntry]) -> str:
-    """A digest of rules, which changes with their files."""
-    known = [[rule.id, digest(read_bytes(rule.path, LARGEST_RULE))] for rule in rules]
-    return digest(json.dumps(known).encode())
 
 
 def stamp(path: Path) -> tuple[int, ...]:
@@ -221,30 +216,30 @@ def known_by(path: Path) -> str:
     return digest(json.dumps([os.path.realpath(path), *stamp(path)]).encode())
 
 
-def known_of(job: Job) -> str:
-    """What the model of a job is known by: its content or status, or what its server says it has.
+def known_of(case: Case) -> str:
+    """What the model of a case is known by: its content or status, or what its server says it has.
 
     Raises:
         OSError: it cannot be read.
         UncertainError: that says too little.
     """
-    if job.far is None:
-        return known_by(job.path)
+    if case.address is None:
+        return known_by(case.path)
     from trtlint.remote.file import version_of
 
-    version = version_of(job.far)
+    version = version_of(case.address)
     if not version:
         raise UncertainError
-    return f"{job.far.url} {version}"
+    return f"{case.address.url} {version}"
 
 
-def revision(job: Job) -> str:
-    """What tells the revisions of a job's model apart; empty where nothing does for sure."""
+def revision(case: Case) -> str:
+    """What tells the revisions of a model apart; empty where nothing does for sure."""
     try:
-        if job.far is not None:
-            return known_of(job).partition(" ")[2]
-        status = job.path.stat()
-        return known_by(job.path) if status.st_size <= LARGE else f"{status.st_size}-{status.st_mtime_ns}"
+        if case.address is not None:
+            return known_of(case).partition(" ")[2]
+        status = case.path.stat()
+        return known_by(case.path) if status.st_size <= LARGE else f"{status.st_size}-{status.st_mtime_ns}"
     except (OSError, ValueError, UncertainError):
         return ""
 

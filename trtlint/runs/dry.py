@@ -11,10 +11,11 @@ import shutil
 import tempfile
 import threading
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from trtlint.dry_build.agreement import Agreement
 from trtlint.dry_build.drybuild import (
@@ -27,49 +28,49 @@ from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.result import Result
 from trtlint.dry_build.wheels import find
 from trtlint.dry_build.wording import notes
-from trtlint.facts.trials import Trials
+from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.files.replace import replacing
 from trtlint.model.errors import ModelError
 from trtlint.runs import cache
-from trtlint.runs.dryjob import DryJob
 from trtlint.runs.progress import Share
 from trtlint.target.target import Target
+
+if TYPE_CHECKING:
+    from trtlint.runs.dryjob import DryJob
 
 _LARGEST_LOG = 256 << 20
 """Bytes of a log that is kept."""
 
 
-def tried(job: DryJob, model: Path, targets: tuple[Target, ...]) -> Mapping[Target, Trials]:
-    """The dry build for each target; targets of one GPU share theirs.
+def gathered(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[DryBuildEvidence, ...]:
+    """The dry builds for some targets; targets of one GPU share theirs.
 
     Raises:
         WheelError: the wheels are not there.
     """
     wheels = find(job.version, None if job.folder is None else Path(job.folder))
-    by_request: dict[Request, Trials] = {}
-    found = {}
+    by_request: dict[Request, DryBuildEvidence] = {}
     for target in targets:
         sm = target.sm if job.level == "build" else None
         request = Request(wheels, job.level, sm, job.shapes, job.limits)
         same = next((other for other in by_request if other.built_sm == request.built_sm), None)
         if request not in by_request:
-            if same is None:
-                by_request[request] = _trials(job, request, model)
-            else:
-                by_request[request] = _for(by_request[same], request)
-        found[target] = by_request[request]
-    return found
+            made = _made(job, request, model) if same is None else _for(by_request[same], request)
+            by_request[request] = replace(made, targets=frozenset())
+        made = by_request[request]
+        by_request[request] = replace(made, targets=made.targets | {target})
+    return tuple(by_request.values())
 
 
-def _for(trials: Trials, request: Request) -> Trials:
+def _for(made: DryBuildEvidence, request: Request) -> DryBuildEvidence:
     """The dry build of another target whose nearest GPU is the same."""
-    if trials.dry is None:
-        return trials
-    result = replace(trials.dry.result, asked_sm=request.sm)
-    return Trials(replace(trials.dry, result=result), notes(result))
+    if made.build is None:
+        return made
+    result = replace(made.build.result, asked_sm=request.sm)
+    return DryBuildEvidence(replace(made.build, result=result), about=notes(result))
 
 
-def _trials(job: DryJob, request: Request, model: Path) -> Trials:
+def _made(job: DryJob, request: Request, model: Path) -> DryBuildEvidence:
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as scratch:
         log = Path(scratch, "build.log")
         entry = None if job.kept is None else _entry(job.kept, request, model)
@@ -80,9 +81,9 @@ def _trials(job: DryJob, request: Request, model: Path) -> Trials:
                 with _room(needed):
                     result = ask(model, request, log)
             except DryBuildError as error:
-                return Trials(notes=(f"no dry {request.level}: {error}",))
+                return DryBuildEvidence(None, about=(f"no dry {request.level}: {error}",))
             except (ModelError, OSError):  # the lint says what is wrong with the file
-                return Trials()
+                return DryBuildEvidence(None)
             if entry is not None:
                 _keep(entry, result, model, log)
         if job.compare is not None and result.parsed:
@@ -93,7 +94,7 @@ def _trials(job: DryJob, request: Request, model: Path) -> Trials:
                 _save(job.logs, model, result, log)
             except OSError as error:
                 said.append(f"the log of the dry build cannot be written: {error.strerror or error}")
-        return Trials(read_back(result, log), tuple(said))
+        return DryBuildEvidence(read_back(result, log), about=tuple(said))
 
 
 def _compared(job: DryJob, request: Request, model: Path) -> Agreement:

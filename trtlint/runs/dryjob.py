@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trtlint.dry_build.result import Level
+from trtlint.engine.evidence.base import Evidence
+from trtlint.facts.kinds import Ground
 from trtlint.lean import dataclass
+from trtlint.target.target import Target
 
 if TYPE_CHECKING:
     from trtlint.dry_build.shapes import Given
@@ -37,3 +41,22 @@ class DryJob:
     kept: Path | None = None
     logs: Path | None = None
     compare: CompareRequest | None = None
+
+    @property
+    def grounds(self) -> frozenset[Ground]:
+        """The grounds that the dry builds will let facts be found in."""
+        return frozenset({"build", "trial"})
+
+    def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
+        """Make the dry builds, one for each GPU among the targets.
+
+        Raises:
+            WheelError: the wheels are not there.
+        """
+        from trtlint.runs.dry import gathered
+
+        return gathered(self, model, targets)
+
+    def elsewhere(self) -> DryJob:
+        """The job as a machine can do it that reaches neither the cache nor the folder for logs."""
+        return replace(self, kept=None, logs=None)

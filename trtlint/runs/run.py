@@ -14,7 +14,7 @@ from trtlint.lean import dataclass
 from trtlint.runs import cache
 from trtlint.runs.cache import Cache
 from trtlint.runs.exits import Exit
-from trtlint.runs.job import Job, Outcome, RuleSet
+from trtlint.runs.job import Job, Outcome
 from trtlint.runs.pools import Pool, Pools
 from trtlint.runs.worker import failed, finish, lint_job, lint_jobs
 
@@ -66,7 +66,7 @@ class Runner:
     ) -> Iterator[Outcome]:
         ready: dict[int, Outcome] = {}
         following, more = 0, True
-        sent = _Sent(Path.cwd()) if self.remote else _as_it_is
+        sent = _sent if self.remote else _as_it_is
         with _Queue(pools, self.workers, self.batch, sent) as queue:
             while more or queue.busy:
                 if more and not queue.full and len(ready) < _AHEAD:
@@ -86,7 +86,7 @@ class Runner:
 
     def _received(self, job: Job, outcome: Outcome) -> Outcome:
         if self.remote and job.store is not None:
-            cache.keep(job.store, job.path, outcome.reports)
+            cache.keep(job.store, job.case.path, outcome.reports)
         return outcome
 
 
@@ -94,25 +94,9 @@ def _as_it_is(job: Job) -> Job:
     return job
 
 
-class _Sent:
-    """Makes jobs what a worker with another current folder can do, which does not reach the cache.
-
-    Args:
-        here: the current folder.
-    """
-
-    def __init__(self, here: Path) -> None:
-        self._here = here
-        self._rules: dict[int, tuple[RuleSet, RuleSet]] = {}
-
-    def __call__(self, job: Job) -> Job:
-        """The job as it is sent; rules that are one object stay one, and are sent once in a batch."""
-        if id(job.rules) not in self._rules:
-            folders = tuple(str(self._here / folder) for folder in job.rules.folders)
-            self._rules[id(job.rules)] = job.rules, replace(job.rules, folders=folders)
-        _, rules = self._rules[id(job.rules)]
-        dry = None if job.dry is None else replace(job.dry, kept=None, logs=None)
-        return replace(job, path=self._here / job.path, rules=rules, dry=dry, store=None)
+def _sent(job: Job) -> Job:
+    """The job as a worker with another current folder can do it, which does not reach the cache."""
+    return replace(job, case=job.case.at(Path.cwd()), store=None)
 
 
 def _looked_up(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:

@@ -8,29 +8,14 @@ from pathlib import Path
 
 from trtlint.dry_build.errors import WheelError
 from trtlint.engine.finding import ModelReport
-from trtlint.engine.rulebook import RuleEntry, with_builtin
+from trtlint.engine.ruleset import OtherRulesError
 from trtlint.files import lfs
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem
 from trtlint.runs import cache
 from trtlint.runs.bugs import describe
 from trtlint.runs.exits import Exit
-from trtlint.runs.job import Job, Outcome, RuleSet
-from trtlint.runs.judging import trials_of
-
-_CHECKED: dict[RuleSet, tuple[RuleEntry, ...]] = {}
-
-
-class OtherRulesError(Exception):
-    """The rule files that a process finds are not those that the run began with."""
-
-
-def describe_rules(folders: tuple[str, ...], entries: Iterable[RuleEntry]) -> RuleSet:
-    """Name rules for other processes; this one keeps them as they are."""
-    chosen = tuple(entries)
-    ruleset = RuleSet(folders, tuple(entry.id for entry in chosen), cache.digest_of_rules(chosen))
-    _CHECKED[ruleset] = chosen
-    return ruleset
+from trtlint.runs.job import Job, Outcome
 
 
 def lint_jobs(jobs: Iterable[Job]) -> list[Outcome]:
@@ -43,8 +28,8 @@ def lint_job(job: Job) -> Outcome:
     if job.refused:
         return failed(job, job.refused, Exit.USAGE)
     try:
-        pointer = job.far is None and lfs.is_pointer(job.path)
-        with limited(job.path, *_build_files(job)):
+        pointer = job.case.address is None and lfs.is_pointer(job.case.path)
+        with limited(job.case.path, *job.case.build_files):
             outcome = _skipped(job) if pointer else _lint(job)
     except LimitError as error:
         outcome = failed(job, error.message, Exit.UNREADABLE)
@@ -61,7 +46,7 @@ def failed(job: Job, message: str, code: Exit) -> Outcome:
     """The outcome of a job that could not be done."""
     problem = Problem(job.name, message)
     return Outcome(
-        tuple(ModelReport(job.name, target.words, errors=(problem,)) for target in job.targets), code
+        tuple(ModelReport(job.name, target.words, errors=(problem,)) for target in job.case.built_for), code
     )
 
 
@@ -69,39 +54,17 @@ def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
     """The outcome for reports that were made now or earlier, under the name that the user gave."""
     named = tuple(renamed(report, job.name) for report in reports)
     if job.revised:
-        revision = cache.revision(job)
+        revision = cache.revision(job.case)
         named = tuple(replace(report, revision=revision) for report in named)
     if job.require_lfs:
-        named = tuple(_requiring_data(report, job.path) for report in named)
+        named = tuple(_requiring_data(report, job.case.path) for report in named)
     return Outcome(named, Exit.UNREADABLE if any(report.errors for report in named) else Exit.CLEAN)
 
 
-def _build_files(job: Job) -> tuple[str, ...]:
-    record = None if job.gathered is None else job.gathered.record
-    return () if record is None else record.files
-
-
 def _lint(job: Job) -> Outcome:
-    # Imported here: a run whose results are all known lints nothing, and needs neither onnx nor numpy.
-    from trtlint.runs.linting import lint_file
-
-    elsewhere = None
-    if job.far is not None:
-        from trtlint.remote.model import RemoteModel
-
-        elsewhere = RemoteModel(job.far)
-    reports = lint_file(
-        job.path,
-        job.targets,
-        _rules(job.rules),
-        job.command,
-        job.gathered,
-        trials_of(job.path, job.targets, job.dry, job.measurement),
-        weights=job.weights,
-        elsewhere=elsewhere,
-    )
+    reports = job.case.evaluated()
     if job.store is not None:
-        cache.keep(job.store, job.path, reports)
+        cache.keep(job.store, job.case.path, reports)
     return finish(job, reports)
 
 
@@ -110,20 +73,8 @@ def _skipped(job: Job) -> Outcome:
         return failed(job, lfs.POINTER, Exit.UNREADABLE)
     notes = (f"skipped: {lfs.POINTER}",)
     return Outcome(
-        tuple(ModelReport(job.name, target.words, notes=notes, skipped=True) for target in job.targets)
+        tuple(ModelReport(job.name, target.words, notes=notes, skipped=True) for target in job.case.built_for)
     )
-
-
-def _rules(wanted: RuleSet) -> tuple[RuleEntry, ...]:
-    """The rules, found once; a worker of a cluster may live longer than a version of their files."""
-    if wanted not in _CHECKED:
-        book = with_builtin(map(Path, wanted.folders))
-        ids = frozenset(wanted.ids)
-        chosen = tuple(entry for entry in book.entries if entry.id in ids)
-        if cache.digest_of_rules(chosen) != wanted.digest:
-            raise OtherRulesError("the rule files changed, or are others where the linting is done")
-        _CHECKED[wanted] = chosen
-    return _CHECKED[wanted]
 
 
 def renamed(report: ModelReport, name: str) -> ModelReport:

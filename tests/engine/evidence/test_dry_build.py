@@ -6,12 +6,11 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.dry_build.result import DryBuild, ParserError, Result, UsedShape
-from trtlint.engine.bearing import bearing
 from trtlint.engine.evaluate import evaluate
+from trtlint.engine.evidence.dry_build import DryBuildEvidence, confidence_for
 from trtlint.engine.finding import Finding
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
-from trtlint.facts.trials import Trials
 from trtlint.target.target import Target
 
 REFUSED = """
@@ -36,7 +35,7 @@ RTX = Target("tensorrt-rtx", "1.7")
 
 
 def findings(text: str, result: Result, target: Target) -> dict[str, Finding]:
-    facts = Facts(model_of(text), trials=Trials(DryBuild(result)))
+    facts = Facts(model_of(text), evidence=[DryBuildEvidence(DryBuild(result))])
     return {finding.rule: finding for finding in evaluate(RULES, facts, target).findings}
 
 
@@ -57,7 +56,7 @@ def findings(text: str, result: Result, target: Target) -> dict[str, Finding]:
     ],
 )
 def test_how_much_it_says(version: str, stage: str, target: Target, sure: str) -> None:
-    assert bearing(Result(version), "parse" if stage == "parse" else "build", target) == sure
+    assert confidence_for(Result(version), "parse" if stage == "parse" else "build", target) == sure
 
 
 def test_a_parse_that_succeeds_refutes_what_was_to_be_refused() -> None:

@@ -14,6 +14,7 @@ from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.profile import Profile, profile_from_json
 from trtlint.buildfiles.record import FileRead, together
 from trtlint.engine.evaluate import evaluate
+from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
@@ -55,8 +56,8 @@ def report(rules: list[Rule], *parts: str | LayerInfo | Profile, target: Target 
             files.append(FileRead("build.log", read_log(BytesIO(part.encode()))))
         else:
             files.append(FileRead("layers.json" if isinstance(part, LayerInfo) else "profile.json", part))
-    build = together(files) if files else None
-    return evaluate(rules, Facts(model_of(MODEL), record=build), target or Target(version="10.7"))
+    build = [BuildEvidence(together(files))] if files else []
+    return evaluate(rules, Facts(model_of(MODEL), evidence=build), target or Target(version="10.7"))
 
 
 def findings(rule: Rule, *parts: str | LayerInfo | Profile) -> list[Finding]:
@@ -225,7 +226,9 @@ class TestRules:
             tmp_path, id="TST002", name="b", find="build", where="has_log", message="'{tool} {model.opset}'"
         )
         build = together([FileRead("build.log", read_log(BytesIO(b"[W] Unused Input: q\n")))])
-        found = evaluate([about_graph, about_build], Facts(None, record=build), Target(version="10.7"))
+        found = evaluate(
+            [about_graph, about_build], Facts(None, evidence=[BuildEvidence(build)]), Target(version="10.7")
+        )
         assert [(f.rule, f.message, f.confidence) for f in found.findings] == [
             ("TST002", "logger ?", "confirmed")
         ]

@@ -1,4 +1,4 @@
-"""Witnesses: what the build of a model says for or against a finding about its graph.
+"""The conditions of rule files for evidence that confirms or refutes a finding.
 
 A rule names them in its front matter::
 
@@ -31,14 +31,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from trtlint.engine.finding import Confidence, Standing
 from trtlint.engine.frontmatter import FrontMatterError, Item
 from trtlint.language.expression import Expression
 from trtlint.language.template import Template
 from trtlint.lean import dataclass
 
 Kind = Literal["log", "layer", "layers", "build", "range", "ranges"]
-_FACTS: Mapping[Kind, str] = {
+FACTS: Mapping[Kind, str] = {
     "log": "log_message",
     "layer": "layer",
     "layers": "layer",
@@ -49,8 +48,8 @@ _FACTS: Mapping[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
-    """One kind of thing that a build may say.
+class EvidenceCondition:
+    """A condition on one kind of evidence.
 
     Attributes:
         kind: what is asked.
@@ -68,11 +67,11 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Witnesses:
-    """What confirms and what refutes a rule's findings."""
+class EvidenceConditions:
+    """The conditions under which evidence confirms, and refutes, the findings of a rule."""
 
-    confirm: tuple[Witness, ...] = ()
-    refute: tuple[Witness, ...] = ()
+    confirm: tuple[EvidenceCondition, ...] = ()
+    refute: tuple[EvidenceCondition, ...] = ()
 
 
 Compile = Callable[[Item, str, str], Expression]
@@ -81,14 +80,14 @@ CompileText = Callable[[Item, str, str], Template]
 """The same of a text with expressions in it."""
 
 
-def read_witnesses(
+def read_conditions(
     item: Item | None,
     condition: Compile,
     text: CompileText,
     messages: Iterable[str] | None,
     *,
     refusal: bool = False,
-) -> Witnesses:
+) -> EvidenceConditions:
     """Read the ``witness`` entry of a rule.
 
     Args:
@@ -102,7 +101,7 @@ def read_witnesses(
         FrontMatterError: it has another form than documented here.
     """
     if item is None:
-        return Witnesses()
+        return EvidenceConditions()
     sides = item.mapping("witness", ("confirm", "refute"))
     if refusal and "refute" in sides:
         raise FrontMatterError(
@@ -114,14 +113,16 @@ def read_witnesses(
         side: tuple(_read(entry, condition, text, messages) for entry in entries.items(f"witness {side}"))
         for side, entries in sides.items()
     }
-    return Witnesses(found.get("confirm", ()), found.get("refute", ()))
+    return EvidenceConditions(found.get("confirm", ()), found.get("refute", ()))
 
 
-def _read(item: Item, condition: Compile, text: CompileText, known: Iterable[str] | None) -> Witness:
-    fields = item.mapping("witness", (*_FACTS, "where", "anywhere", "because"))
-    kinds = [kind for kind in _FACTS if kind in fields]
+def _read(
+    item: Item, condition: Compile, text: CompileText, known: Iterable[str] | None
+) -> EvidenceCondition:
+    fields = item.mapping("witness", (*FACTS, "where", "anywhere", "because"))
+    kinds = [kind for kind in FACTS if kind in fields]
     if len(kinds) != 1:
-        raise FrontMatterError(f"a witness is one of {', '.join(map(repr, _FACTS))}", item.line)
+        raise FrontMatterError(f"a witness is one of {', '.join(map(repr, FACTS))}", item.line)
     kind, because = kinds[0], fields.get("because")
     what = f"witness {kind}"
     messages, where, anywhere = [], fields.get("where"), fields.get("anywhere")
@@ -133,47 +134,10 @@ def _read(item: Item, condition: Compile, text: CompileText, known: Iterable[str
         raise FrontMatterError("only a witness of the log has a 'where'", where.line)
     else:
         where = fields[kind]
-    return Witness(
+    return EvidenceCondition(
         kind=kind,
         messages=frozenset(messages),
-        where=None if where is None else condition(where, what, _FACTS[kind]),
-        because=None if because is None else text(because, "witness because", _FACTS[kind]),
+        where=None if where is None else condition(where, what, FACTS[kind]),
+        because=None if because is None else text(because, "witness because", FACTS[kind]),
         anywhere=anywhere is not None and anywhere.choice("witness anywhere", ("true", "false")) == "true",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the build says of one place.
-
-    Attributes:
-        standing: whether it shows the finding too, shows that it does not hold, or neither.
-        said: its words for that, each with file and line or layer.
-        cited: file and line of the messages among these.
-        support: how sure a finding is at least by a dry build that cannot confirm it for the target; None
-            where there is none.
-        doubt: how sure it is at most by such a dry build, None for any.
-        ended: whether a real build failed with what it cites.
-    """
-
-    standing: Standing = "open"
-    said: tuple[str, ...] = ()
-    cited: frozenset[str] = frozenset()
-    support: Confidence | None = None
-    doubt: Confidence | None = None
-    ended: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What a build says of a finding, and the measured time of its blocks.
-
-    Attributes:
-        words: what it says, each with file and line or layer.
-        ms: milliseconds that the layers of the blocks take in one run, None where they were not measured.
-        share: their share of the time of all layers, 0 to 1.
-    """
-
-    words: tuple[str, ...] = ()
-    ms: float | None = None
-    share: float | None = None

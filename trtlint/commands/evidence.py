@@ -1,0 +1,288 @@
+"""The readers of evidence: from the command line and the configuration to the evidence of a case.
+
+A new kind of evidence has its reader here, and a row in :data:`READERS`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from trtlint.buildcommand.shapes import read_shapes, shapes_of
+from trtlint.buildfiles.plan import is_plan
+from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
+from trtlint.commands.tasks import Settings
+from trtlint.engine.evidence.base import Evidence, PendingEvidence
+from trtlint.files.problem import Problem
+from trtlint.lean import dataclass
+from trtlint.policy.options import INSTALLED, DryOptions, LintOptions
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.gathered import Gathered
+    from trtlint.dry_build.shapes import Given
+    from trtlint.measure.measurement import Measurement
+    from trtlint.network.compare import CompareRequest
+    from trtlint.runs.dryjob import DryJob
+
+BuildFileNames = Sequence[tuple[str, GivenAs]]
+"""Files of a build, each with what it was given as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What readers found for one model.
+
+    Attributes:
+        evidence: the evidence.
+        problems: the files of a build that could not be read.
+    """
+
+    evidence: tuple[Evidence | PendingEvidence, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    def __or__(self, other: Read) -> Read:
+        """All that both found."""
+        return Read(self.evidence + other.evidence, self.problems + other.problems)
+
+
+class Reader(Protocol):
+    """Reads one kind of evidence."""
+
+    def read(self, settings: Settings, before: Read) -> Read:
+        """The evidence about one model.
+
+        Args:
+            settings: what counts for the model.
+            before: what the readers before this one found.
+
+        Raises:
+            click.UsageError: what was given cannot be used.
+        """
+
+    def close(self) -> None:
+        """Check that all that was given was used, after the last model.
+
+        Raises:
+            click.UsageError: it was not.
+        """
+
+
+class Readers:
+    """All readers of a run.
+
+    Args:
+        options: the command line, which has the last word.
+        models: the models of the run on this machine.
+        files: the files of a build that the command line gives, for the only model.
+    """
+
+    def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames = ()) -> None:
+        self._readers = [make(options, models, files) for make in READERS]
+
+    def read(self, settings: Settings) -> Read:
+        """The evidence about one model.
+
+        Raises:
+            click.UsageError: what was given cannot be used.
+        """
+        found = Read()
+        for reader in self._readers:
+            found |= reader.read(settings, found)
+        return found
+
+    def close(self) -> None:
+        """Check that all that was given was used, after the last model.
+
+        Raises:
+            click.UsageError: it was not.
+        """
+        for reader in self._readers:
+            reader.close()
+
+
+class BuildReader:
+    """Reads the files of a build that the command line gives, or else the configuration."""
+
+    def __init__(
+        self,
+        options: LintOptions,  # noqa: ARG002
+        models: Sequence[Path],  # noqa: ARG002
+        files: BuildFileNames,
+    ) -> None:
+        self._files = files
+
+    def read(self, settings: Settings, before: Read) -> Read:  # noqa: ARG002
+        """The build of a model."""
+        # TensorRT runs what an engine holds, so that one that came with a checkout is not loaded.
+        own = ((path, "any" if is_plan(Path(path)) else role) for role, path in settings.left.items())
+        files = self._files or [*own]
+        if not files:
+            return Read()
+        from trtlint.buildfiles.gather import of_model
+
+        return read_build(of_model(settings.file, files))
+
+    def close(self) -> None:
+        """Nothing: a file that is given is read."""
+
+
+def read_build(gathered: Gathered) -> Read:
+    """What the files of a build left as evidence."""
+    if gathered.record is None:
+        return Read(problems=gathered.problems)
+    from trtlint.engine.evidence.build import BuildEvidence
+
+    return Read((BuildEvidence(gathered.record),), gathered.problems)
+
+
+class DryBuildReader:
+    """Reads which models get a dry build, which is made where they are linted."""
+
+    def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
+        self._options = options.dry
+        self._names = Counter(model.stem for model in models)
+        self._versions: dict[str, str] = {}
+
+    def read(self, settings: Settings, before: Read) -> Read:
+        """The dry build of a model, if one is wanted and there is no real build, which says more."""
+        if before.evidence or before.problems:
+            return Read()
+        named = [choices.dry for choices in settings.choices]
+        wanted = next((each for each in (self._options, *reversed(named)) if each.level is not None), None)
+        if wanted is None or wanted.level in (None, "off"):
+            return Read()
+        shapes = [*_shapes(named, str(settings.configuration.file)), *_shapes_of_command(settings)]
+        shapes += _shapes([self._options], "--shapes")
+        return Read((self._job(settings.file, wanted, tuple(shapes)),))
+
+    def close(self) -> None:
+        """Nothing: the options are for all models."""
+
+    def _job(self, model: Path, wanted: DryOptions, shapes: tuple[Given, ...]) -> DryJob:
+        from trtlint.process.spawn import Limits
+        from trtlint.runs.dryjob import DryJob
+
+        options, usual = self._options, Limits()
+        return DryJob(
+            version=self._version(wanted.version or INSTALLED),
+            folder=None if options.rtx_path is None else os.path.abspath(options.rtx_path),  # noqa: PTH100
+            level="parse" if wanted.level == "parse" else "build",
+            shapes=shapes,
+            limits=Limits(options.seconds or usual.seconds, options.memory or usual.memory),
+            logs=None if options.logs is None else self._folder(Path(options.logs), model),
+            compare=self._comparison(shapes) if options.compare else None,
+        )
+
+    def _comparison(self, shapes: tuple[Given, ...]) -> CompareRequest:
+        """Return what to compare on.
+
+        Raises:
+            click.UsageError: the inputs cannot be used.
+        """
+        from trtlint.measure.inputs import InputsError
+        from trtlint.network.compare import request_of
+
+        try:
+            return request_of(self._options.compare, tuple((each.name, each.shapes[1]) for each in shapes))
+        except InputsError as error:
+            raise click.UsageError(f"--compare: {error}") from None
+
+    def _folder(self, logs: Path, model: Path) -> Path:
+        """Where the log of a model goes: of models with one name, into folders called like theirs."""
+        if self._names[model.stem] == 1:
+            return logs
+        return logs.joinpath(*(part for part in model.parent.parts if part not in (model.anchor, "..")))
+
+    def _version(self, wanted: str) -> str:
+        """The release that is there, which must be the one that is wanted."""
+        if wanted not in self._versions:
+            from trtlint.dry_build.errors import WheelError
+            from trtlint.dry_build.wheels import find
+
+            folder = None if self._options.rtx_path is None else Path(self._options.rtx_path)
+            try:
+                self._versions[wanted] = find(None if wanted == INSTALLED else wanted, folder).version
+            except WheelError as error:
+                raise click.UsageError(str(error)) from None
+        return self._versions[wanted]
+
+
+def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[Given]:
+    from trtlint.dry_build.shapes import Given
+
+    for text in (text for each in options for text in each.shapes):
+        for name, shape in read_shapes(text):
+            if shape is None or not name:
+                raise click.UsageError(f"{where}: {text!r} is no shape such as NAME:1x3x224x224")
+            yield Given(name, (shape, shape, shape))
+
+
+def _shapes_of_command(settings: Settings) -> Iterator[Given]:
+    """The shapes of the first profile of the command that builds the model."""
+    from trtlint.dry_build.shapes import Given
+
+    if settings.command is None:
+        return
+    specs = shapes_of(settings.command).specs
+    for spec in specs:
+        usual = spec.opt or spec.max or spec.min
+        if usual is not None and spec.profile == specs[0].profile:
+            yield Given(spec.name, (spec.min or usual, usual, spec.max or usual))
+
+
+class RangeReader:
+    """Reads measurements: each goes to the model that it is of, and a stale one is refused."""
+
+    def __init__(self, options: LintOptions, models: Sequence[Path], files: BuildFileNames) -> None:  # noqa: ARG002
+        self._read: Mapping[str, Measurement] = {}
+        self._used: set[str] = set()
+        if not options.ranges:
+            return
+        from trtlint.measure.measurement import MeasurementError, read_measurement
+
+        try:
+            self._read = {file: read_measurement(Path(file)) for file in options.ranges}
+        except MeasurementError as error:
+            raise click.UsageError(str(error)) from None
+
+    def read(self, settings: Settings, before: Read) -> Read:  # noqa: ARG002
+        """The measurement of a model, if one was given."""
+        if not self._read:
+            return Read()
+        from trtlint.engine.evidence.ranges import RangeEvidence
+        from trtlint.measure.identity import digest
+        from trtlint.model.errors import ModelError
+
+        try:
+            known = digest(settings.file)
+        except (ModelError, OSError):  # whoever lints it says why
+            return Read()
+        self._used.add(known)
+        found = next((each for each in reversed([*self._read.values()]) if each.digest == known), None)
+        return Read() if found is None else Read((RangeEvidence(found),))
+
+    def close(self) -> None:
+        """Refuse a measurement of no model of the run."""
+        for file, found in self._read.items():
+            if found.digest not in self._used:
+                raise click.UsageError(
+                    f"{file}: measured on another model ({found.path}, or what it was then): measure it again"
+                )
+
+
+READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader], ...] = (
+    BuildReader,
+    DryBuildReader,
+    RangeReader,
+)
+"""The readers, each with the evidence that those before it found."""
+
+
+def names_of(given: BuildFiles) -> Iterator[tuple[str, GivenAs]]:
+    """The files of a build that options name, each with what it was given as."""
+    return ((path, kind) for kind, path in given.items())

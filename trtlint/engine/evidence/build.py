@@ -1,0 +1,212 @@
+"""A build as evidence: its log, the layers of its engine, and their measured times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from trtlint.buildfiles.record import BuildRecord
+from trtlint.engine.evidence.base import Evidence, Question, Times, Verdict
+from trtlint.engine.evidence.conditions import EvidenceCondition
+from trtlint.engine.evidence.words import (
+    in_percent,
+    layer_in_words,
+    milliseconds,
+    names_of,
+    quoted,
+    quoted_without_place,
+    said_under,
+    shortened,
+)
+from trtlint.engine.finding import Standing
+from trtlint.engine.refusals import build_failed, errors_in_log, nameless_errors, success
+from trtlint.engine.subjects import Subject
+from trtlint.facts.base import Fact
+from trtlint.facts.facts import Facts
+from trtlint.facts.kinds import ground_of
+from trtlint.facts.of_build.layer import LayerFact
+from trtlint.facts.of_build.log_message import LogMessage
+from trtlint.language.expression import Expression
+from trtlint.lean import dataclass
+
+_ASKED = frozenset({"layer", "layers", "build"})
+"""Conditions on facts of a build; those on its log are looked up by node."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildEvidence(Evidence):
+    """The files that a build of the model left.
+
+    Attributes:
+        record: these files, read.
+    """
+
+    record: BuildRecord
+
+    kind = "build"
+    grounds = frozenset({"build"})
+    settles_targets = True
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of the build."""
+        return self.record.files
+
+    @property
+    def data(self) -> BuildRecord:
+        """The files of the build."""
+        return self.record
+
+    def states(self, fact: str) -> bool:
+        """Whether facts of a kind come from a build."""
+        return ground_of(fact) == "build"
+
+    def judge(self, question: Question) -> Verdict | None:
+        """Judge one place by the log, the layers and the settings of the build."""
+        return None if question.facts.of_another_model else judged(question)
+
+    def citations(self, subject: Subject) -> Iterable[str]:
+        """File, line and message, where the finding is a message."""
+        return cited_message(subject)
+
+    def times(self, subjects: Sequence[Subject], facts: Facts) -> Times | None:
+        """The time of the layers of the blocks, by the profile of the build."""
+        layers = {id(layer): layer for subject in subjects for layer in layers_of(facts, subject)}
+        timed = [layer for layer in layers.values() if layer.ms is not None and layer.share is not None]
+        if not timed:
+            return None
+        ms = sum(layer.ms or 0.0 for layer in timed)
+        share = sum(layer.share or 0.0 for layer in timed)
+        return Times(_time(timed, ms, share), ms, share)
+
+
+def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
+    """The layers of the engine that compute the block of a subject, without repeats."""
+    if isinstance(subject.fact, LayerFact):
+        return (subject.fact,)
+    known = facts.said.layers
+    found = (layer for node in subject.nodes for layer in known.get(node, ()))
+    return tuple({id(layer): layer for layer in found}.values())
+
+
+def judged(question: Question) -> Verdict:
+    """Judge one place by the build that the facts have, a real or a dry one."""
+    facts, conditions = question.facts, question.rule.witness
+    if question.subject.refusal is not None:
+        return _judged_refusal(question)
+    sides: tuple[tuple[Standing, tuple[EvidenceCondition, ...]], ...] = (
+        ("confirmed", conditions.confirm),
+        ("refuted", conditions.refute),
+    )
+    for standing, asked in sides:
+        found = tuple(statements(asked, question))
+        if found:
+            return Verdict(standing, tuple(said for said, _ in found), _places(found))
+    anywhere = tuple(_anywhere(conditions.confirm, facts))
+    if anywhere:
+        words = tuple(said for said, _ in anywhere)
+        return Verdict("confirmed", words, _places(anywhere), everywhere=True)
+    return Verdict(said=tuple(_without_place(conditions.confirm, facts)))
+
+
+def _judged_refusal(question: Question) -> Verdict:
+    """Judge a finding that predicts a refusal: see :mod:`trtlint.engine.refusals`."""
+    facts, subject, confirm = question.facts, question.subject, question.rule.witness.confirm
+    assert subject.refusal is not None
+    found = [*quotations(question)]
+    errors = errors_in_log(facts, subject, holds=question.holds)
+    ended = build_failed(facts) and any(not error.overcome for error in errors)
+    found += ((at, words) for words, at in statements(confirm, question))
+    if found:
+        places = frozenset(at for at, _ in found if at)
+        return Verdict("confirmed", tuple(words for _, words in found), places, ended=ended)
+    passed = success(facts, subject.refusal)
+    if passed:
+        return Verdict("refuted", (passed,))
+    nameless = (quoted_without_place(message) for message in nameless_errors(facts, subject.refusal))
+    return Verdict(said=(*nameless, *_without_place(confirm, facts)))
+
+
+def _places(found: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """File and line of the messages among some statements."""
+    return frozenset(at for _, at in found if at)
+
+
+def quotations(question: Question) -> Iterator[tuple[str, str]]:
+    """Yield file and line of each error of the log at the refused nodes, and the error with both."""
+    for message in errors_in_log(question.facts, question.subject, holds=question.holds):
+        yield message.at, quoted(message)
+
+
+def statements(conditions: Iterable[EvidenceCondition], question: Question) -> Iterator[tuple[str, str]]:
+    """Yield what fulfils conditions on a build, each with the file and line of the message, if it is one."""
+    subject, target = question.subject, question.target
+    for condition in conditions:
+        if condition.kind == "log":
+            for message in _messages(question.facts, subject, condition.messages):
+                names = names_of(message, subject, target)
+                if condition.where is None or condition.where.truth(names) is True:
+                    yield said_under(condition, names, quoted(message)), message.at
+        elif condition.kind in _ASKED and condition.where is not None:
+            for said in _fulfilling(condition, condition.where, question):
+                yield said, ""
+
+
+def _fulfilling(condition: EvidenceCondition, where: Expression, question: Question) -> Iterator[str]:
+    facts, subject = question.facts, question.subject
+    candidates: tuple[Fact, ...] = layers_of(facts, subject)
+    if condition.kind == "build":
+        candidates = facts.of("build")
+    asked = [(fact, names_of(fact, subject, question.target)) for fact in candidates]
+    truths = [where.truth(names) for _, names in asked]
+    if condition.kind == "layers" and any(truth is False for truth in truths):
+        return
+    for (fact, names), truth in zip(asked, truths, strict=True):
+        if truth is True:
+            own = layer_in_words(fact) if isinstance(fact, LayerFact) else fact.place
+            yield said_under(condition, names, own)
+
+
+def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator[LogMessage]:
+    known = facts.said.messages
+    seen: set[int] = set()
+    for node in subject.nodes:
+        for message in known.get(node, ()):
+            if message.name in names and message.line not in seen:
+                seen.add(message.line)
+                yield message
+
+
+def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield messages that are about every place, as the log names none, each with file and line."""
+    names = {name for condition in conditions if condition.anywhere for name in condition.messages}
+    messages = (message for message in facts.of("log_message") if isinstance(message, LogMessage))
+    if any(message.named and message.name in names for message in messages):
+        return
+    for message in facts.said.nameless:
+        if message.name in names:
+            yield quoted_without_place(message), message.at
+
+
+def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[str]:
+    """Yield messages that would confirm, had the log said of which nodes they are."""
+    names = {name for condition in conditions for name in condition.messages}
+    for message in facts.said.nameless:
+        if message.name in names and message.first:
+            yield quoted_without_place(message)
+
+
+def cited_message(subject: Subject) -> Iterator[str]:
+    """Yield file, line and text of the message that a finding is about, and those of its cause."""
+    if isinstance(subject.fact, LogMessage):
+        yield quoted(subject.fact)
+        if subject.fact.cause_at is not None:
+            yield f"{subject.fact.cause_at}: {shortened(subject.fact.cause or '')}"
+
+
+def _time(timed: Sequence[LayerFact], ms: float, share: float) -> str:
+    """``layer conv1: 18 % of 4.1 ms``; of several layers, how many and the slowest."""
+    total = f"{in_percent(share)} of {milliseconds(ms / share)}" if share else milliseconds(ms)
+    slowest = max(timed, key=lambda layer: layer.ms or 0.0)
+    if len(timed) == 1:
+        return f"layer {shortened(slowest.name)}: {total}"
+    return f"{len(timed)} layers: {total}, most of it in {shortened(slowest.name)}"

@@ -1,0 +1,255 @@
+"""A dry build as evidence: NVIDIA's parser and builder, run without a GPU.
+
+About a target of its own it is a build like any other, and more: what a stage takes, no rule can say
+that it refuses.  About another target it supports what the parser refuses too, and cites the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any, Literal
+
+from packaging.version import Version
+
+from trtlint.dry_build.agreement import Agreement
+from trtlint.dry_build.result import DryBuild, Result
+from trtlint.engine.evidence.base import Evidence, Question, Verdict
+from trtlint.engine.evidence.build import cited_message, judged, quotations, statements
+from trtlint.engine.evidence.words import shortened
+from trtlint.engine.finding import Confidence, EvidenceSummary
+from trtlint.engine.refusals import errors_of_parser
+from trtlint.engine.reported import about_builds, about_experiments
+from trtlint.engine.rule import Rule
+from trtlint.engine.subjects import Subject
+from trtlint.facts.facts import Facts
+from trtlint.facts.kinds import ground_of
+from trtlint.facts.of_build.log_message import LogMessage
+from trtlint.knowledge.rtx import builder
+from trtlint.lean import dataclass
+from trtlint.target.target import Target
+
+Stage = Literal["parse", "build"]
+
+_FACTS = frozenset({"dry_build", "parser_refusal", "builder_refusal"})
+"""Kinds of facts that come from a dry build alone."""
+_OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
+"""Kinds of facts about kernels, times and settings: a dry build's are not those of another product."""
+
+
+@dataclass(frozen=True, slots=True)
+class DryBuildEvidence(Evidence):
+    """A dry build of the model.
+
+    Attributes:
+        build: the dry build, None where it could not be made: the notes say why.
+        targets: the targets that it was made for; empty for all.
+        about: sentences about it.
+    """
+
+    build: DryBuild | None
+    targets: frozenset[Target] = frozenset()
+    about: tuple[str, ...] = ()
+
+    kind = "dry_build"
+    grounds = frozenset({"build", "trial"})
+
+    @property
+    def data(self) -> DryBuild | None:
+        """The dry build."""
+        return self.build
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the dry build came about and ended."""
+        return self.about
+
+    @property
+    def summary(self) -> EvidenceSummary | None:
+        """The answers of the parser and the builder, as values."""
+        return None if self.build is None else EvidenceSummary.of(self.kind, _values(self.build.result))
+
+    def bears_on(self, target: Target) -> bool:
+        """Whether it was made for a target."""
+        return not self.targets or target in self.targets
+
+    def states(self, fact: str) -> bool:
+        """Whether facts of a kind come from it, or from its log."""
+        return fact in _FACTS or ground_of(fact) == "build"
+
+    def holds_for(self, fact: str, target: Target) -> bool:
+        """Whether kernels, times and settings of this build are those of the target."""
+        if self.build is None or fact not in _OF_ANOTHER_BUILD:
+            return True
+        return confidence_for(self.build.result, "build", target) == "confirmed"
+
+    def judge(self, question: Question) -> Verdict | None:
+        """Judge one place, as far as a build of TensorRT-RTX is evidence about the target."""
+        return None if self.build is None else _judged(self.build.result, question)
+
+    def citations(self, subject: Subject) -> Iterable[str]:
+        """File, line and message, where the finding is a message."""
+        return cited_message(subject)
+
+    def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:
+        """All errors of the log, after the rule about the parser's errors as values."""
+        if rule.find != "parser_refusal" or self.build is None or self.build.result.parsed is not False:
+            return ()
+        return (
+            message.at
+            for message in facts.of("log_message")
+            if isinstance(message, LogMessage) and message.severity in ("error", "fatal")
+        )
+
+
+def confidence_for(result: Result, stage: Stage, target: Target) -> Confidence:
+    """How sure what a dry build shows at a stage is for a target; ``confirmed`` where it is its own.
+
+    A dry build is one by TensorRT-RTX, perhaps for another GPU.  About TensorRT-RTX of its own release it
+    says all that a build says.  The parser of a release of TensorRT whose sources it has is good evidence of
+    what that one refuses, any other parser some.  The builder is another product's: its networks are
+    strongly typed, its kernels are others and nothing is timed, so that what it says of TensorRT is an
+    indication at most.
+    """
+    line = _words(Version(result.version).release)
+    if target.product == "tensorrt-rtx" and (target.release is None or _words(target.release) == line):
+        same_gpu = stage == "parse" or target.sm is None or target.sm == result.sm
+        return "confirmed" if same_gpu else "low"
+    if stage == "build":
+        return "low"
+    parser = builder(result.version).parser
+    tied = target.product == "tensorrt" and target.release is not None and _words(target.release) == parser
+    return "high" if tied else "medium"
+
+
+def _words(release: tuple[int, ...]) -> str:
+    return ".".join(map(str, release[:2]))
+
+
+def _reached(result: Result) -> Stage:
+    """The stage that the errors of a dry build are of."""
+    return "build" if result.parsed and result.level == "build" else "parse"
+
+
+def _passed(result: Result, stage: Stage) -> bool:
+    """Whether the parser took the model, or the builder built it."""
+    return bool(result.parsed if stage == "parse" else result.built)
+
+
+def _judged(result: Result, question: Question) -> Verdict:
+    rule, stage = question.rule, _reached(result)
+    sure = confidence_for(result, stage, question.target)
+    if about_builds(rule) or about_experiments(rule):
+        if sure == "confirmed" and result.built is False and any(shape.chosen for shape in result.shapes):
+            sure = "medium"  # of other shapes the builder might say something else
+        return Verdict(support=sure, said=(result.label,) if about_experiments(rule) else ())
+    if question.subject.refusal is not None:
+        return _judged_refusal(result, question)
+    if sure == "confirmed":
+        return Verdict() if question.facts.of_another_model else judged(question)
+    return _cited(question, sure if stage == "parse" else None)
+
+
+def _judged_refusal(result: Result, question: Question) -> Verdict:
+    """Judge a finding that predicts a refusal: an error at its node counts before any success."""
+    refusal, stage = question.subject.refusal, _reached(result)
+    assert refusal is not None
+    sure = confidence_for(result, stage, question.target)
+    errors = (
+        errors_of_parser(question.facts, question.subject, refusal, holds=question.holds)
+        if stage == "parse"
+        else ()
+    )
+    refused = tuple(f"{error.label}: {error.code}: {shortened(error.says)}" for error in errors)
+    quoted = dict(quotations(question))
+    words, places = refused or tuple(quoted.values()), frozenset(quoted)
+    if words and sure == "confirmed":
+        return Verdict("confirmed", words, places)
+    if words:
+        return Verdict(said=words, cited=places, support=sure if stage == "parse" else None)
+    if _passed(result, refusal.stage):
+        said = _passed_words(result, refusal.stage)
+        passed = confidence_for(result, refusal.stage, question.target)
+        if passed == "confirmed":
+            return Verdict("refuted", (said,))
+        return Verdict(said=(said,), doubt="medium") if passed == "high" else Verdict()
+    if sure == "confirmed":
+        return Verdict() if question.facts.of_another_model else judged(question)
+    return _cited(question, sure if stage == "parse" else None)
+
+
+def _cited(question: Question, support: Confidence | None) -> Verdict:
+    """Cite the messages of another product's build that a rule asks for."""
+    messages = tuple(entry for entry in question.rule.witness.confirm if entry.kind == "log")
+    found = tuple(statements(messages, question))
+    if not found:
+        return Verdict()
+    return Verdict(
+        said=tuple(said for said, _ in found), cited=frozenset(at for _, at in found), support=support
+    )
+
+
+def _passed_words(result: Result, stage: Stage) -> str:
+    if stage == "parse":
+        return f"{result.label}: the parser takes it"
+    shapes = ", ".join(shape.words for shape in result.shapes)
+    return f"{result.label}: it is built{f' ({shapes})' if shapes else ''}"
+
+
+def _values(result: Result) -> dict[str, Any]:
+    """The answers of NVIDIA's parser and builder, as JSON data."""
+    return {
+        "version": result.version,
+        "level": result.level,
+        "sm": result.sm,
+        "asked_sm": result.asked_sm,
+        "stage": result.stage,
+        "cause": result.cause,
+        "signal": result.signal,
+        "parsed": result.parsed,
+        "built": result.built,
+        "errors": [asdict(error) for error in result.errors],
+        "shapes": [
+            {
+                "name": shape.name,
+                "min": list(shape.min),
+                "opt": list(shape.opt),
+                "max": list(shape.max),
+                "chosen": shape.chosen,
+                "values": shape.values,
+            }
+            for shape in result.shapes
+        ],
+        "zeros": list(result.zeros),
+        "seconds": round(result.seconds, 3),
+        "peak": result.peak,
+        "last_lines": list(result.last_lines),
+        **({} if result.network is None else {"comparison": _comparison(result.network)}),
+    }
+
+
+def _comparison(found: Agreement) -> dict[str, Any]:
+    """What comparing the parsed network with the model found, as JSON data."""
+    return {
+        "release": found.release,
+        "outcome": found.outcome,
+        "reason": found.reason,
+        "tensors": found.tensors,
+        "compared": found.compared,
+        "share": round(found.share, 4),
+        "unnamed": found.unnamed,
+        "uncomputed": found.uncomputed,
+        "reasons": [asdict(each) for each in found.reasons],
+        "sets": found.sets,
+        "inputs": found.inputs,
+        "differences": [
+            {**asdict(each), "place": list(each.place), "others": list(each.others)}
+            for each in found.differences
+        ],
+        "unclear": [asdict(each) for each in found.unclear],
+        "deviations": list(found.deviations),
+        "widened": found.widened,
+        "seconds": round(found.seconds, 3),
+        "onnxruntime_seconds": round(found.onnxruntime_seconds, 4),
+        "peak": found.peak,
+    }

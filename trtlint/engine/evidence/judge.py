@@ -1,0 +1,60 @@
+"""The verdict of all evidence about one place, and the lines of one finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from trtlint.engine.evidence.base import Evidence, Question, Times, Verdict
+from trtlint.engine.evidence.words import CITED, CITED_IN_ALL, bounded
+from trtlint.engine.finding import CONFIDENCES
+from trtlint.engine.subjects import Subject
+from trtlint.facts.facts import Facts
+
+
+def judge(evidence: Sequence[Evidence], question: Question) -> Verdict:
+    """Judge one place by all evidence; what confirms weighs more than what refutes.
+
+    A finding about a fact that comes from evidence is judged by that evidence alone.
+    """
+    fact = question.subject.fact
+    own = () if fact is None else tuple(each for each in evidence if each.states(fact.kind))
+    found = [verdict for each in own or evidence if (verdict := each.judge(question)) is not None]
+    joined = found[0] if len(found) == 1 else _joined(found)
+    return replace(joined, said=bounded(joined.said, CITED))
+
+
+def _joined(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdicts of several kinds of evidence as one."""
+    sides = (
+        [each for each in verdicts if each.standing == "confirmed" and not each.everywhere],
+        [each for each in verdicts if each.standing == "refuted"],
+        [each for each in verdicts if each.standing == "confirmed"],
+    )
+    heard = next((side for side in sides if side), verdicts)
+    supports = [each.support for each in verdicts if each.support is not None]
+    doubts = [each.doubt for each in verdicts if each.doubt is not None]
+    return Verdict(
+        standing=heard[0].standing if heard else "open",
+        said=tuple(words for each in heard for words in each.said),
+        cited=frozenset().union(*(each.cited for each in heard)),
+        support=min(supports, key=CONFIDENCES.index, default=None),
+        doubt=max(doubts, key=CONFIDENCES.index, default=None),
+        ended=any(each.ended for each in heard),
+        everywhere=bool(heard) and all(each.everywhere for each in heard),
+    )
+
+
+def lines_of(
+    evidence: Sequence[Evidence], places: Sequence[tuple[Subject, Verdict]], facts: Facts
+) -> tuple[tuple[str, ...], Times | None]:
+    """The lines that evidence adds to a finding at some places, and the measured time of its blocks."""
+    words = (
+        line
+        for subject, verdict in places
+        for line in (*(cited for each in evidence for cited in each.citations(subject)), *verdict.said)
+    )
+    said = bounded(words, CITED_IN_ALL)
+    subjects = [subject for subject, _ in places]
+    times = next((found for each in evidence if (found := each.times(subjects, facts)) is not None), None)
+    return said if times is None else (*said, times.words), times

@@ -1,0 +1,91 @@
+"""Measured ranges as evidence: what ``trtlint measure`` found out about the tensors of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from trtlint.engine.evidence.base import Evidence, Question, Verdict
+from trtlint.engine.evidence.conditions import EvidenceCondition
+from trtlint.engine.evidence.words import names_of, said_under
+from trtlint.engine.finding import Standing
+from trtlint.engine.subjects import Subject
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_trial.tensor_range import TensorRange
+from trtlint.language.expression import Expression
+from trtlint.lean import dataclass
+from trtlint.measure.measurement import Measurement
+
+_ASKED = frozenset({"range", "ranges"})
+"""Conditions on ranges."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeEvidence(Evidence):
+    """The measured ranges of the tensors of the model, and the errors of a narrow type at its outputs.
+
+    Attributes:
+        measurement: the figures.
+    """
+
+    measurement: Measurement
+
+    kind = "ranges"
+    grounds = frozenset({"trial"})
+
+    @property
+    def data(self) -> Measurement:
+        """The figures."""
+        return self.measurement
+
+    def states(self, fact: str) -> bool:
+        """Whether facts of a kind are ranges."""
+        return fact == TensorRange.kind
+
+    def judge(self, question: Question) -> Verdict | None:
+        """Judge one place by the ranges of the tensors there."""
+        measured = question.subject.fact
+        if isinstance(measured, TensorRange):
+            return _own(measured)
+        conditions = question.rule.witness
+        sides: tuple[tuple[Standing, tuple[EvidenceCondition, ...]], ...] = (
+            ("confirmed", conditions.confirm),
+            ("refuted", conditions.refute),
+        )
+        for standing, asked in sides:
+            said = tuple(_statements(asked, question))
+            if said:
+                return Verdict(standing, said)
+        return None
+
+
+def _own(measured: TensorRange) -> Verdict:
+    """The verdict about a tensor that a finding is about: its own figure."""
+    what = measured.inside or "greatest magnitude"
+    said = f"{measured.place}: {what} {measured.words}, on {measured.on}"
+    return Verdict(support="medium" if measured.made_up else "confirmed", said=(said,))
+
+
+def _statements(conditions: Iterable[EvidenceCondition], question: Question) -> Iterator[str]:
+    for condition in conditions:
+        if condition.kind in _ASKED and condition.where is not None:
+            yield from _fulfilling(condition, condition.where, question)
+
+
+def _fulfilling(condition: EvidenceCondition, where: Expression, question: Question) -> Iterator[str]:
+    subject = question.subject
+    ranges = _ranges_of(question.facts, subject)
+    asked = [(measured, names_of(measured, subject, question.target)) for measured in ranges]
+    truths = [where.truth(names) for _, names in asked]
+    if condition.kind == "ranges" and any(truth is False for truth in truths):
+        return
+    answers = list(zip(asked, truths, strict=True))
+    for (measured, names), truth in answers[:1] if condition.kind == "ranges" else answers:
+        if truth is True:
+            yield said_under(condition, names, measured.place)
+
+
+def _ranges_of(facts: Facts, subject: Subject) -> tuple[TensorRange, ...]:
+    """What was measured of the tensors of a block, the widest range first."""
+    nodes = frozenset(subject.nodes)
+    found = (fact for fact in facts.of(TensorRange.kind) if isinstance(fact, TensorRange))
+    return tuple(sorted((each for each in found if each.node in nodes), key=lambda each: -each.greatest))

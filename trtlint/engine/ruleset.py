@@ -1,0 +1,111 @@
+"""Rules that were chosen, which another process finds again by their names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from trtlint.engine.rule import Rule
+from trtlint.engine.rulebook import RuleEntry, builtin_rules, looking_at, with_builtin
+from trtlint.engine.ruletext import LARGEST
+from trtlint.facts.kinds import Ground
+from trtlint.files.regular import read_bytes
+
+
+class OtherRulesError(Exception):
+    """The rule files that a process finds are not those that the run began with."""
+
+
+class RuleSet:
+    """Rules; compiled ones cannot be pickled, so every process loads them from their files.
+
+    Two are equal only if they are one object.
+
+    Args:
+        entries: the rules.
+    """
+
+    def __init__(self, entries: Iterable[RuleEntry] = ()) -> None:
+        self._entries: tuple[RuleEntry, ...] | None = tuple(entries)
+        self._named: tuple[tuple[str, ...], tuple[str, ...], str] | None = None
+        self._looking: dict[frozenset[Ground], RuleSet] = {}
+
+    @classmethod
+    def of(cls, rules: Iterable[Rule | RuleEntry]) -> RuleSet:
+        """The set of some rules."""
+        return cls(RuleEntry.of(rule) if isinstance(rule, Rule) else rule for rule in rules)
+
+    def __iter__(self) -> Iterator[RuleEntry]:
+        return iter(self.entries)
+
+    @property
+    def entries(self) -> tuple[RuleEntry, ...]:
+        """The rules.
+
+        Raises:
+            OtherRulesError: in another process, other rule files are there.
+            RuleError: a rule file is no longer there, or is wrong.
+        """
+        if self._entries is None:
+            assert self._named is not None
+            self._entries = _found_again(*self._named)
+        return self._entries
+
+    @property
+    def digest(self) -> str:
+        """A digest of the rule files, which changes with them."""
+        return self._names[2]
+
+    def stamp(self) -> RuleSet:
+        """Take the digest of the rule files as they are now; a process that finds others must not lint."""
+        self._named = self._names
+        return self
+
+    def looking_at(self, grounds: frozenset[Ground]) -> RuleSet:
+        """Those of the rules that look at what is there; others could find nothing."""
+        if grounds not in self._looking:
+            self._looking[grounds] = RuleSet(looking_at(grounds, self.entries))
+        return self._looking[grounds]
+
+    @property
+    def _names(self) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+        """The files of rules that do not come with trtlint, the ids of all, and the digest."""
+        if self._named is None:
+            home = builtin_rules()
+            own = [entry.path for entry in self.entries if home not in entry.path.parents]
+            files = tuple(dict.fromkeys(os.path.abspath(path) for path in own))  # noqa: PTH100
+            self._named = files, tuple(entry.id for entry in self.entries), _digest(self.entries)
+        return self._named
+
+    def __getstate__(self) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+        return self._names
+
+    def __setstate__(self, names: tuple[tuple[str, ...], tuple[str, ...], str]) -> None:
+        self._entries, self._named, self._looking = None, names, {}
+
+
+@cache
+def _found_again(files: tuple[str, ...], ids: tuple[str, ...], digest: str) -> tuple[RuleEntry, ...]:
+    """The rules of these names; a worker of a cluster may live longer than a version of their files."""
+    try:
+        book = with_builtin(map(Path, files))
+    except ValueError as error:
+        raise OtherRulesError(f"the rule files changed: {error}") from None
+    wanted = frozenset(ids)
+    chosen = tuple(entry for entry in book.entries if entry.id in wanted)
+    if _digest(chosen) != digest:
+        raise OtherRulesError("the rule files changed, or are others where the linting is done")
+    return chosen
+
+
+def _digest(rules: Iterable[RuleEntry]) -> str:
+    known = [[rule.id, _hashed(read_bytes(rule.path, LARGEST))] for rule in rules]
+    return _hashed(json.dumps(known).encode())
+
+
+def _hashed(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=20).hexdigest()
