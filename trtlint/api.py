@@ -16,6 +16,7 @@ from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
+from trtlint.errors import TrtlintError
 from trtlint.files.expand import expand
 from trtlint.lean import dataclass
 from trtlint.model.memory import NAME, HeldModel
@@ -129,7 +130,7 @@ def _rule_set(rules: Iterable[Rule] | None) -> RuleSet:
     return RuleSet(choose(load_builtin().entries)) if rules is None else RuleSet.of(rules)
 
 
-class CheckError(Exception):
+class CheckError(TrtlintError):
     """A model that must not go on as it is.
 
     Attributes:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
+from trtlint.errors import SettingError
 from trtlint.lean import dataclass
 
 Tool = Literal["trtexec", "tensorrt_rtx", "triton"]
@@ -36,7 +37,7 @@ https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/READ
 """
 
 
-class CommandError(ValueError):
+class CommandError(SettingError):
     """A text or file that holds no build command, or a command whose shapes cannot be read."""
 
 

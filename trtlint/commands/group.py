@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trtlint.errors import TrtlintError
 from trtlint.knowledge.nearest import nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-class ClosedPipeError(Exception):
+class ClosedPipeError(TrtlintError):
     """A closed pipe under a name that click does not turn into an exit code of its own."""
 
 

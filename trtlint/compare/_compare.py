@@ -19,6 +19,7 @@ from trtlint.compare._running import Runner, Way
 from trtlint.compare._timing import timed
 from trtlint.compare.alike import Alike, alike
 from trtlint.compare.sets import Given, Sets, made_up, size_of
+from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 from trtlint.measure.feeds import Feeds, given_feeds
 from trtlint.measure.inputs import Inputs, InputsError
@@ -40,11 +41,11 @@ _LONGEST = 500
 Say = Callable[[Any], None]
 
 
-class _NotRunError(Exception):
+class _NotRunError(ExperimentError):
     """The model does not run, on any of the inputs."""
 
 
-class _BrokenError(Exception):
+class _BrokenError(ExperimentError):
     """The model runs, and its rewritten form does not."""
 
 

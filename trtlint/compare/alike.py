@@ -13,6 +13,7 @@ from pathlib import Path
 import onnx
 from onnx import NodeProto, helper
 
+from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 from trtlint.model.contents import graphs, nodes
 from trtlint.model.operators import RANDOM
@@ -44,7 +45,7 @@ class Alike:
     random: bool
 
 
-class RandomError(ValueError):
+class RandomError(ExperimentError, ValueError):
     """What draws random numbers in one model does not do so in the other."""
 
 

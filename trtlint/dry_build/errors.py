@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from trtlint.errors import ExperimentError
 
-class WheelError(ValueError):
+
+class WheelError(ExperimentError, ValueError):
     """The wheels cannot be used; the text says what to install."""
 
 
-class DryBuildError(ValueError):
+class DryBuildError(ExperimentError, ValueError):
     """A model that no dry build can be made of; the text says why."""

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from trtlint.errors import ExperimentError
 from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
 
@@ -28,7 +29,7 @@ _COPIED = 64 << 10
 """Bytes up to which a tensor is copied into such a file."""
 
 
-class WeightsError(ValueError):
+class WeightsError(ExperimentError, ValueError):
     """The model cannot be given to the parser; the text says why."""
 
 

@@ -18,6 +18,7 @@ import onnx.numpy_helper
 import onnx.parser
 from google.protobuf.message import DecodeError, EncodeError
 
+from trtlint.errors import FileError
 from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
 
@@ -31,7 +32,7 @@ _MOST_ZEROS = 64 << 20
 _PLACE = re.compile(r"line: (\d+) column")
 
 
-class ModelTextError(ValueError):
+class ModelTextError(FileError, ValueError):
     """Why a text is no model.
 
     Attributes:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import yaml
 
+from trtlint.errors import SettingError
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.lean import dataclass
 
@@ -22,7 +23,7 @@ _LONGEST_WORD = 500
 """Characters of a key, or of a word that is one of a few."""
 
 
-class FrontMatterError(ValueError):
+class FrontMatterError(SettingError):
     """What is wrong with the front matter, and in which line of the file (from 1)."""
 
     def __init__(self, message: str, line: int) -> None:

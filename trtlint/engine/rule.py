@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from trtlint.engine.finding import Severity
+from trtlint.errors import SettingError
 from trtlint.knowledge.releases import Product
 from trtlint.lean import dataclass
 
@@ -47,7 +48,7 @@ Concern = Literal["graph", "command", "code"]
 """What a rule is about: the model, the command that builds it, or the program that runs the engine."""
 
 
-class RuleError(ValueError):
+class RuleError(SettingError):
     """A rule file that cannot be used: the file, the line (from 1; 0 for none), and what is wrong there."""
 
     def __init__(self, path: Path, line: int, message: str) -> None:

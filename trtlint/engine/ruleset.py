@@ -12,11 +12,12 @@ from pathlib import Path
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import RuleEntry, builtin_rules, looking_at, with_builtin
 from trtlint.engine.ruletext import LARGEST
+from trtlint.errors import TrtlintError
 from trtlint.facts.kinds import Ground
 from trtlint.files.regular import read_bytes
 
 
-class OtherRulesError(Exception):
+class OtherRulesError(TrtlintError):
     """The rule files that a process finds are not those that the run began with."""
 
 

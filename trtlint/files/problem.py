@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from trtlint.errors import FileError
 from trtlint.lean import dataclass
 
 LONGEST = 1000
@@ -19,7 +20,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-class UnreadableError(Exception):
+class UnreadableError(FileError):
     """A file that cannot be read, with the place in it where that shows.
 
     ``offset`` is a byte offset in the file, ``line`` a line number from 1, ``node`` the path of a node of a

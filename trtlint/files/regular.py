@@ -14,6 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from trtlint.errors import FileError
+
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
@@ -31,7 +33,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 )
 
 
-class IrregularError(OSError):
+class IrregularError(FileError, OSError):
     """A file that is not a regular one, or longer than any of its kind; ``strerror`` says which."""
 
     def __init__(self, path: Path, reason: str) -> None:

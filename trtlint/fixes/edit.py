@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx
 
+from trtlint.errors import TrtlintError
 from trtlint.fixes.opsets import same_meaning
 from trtlint.fixes.patch import Patch
 from trtlint.model.contents import nodes
@@ -23,7 +24,7 @@ _Items = Any
 """A repeated field of a protobuf message, of which the stubs know too little."""
 
 
-class EditError(Exception):
+class EditError(TrtlintError):
     """A patch that does not fit the model; the text says why."""
 
 

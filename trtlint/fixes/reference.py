@@ -10,6 +10,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from trtlint.compare.reference import more_ops
+from trtlint.errors import ExperimentError
 from trtlint.fixes.opsets import has, raises
 from trtlint.model.contents import nodes
 from trtlint.model.protos import bodies, domain_of, opsets
@@ -23,7 +24,7 @@ _LACKING = "implementation for operator"
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class NoImplementationError(Exception):
+class NoImplementationError(ExperimentError):
     """An operator that the reference has in no opset in which it means the same."""
 
 

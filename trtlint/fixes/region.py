@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import onnx
 from onnx import helper
 
+from trtlint.errors import TrtlintError
 from trtlint.fixes.edit import EditError, needs
 from trtlint.fixes.patch import Patch
 from trtlint.lean import dataclass
@@ -17,7 +18,7 @@ _MOST_NODES = 2000
 """Nodes of a region; a rewrite of a block has tens."""
 
 
-class RegionError(Exception):
+class RegionError(TrtlintError):
     """A patch that has no region to be computed alone; the text says why."""
 
 

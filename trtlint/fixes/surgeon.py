@@ -13,6 +13,7 @@ from typing import Any
 import onnx
 from onnx import helper, numpy_helper
 
+from trtlint.errors import TrtlintError
 from trtlint.fixes.outcome import Outcome
 from trtlint.fixes.patch import Patch
 from trtlint.model.graph import Node
@@ -84,7 +85,7 @@ onnx.save(gs.export_onnx(graph), sys.argv[2])
 """
 
 
-class ScriptError(Exception):
+class ScriptError(TrtlintError):
     """Edits that no script is written for; the text says why."""
 
 

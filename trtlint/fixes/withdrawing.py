@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import onnx
 
+from trtlint.errors import TrtlintError
 from trtlint.files.limits import FOR_THE_END, current
 from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.outcome import Applied, Key, Outcome, Refused
@@ -25,7 +26,7 @@ Run = Callable[[Mapping[Key, str]], Outcome]
 """Rewrites the model without some rewrites, each with the reason."""
 
 
-class _SpentError(Exception):
+class _SpentError(TrtlintError):
     """No further check may be made."""
 
 

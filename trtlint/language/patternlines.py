@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import onnx
 
+from trtlint.errors import SettingError
 from trtlint.knowledge.nearest import nearest
 from trtlint.lean import dataclass
 from trtlint.model.operators import COMMUTATIVE
@@ -20,7 +21,7 @@ RESERVED = frozenset({"target", "model", "constants"})
 """Names that expressions use for something else."""
 
 
-class PatternError(ValueError):
+class PatternError(SettingError):
     """What is wrong with a pattern, in which line and column (both from 1)."""
 
     def __init__(self, message: str, line: int, column: int = 1) -> None:

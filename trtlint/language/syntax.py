@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import warnings
 
+from trtlint.errors import SettingError
+
 MAX_LENGTH = 2_000
 MAX_NODES = 500
 MAX_DEPTH = 40
 
 
-class ExpressionError(ValueError):
+class ExpressionError(SettingError):
     """What is wrong with an expression, and in which column (from 1)."""
 
     def __init__(self, message: str, column: int) -> None:

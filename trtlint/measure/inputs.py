@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from trtlint.errors import SettingError
 from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
 
@@ -14,7 +15,7 @@ _USUAL_FUNCTION = "load_data"
 """As in Polygraphy."""
 
 
-class InputsError(ValueError):
+class InputsError(SettingError):
     """Inputs that cannot be used; the text says which and why."""
 
 

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 from trtlint.measure.inputs import Inputs, InputsError
 from trtlint.measure.measurement import Measurement, from_data
@@ -29,7 +30,7 @@ _MOST_BYTES = 64 << 30
 _TAIL = 400
 
 
-class MeasureError(Exception):
+class MeasureError(ExperimentError):
     """A model that cannot be measured; the text says why."""
 
 

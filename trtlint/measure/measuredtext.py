@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 
+from trtlint.errors import FileError
 from trtlint.measure.formats import FORMATS, Format
 from trtlint.measure.measurement import Inside, Measurement, Output, Range, Site
 from trtlint.model.load import Model
@@ -23,7 +24,7 @@ _LIMITS = 2
 _WORDS = frozenset({"harm", "harmless", "bf16", "made up"})
 
 
-class MeasuredTextError(ValueError):
+class MeasuredTextError(FileError, ValueError):
     """Why a text is no measurement."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from trtlint.errors import FileError
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import shortened
 from trtlint.files.regular import read_bytes
@@ -29,7 +30,7 @@ of the narrow type is left, and each Cast between the types costs time."""
 Range = Literal["overflow", "underflow", "ok"]
 
 
-class MeasurementError(ValueError):
+class MeasurementError(FileError, ValueError):
     """A file that holds no measurement; the text says why."""
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, numpy_helper
 
+from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 from trtlint.measure.folding import Folding, find_folding
 from trtlint.model.graph import Graph, Node
@@ -33,7 +34,7 @@ _OLDEST_OPSET = 7
 https://onnxruntime.ai/docs/reference/compatibility.html"""
 
 
-class TrialError(Exception):
+class TrialError(ExperimentError):
     """A model that cannot be run; the text says why."""
 
 

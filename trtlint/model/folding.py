@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx
 
+from trtlint.errors import TrtlintError
 from trtlint.model.graph import Node
 
 # numpy.ma is typed in parts only, and in other parts from one numpy to the next.
@@ -29,7 +30,7 @@ MAX_ELEMENTS = 4096
 ``Expand`` or ``Range`` must not allocate."""
 
 
-class UnfoldableError(Exception):
+class UnfoldableError(TrtlintError):
     """The node's result is not computed: it is too large, or a needed operand is unknown."""
 
 

@@ -18,6 +18,8 @@ from pathlib import Path
 import onnx.defs
 import onnx.onnx_cpp2py_export.shape_inference as library
 
+from trtlint.errors import ExperimentError
+
 SECONDS = 20.0
 """Time for one call into the library."""
 _PROCESSOR = 3
@@ -36,7 +38,7 @@ _REFUSED = 2
 """Exit code of a child whose library refused the model."""
 
 
-class InferenceError(Exception):
+class InferenceError(ExperimentError):
     """Inference gave nothing; the text says why.
 
     ``refused`` says that the library found fault with the model, such as a declared type that

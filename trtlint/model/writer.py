@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 import onnx
 
+from trtlint.errors import TrtlintError
 from trtlint.files.replace import replacing
 from trtlint.model.assembly import Assembly, Piece, size_of
 from trtlint.model.copying import LARGE, copy_stretch
@@ -65,7 +66,7 @@ def write_to(file: BinaryIO, proto: onnx.ModelProto, source: TensorStore) -> Non
                 copy_stretch(weights, file, *piece)
 
 
-class _AbandonedError(Exception):
+class _AbandonedError(TrtlintError):
     """The file is not wanted any more."""
 
 

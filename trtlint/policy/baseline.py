@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
+from trtlint.errors import FileError
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.regular import open_regular, read_text
 from trtlint.files.replace import replace_text
@@ -37,7 +38,7 @@ _HEAD = 512
 _KEYS = ("model", "rule", "fingerprint", "module", "node")
 
 
-class BaselineError(ValueError):
+class BaselineError(FileError, ValueError):
     """A baseline that cannot be used; the text begins with the file."""
 
 

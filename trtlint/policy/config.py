@@ -17,6 +17,7 @@ from typing import Any
 
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.engine.finding import Confidence, Severity
+from trtlint.errors import SettingError
 from trtlint.files.globs import covers_path
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.regular import read_text
@@ -34,7 +35,7 @@ _DEEPEST = 16
 """Tables and lists in one another; the schema needs four."""
 
 
-class ConfigError(ValueError):
+class ConfigError(SettingError):
     """A configuration that cannot be used; the text begins with the file and the key."""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from trtlint.engine.rule import GROUPS
+from trtlint.errors import SettingError
 from trtlint.knowledge.nearest import nearest
 from trtlint.knowledge.redirects import redirect
 from trtlint.lean import dataclass
@@ -20,7 +21,7 @@ from trtlint.lean import dataclass
 EVERYTHING = "ALL"
 
 
-class SelectionError(ValueError):
+class SelectionError(SettingError):
     """A selector that covers no rule; the text names the nearest ones."""
 
 

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
+from trtlint.errors import ExperimentError
 from trtlint.files.limits import FOR_THE_WHOLE, Allowance, amount, current
 
 _SECONDS = 10
@@ -35,7 +36,7 @@ _ANSWER, _FAILURE = 0, 1
 Work = Callable[[], bytes]
 
 
-class ComputationError(Exception):
+class ComputationError(ExperimentError):
     """A computation that gave nothing; the text says why: ``computing it exceeded the limit of 2 GB``."""
 
 

@@ -11,6 +11,7 @@ import re
 from dataclasses import field
 from urllib.parse import urlsplit
 
+from trtlint.errors import SettingError
 from trtlint.lean import dataclass
 
 PACKAGES = {"https": "aiohttp", "http": "aiohttp", "hf": "huggingface_hub", "s3": "s3fs"}
@@ -20,7 +21,7 @@ _LONGEST = 4096
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
 
-class AddressError(ValueError):
+class AddressError(SettingError):
     """An address that cannot be read from; the text says why."""
 
 

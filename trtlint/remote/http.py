@@ -13,6 +13,7 @@ from aiohttp.abc import AbstractResolver
 from fsspec.implementations.http import HTTPFileSystem
 from yarl import URL
 
+from trtlint.errors import TrtlintError
 from trtlint.remote.addresses import is_public, literal
 
 _TIMEOUT = aiohttp.ClientTimeout(total=60, sock_connect=10, sock_read=20)
@@ -21,7 +22,7 @@ _ANY, _PARTIAL = 200, 206
 _CHANGED = "the file changed while it was read"
 
 
-class RedirectError(Exception):
+class RedirectError(TrtlintError):
     """The server sends us where the user did not point."""
 
 

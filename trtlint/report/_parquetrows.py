@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from trtlint.errors import TrtlintError
+
 _AT_ONCE = 5_000
 """Rows that are decoded at a time."""
 
 
-class _TooMuchError(Exception):
+class _TooMuchError(TrtlintError):
     """The file is beyond a limit."""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TextIO
 
+from trtlint.errors import SettingError
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.lean import dataclass
 from trtlint.report.guard import unguarded
@@ -58,7 +59,7 @@ TEXTS = (*STREAMED, *DOCUMENTS)
 FORMATS = (*TEXTS, *BINARY)
 
 
-class FormatError(ValueError):
+class FormatError(SettingError):
     """There is no such format; the text names the nearest."""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from trtlint.errors import SettingError
 from trtlint.files.replace import replace_text, replacing, require_replaceable
 from trtlint.lean import dataclass
 from trtlint.report.formats import (
@@ -38,7 +39,7 @@ class Output:
     file: Path | None = None
 
 
-class OutputError(ValueError):
+class OutputError(SettingError):
     """An output that cannot be: an unknown format, a file that must stay, two on one file."""
 
 

@@ -31,6 +31,7 @@ from typing import Any
 
 from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
+from trtlint.errors import TrtlintError
 from trtlint.files.beside import real_file
 from trtlint.files.regular import read_bytes
 from trtlint.lean import dataclass
@@ -54,7 +55,7 @@ _LONGEST_UNUSED = 30 * 24 * 3600
 _SWEEP_EVERY = 24 * 3600
 
 
-class UncertainError(Exception):
+class UncertainError(TrtlintError):
     """A file that may change without a trace."""
 
 

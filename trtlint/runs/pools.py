@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trtlint import __version__
+from trtlint.errors import SettingError
 from trtlint.lean import dataclass
 from trtlint.runs.start import begin
 
@@ -26,7 +27,7 @@ _SECONDS_TO_CONNECT = 10
 _SAFE_PATH = "PYTHONSAFEPATH"
 
 
-class ExecutorError(ValueError):
+class ExecutorError(SettingError):
     """An executor that cannot be used; the text says why."""
 
 

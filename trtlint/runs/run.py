@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from trtlint.errors import TrtlintError
 from trtlint.lean import dataclass
 from trtlint.runs import cache
 from trtlint.runs.cache import Cache
@@ -109,7 +110,7 @@ def _looked_up(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
     return replace(job, store=store), None if reports is None else finish(job, reports)
 
 
-class _GoneError(Exception):
+class _GoneError(TrtlintError):
     """Nobody is left to do a job."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from packaging.version import Version
 
+from trtlint.errors import SettingError
 from trtlint.knowledge.gpus import architecture, architectures, find_gpu, gpu_names
 from trtlint.knowledge.nearest import did_you_mean, nearest
 from trtlint.knowledge.releases import PRODUCTS, Product, Release, Typing, minors, releases
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
 
-class TargetError(ValueError):
+class TargetError(SettingError):
     """A version, GPU or flag that does not exist; the text names the nearest that do."""
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 import onnx
 
+from trtlint.errors import TrtlintError
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.softmax import mask_paths
 from trtlint.facts.of_model.constant import FP16_MAX, Constant
@@ -48,7 +49,7 @@ _ONE_AXIS = 13
 """The opset from which Softmax is over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
 
 
-class _RefusedError(Exception):
+class _RefusedError(TrtlintError):
     """A place at which the rewrite is not exact; the text is the reason."""
 
 

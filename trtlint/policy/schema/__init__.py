@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from trtlint.errors import SettingError
 from trtlint.knowledge.nearest import did_you_mean
 
 _WORDS: Mapping[str, str] = {
@@ -25,7 +26,7 @@ _WORDS: Mapping[str, str] = {
 _TYPES: Mapping[str, type] = {"string": str, "array": list, "object": dict, "boolean": bool}
 
 
-class SchemaError(ValueError):
+class SchemaError(SettingError):
     """A value that the schema does not allow: its key, such as ``models[0].fail-on``, and why."""
 
     def __init__(self, key: str, message: str) -> None:
