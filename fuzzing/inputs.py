@@ -34,7 +34,7 @@ from trtlint.engine.rulebook import load_builtin, rule_files
 from trtlint.engine.rulefile import load_rule
 from trtlint.engine.ruleset import RuleSet
 from trtlint.files.limits import LimitError, limited
-from trtlint.measure.measurement import MeasurementError, read_measurement
+from trtlint.measurement.measurement import MeasurementError, read_measurement
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.options import LintOptions, TargetOptions
 from trtlint.report.json import dumps

@@ -35,7 +35,7 @@ def test_all_exceptions_of_the_project_have_one_base() -> None:
         ("trtlint.engine.rule", "RuleError", SettingError),
         ("trtlint.buildcommand", "CommandError", SettingError),
         ("trtlint.dry_build.errors", "WheelError", ExperimentError),
-        ("trtlint.measure.measure", "MeasureError", ExperimentError),
+        ("trtlint.measurement.measure", "MeasureError", ExperimentError),
         ("trtlint.api", "CheckError", TrtlintError),
     ],
 )

@@ -13,9 +13,9 @@ from tests.linting import lint_file
 from trtlint.cli import run
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.rulebook import load_builtin
-from trtlint.measure.measure import Request
-from trtlint.measure.measurement import Measurement
-from trtlint.measure.measuring import measured
+from trtlint.measurement.measure import Request
+from trtlint.measurement.measurement import Measurement
+from trtlint.measurement.measuring import measured
 from trtlint.target.target import Target
 
 pytest.importorskip("onnxruntime")

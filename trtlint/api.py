@@ -285,8 +285,8 @@ def fix(
 
 def _measured_to_keep(ranges: Path, model: Path) -> tuple[str, ...]:
     """The operators of a model that a measurement of it wants in FP32."""
-    from trtlint.measure.identity import digest
-    from trtlint.measure.measurement import MeasurementError, read_measurement
+    from trtlint.measurement.identity import digest
+    from trtlint.measurement.measurement import MeasurementError, read_measurement
     from trtlint.report.measureadvice import to_keep
 
     found = read_measurement(ranges)

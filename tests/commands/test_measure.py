@@ -16,7 +16,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from fuzzing.seeds import MEASUREMENTS
-from tests.measure.test_measuring import NORM
+from tests.measurement.test_measuring import NORM
 from trtlint.cli import run
 from trtlint.report import schemas
 
@@ -129,7 +129,7 @@ def test_made_up_inputs_are_warned_of(folder: Path, capsys: pytest.CaptureFixtur
 def test_without_onnx_runtime_it_says_how_to_get_it(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trtlint.measure.measure.find_spec", lambda _: None)
+    monkeypatch.setattr("trtlint.measurement.measure.find_spec", lambda _: None)
     assert run(["measure", "norm.onnx"]) == 2
     assert "pip install 'trtlint[measure]'" in capsys.readouterr().err
 

@@ -13,8 +13,8 @@ import pytest
 
 from trtlint.commands.evidence import RangeReader, Read
 from trtlint.engine.evidence.base import Evidence
-from trtlint.measure import identity, measurement
-from trtlint.measure.measurement import MeasurementError
+from trtlint.measurement import identity, measurement
+from trtlint.measurement.measurement import MeasurementError
 from trtlint.model.errors import ModelError
 from trtlint.report.measureadvice import to_keep
 

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from trtlint.compare.comparison import available, compare
-from trtlint.measure.inputs import Inputs
+from trtlint.measurement.inputs import Inputs
 
 pytestmark = pytest.mark.skipif(not available(), reason="polygraphy or onnxruntime is not installed")
 

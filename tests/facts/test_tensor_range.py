@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from tests.graphs import model_of
-from tests.measure.test_measuring import NORM
+from tests.measurement.test_measuring import NORM
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import Finding
 from trtlint.engine.rulebook import load_builtin
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
-from trtlint.measure.measuredtext import MeasuredTextError, measurement_of_text
+from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.target.target import Target
 
 MODEL = model_of(NORM)

@@ -18,7 +18,7 @@ from trtlint.fixes import foreignproof
 from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.foreignproof import is_foreign, prove_foreign, typed
 from trtlint.fixes.region import Region, RegionError
-from trtlint.measure.inputs import InputsError
+from trtlint.measurement.inputs import InputsError
 
 HEAD = '< ir_version: 10, opset_import: ["" : {}, "com.microsoft" : 1] > g '
 

@@ -13,11 +13,11 @@ import pytest
 
 import trtlint
 from tests.fixes.fixing import computed, ops
-from tests.measure.test_measuring import NORM
+from tests.measurement.test_measuring import NORM
 from trtlint.cli import run
 from trtlint.fixes.edit import apply
 from trtlint.fixes.keeping import widen
-from trtlint.measure.measurement import MeasurementError
+from trtlint.measurement.measurement import MeasurementError
 from trtlint.model.load import load
 from trtlint.report import schemas
 

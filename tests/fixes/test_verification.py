@@ -12,7 +12,7 @@ import pytest
 from trtlint.cli import run
 from trtlint.compare.comparison import Pair, available, compare, compare_all
 from trtlint.fixes.fixing import KEY
-from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.measurement.inputs import Inputs, InputsError
 
 pytestmark = pytest.mark.skipif(not available(), reason="onnxruntime is not installed")
 

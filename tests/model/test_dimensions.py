@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from trtlint.measure.skeleton import skeleton
+from trtlint.measurement.skeleton import skeleton
 from trtlint.model.load import Model, load
 
 Dim = int | str | None

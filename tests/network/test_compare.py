@@ -15,7 +15,7 @@ from tests.dry_build.rtx import NEEDS_WHEELS
 from tests.network import texts
 from trtlint.dry_build.agreement import Agreement, Uncomputed
 from trtlint.dry_build.wheels import find
-from trtlint.measure.inputs import InputsError
+from trtlint.measurement.inputs import InputsError
 from trtlint.network.compare import CompareRequest, compare_network, request_of
 from trtlint.process.spawn import Limits
 

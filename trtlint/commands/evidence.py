@@ -25,7 +25,7 @@ from trtlint.policy.options import INSTALLED, DryOptions, LintOptions
 if TYPE_CHECKING:
     from trtlint.buildfiles.gathered import Gathered
     from trtlint.dry_build.shapes import Given
-    from trtlint.measure.measurement import Measurement
+    from trtlint.measurement.measurement import Measurement
     from trtlint.network.compare import CompareRequest
     from trtlint.runs.dryjob import DryJob
 
@@ -184,7 +184,7 @@ class DryBuildReader:
         Raises:
             click.UsageError: the inputs cannot be used.
         """
-        from trtlint.measure.inputs import InputsError
+        from trtlint.measurement.inputs import InputsError
         from trtlint.network.compare import request_of
 
         try:
@@ -243,7 +243,7 @@ class RangeReader:
         self._used: set[str] = set()
         if not options.ranges:
             return
-        from trtlint.measure.measurement import MeasurementError, read_measurement
+        from trtlint.measurement.measurement import MeasurementError, read_measurement
 
         try:
             self._read = {file: read_measurement(Path(file)) for file in options.ranges}
@@ -255,7 +255,7 @@ class RangeReader:
         if not self._read:
             return Read()
         from trtlint.engine.evidence.ranges import RangeEvidence
-        from trtlint.measure.identity import digest
+        from trtlint.measurement.identity import digest
         from trtlint.model.errors import ModelError
 
         try:

@@ -27,7 +27,7 @@ from trtlint.fixes.costs import costs_of
 from trtlint.fixes.fixing import KEY, Fixed, fix_file, write_fixed
 from trtlint.fixes.relint import judging
 from trtlint.fixes.source import beside, read_source
-from trtlint.measure.inputs import InputsError
+from trtlint.measurement.inputs import InputsError
 from trtlint.model.errors import ModelError
 from trtlint.model.writer import Writing
 from trtlint.policy.failing import fails, unsearched
@@ -271,7 +271,7 @@ def _kept(task: Task) -> tuple[str, ...]:
     Raises:
         click.UsageError: the measurement names none that Casts can keep there.
     """
-    from trtlint.measure.measurement import Measurement, MeasurementError
+    from trtlint.measurement.measurement import Measurement, MeasurementError
     from trtlint.report.measureadvice import to_keep
 
     found = task.case.data(Measurement)

@@ -45,7 +45,7 @@ _OWN = ("output", "script", "html", "diff", "dry_run", "unsafe", "verify", "veri
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
     """Take them out of all options, as the fields that they fill."""
-    from trtlint.measure.inputs import Inputs
+    from trtlint.measurement.inputs import Inputs
 
     inputs = Inputs(options.pop("inputs"), options.pop("load_inputs"), options.pop("data_loader_script"))
     return {"inputs": inputs, **{name: options.pop(name) for name in _OWN}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from trtlint.lean import dataclass
-from trtlint.measure.inputs import Inputs
+from trtlint.measurement.inputs import Inputs
 from trtlint.policy.options import LintOptions
 
 

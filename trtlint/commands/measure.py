@@ -21,9 +21,9 @@ from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.lean import dataclass
-from trtlint.measure.inputs import InputsError
-from trtlint.measure.measure import MeasureError, MissingRuntimeError, Request, measure, usual_limits
-from trtlint.measure.measurement import Measurement, to_data
+from trtlint.measurement.inputs import InputsError
+from trtlint.measurement.measure import MeasureError, MissingRuntimeError, Request, measure, usual_limits
+from trtlint.measurement.measurement import Measurement, to_data
 from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
 from trtlint.model.sources import Sources

@@ -21,8 +21,8 @@ from trtlint.compare.alike import Alike, alike
 from trtlint.compare.sets import Given, Sets, made_up, size_of
 from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
-from trtlint.measure.feeds import Feeds, given_feeds
-from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.measurement.feeds import Feeds, given_feeds
+from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.graph import Value
 from trtlint.model.load import load
 from trtlint.model.widening import FP32, FP64

@@ -11,7 +11,7 @@ from typing import Any
 
 from trtlint.files.limits import FOR_THE_END, FOR_THE_WHOLE, amount, current
 from trtlint.lean import dataclass
-from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.process.spawn import Ended, Limits, machine_memory, run
 
 _MOST_MEMORY = 16 << 30

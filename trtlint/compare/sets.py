@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from trtlint.lean import dataclass
-from trtlint.measure.feeds import Array, Feeds, random_feeds
+from trtlint.measurement.feeds import Array, Feeds, random_feeds
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
 

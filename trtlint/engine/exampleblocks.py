@@ -24,7 +24,7 @@ from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.lean import dataclass
-from trtlint.measure.measuredtext import MeasuredTextError, measurement_of_text
+from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.model.load import Model
 
 Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build", "ranges"]

@@ -12,7 +12,7 @@ and elements of ``float16`` and ``bfloat16`` are written as numbers.
 
 A fenced block ``log`` holds lines of a build log, ``layers`` the JSON of ``--exportLayerInfo``,
 ``profile`` that of ``--exportProfile``, ``plan`` the product and version of an engine, ``ranges`` what
-was measured (:mod:`trtlint.measure.measuredtext`).  Blocks of
+was measured (:mod:`trtlint.measurement.measuredtext`).  Blocks of
 different kinds between which nothing stands are one example: a model and its build.  What the log
 settles is the target; words behind the first of the blocks come before it.  A block ``dry-build`` holds
 the result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`), whose log stands before it.
@@ -38,7 +38,7 @@ from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.lean import dataclass
-from trtlint.measure.measuredtext import MeasuredTextError
+from trtlint.measurement.measuredtext import MeasuredTextError
 from trtlint.target.completion import complete
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError

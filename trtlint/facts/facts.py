@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trtlint.dry_build.result import DryBuild
     from trtlint.facts.blocks.sizes import Sizes
     from trtlint.facts.said import Said
-    from trtlint.measure.measurement import Measurement
+    from trtlint.measurement.measurement import Measurement
     from trtlint.model.graph import Node
 
 
@@ -103,7 +103,7 @@ class Facts:
         """The measurement of the model, None where there is none."""
         if not self.evidence:
             return None
-        from trtlint.measure.measurement import Measurement
+        from trtlint.measurement.measurement import Measurement
 
         return self.data(Measurement)
 

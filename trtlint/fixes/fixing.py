@@ -13,7 +13,7 @@ import onnx
 
 from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
-from trtlint.measure.identity import digest_of
+from trtlint.measurement.identity import digest_of
 from trtlint.model.reader import RawModel
 from trtlint.model.writer import Writing
 

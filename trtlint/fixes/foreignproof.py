@@ -20,7 +20,7 @@ from trtlint.compare.comparison import MISSING, Comparison, Pair, available, com
 from trtlint.fixes.boundary import Feeds
 from trtlint.fixes.outcome import Proof
 from trtlint.fixes.region import Region, RegionError
-from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.protos import domain_of, opsets
 
 _SETS = 4

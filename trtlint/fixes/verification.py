@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trtlint.compare.comparison import Times, compare
 from trtlint.lean import dataclass
-from trtlint.measure.inputs import Inputs
+from trtlint.measurement.inputs import Inputs
 
 if TYPE_CHECKING:
     from trtlint.dry_build.result import DryBuild

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.errors import ModelError
 from trtlint.model.load import load
 from trtlint.network.comparing import Comparing, NotComparableError

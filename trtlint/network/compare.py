@@ -12,7 +12,7 @@ from typing import Any
 from trtlint.dry_build.agreement import Agreement
 from trtlint.dry_build.wheels import Wheels
 from trtlint.lean import dataclass
-from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.process.spawn import Ended, Limits, run
 
 INSTALL = "pip install 'trtlint[verify]'"

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 
 from trtlint.compare.sets import made_up
-from trtlint.measure.feeds import given_feeds
-from trtlint.measure.inputs import Inputs
+from trtlint.measurement.feeds import given_feeds
+from trtlint.measurement.inputs import Inputs
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
 from trtlint.network.comparing import Comparing, Feeds, NotComparableError

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from trtlint.facts.figures import figure
-from trtlint.measure.formats import FORMATS, Format
-from trtlint.measure.measurement import Measurement, Output, Site
+from trtlint.measurement.formats import FORMATS, Format
+from trtlint.measurement.measurement import Measurement, Output, Site
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
@@ -168,7 +168,7 @@ def worst_sites(found: Measurement) -> list[Site]:
 def bar(greatest: float, format_: Format) -> str:
     """How many powers of two are left to the end of the range, as a bar; ``!`` for each beyond.
 
-    >>> from trtlint.measure.formats import FP16
+    >>> from trtlint.measurement.formats import FP16
     >>> bar(65504 / 8, FP16)
     '███·············'
     """

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from trtlint.lean import dataclass
-from trtlint.measure.measurement import Kept, Measurement, MeasurementError
+from trtlint.measurement.measurement import Kept, Measurement, MeasurementError
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
 

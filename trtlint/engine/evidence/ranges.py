@@ -13,7 +13,7 @@ from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
 from trtlint.language.expression import Expression
 from trtlint.lean import dataclass
-from trtlint.measure.measurement import Measurement
+from trtlint.measurement.measurement import Measurement
 
 _ASKED = frozenset({"range", "ranges"})
 """Conditions on ranges."""

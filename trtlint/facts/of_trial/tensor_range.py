@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.figures import figure
 from trtlint.lean import dataclass
-from trtlint.measure.formats import FORMATS, Format
-from trtlint.measure.measurement import Measurement, Site
+from trtlint.measurement.formats import FORMATS, Format
+from trtlint.measurement.measurement import Measurement, Site
 from trtlint.model.graph import Node, Value
 
 if TYPE_CHECKING:

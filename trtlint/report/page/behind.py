@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from trtlint.engine.finding import Row
     from trtlint.facts.facts import Facts
-    from trtlint.measure.measurement import Site
+    from trtlint.measurement.measurement import Site
     from trtlint.model.elements import Node, Value
 
 

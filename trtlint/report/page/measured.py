@@ -11,7 +11,7 @@ from trtlint.report.page.card import clipped
 from trtlint.report.page.markup import Content, Markup, tag
 
 if TYPE_CHECKING:
-    from trtlint.measure.measurement import Measurement
+    from trtlint.measurement.measurement import Measurement
     from trtlint.report.page.behind import Behind
 
 _ROWS = 12

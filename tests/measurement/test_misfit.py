@@ -15,7 +15,7 @@ from trtlint.cli import run
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_trial.tensor_range import TensorRange
-from trtlint.measure.measurement import Kept, from_data, read_measurement, to_data
+from trtlint.measurement.measurement import Kept, from_data, read_measurement, to_data
 from trtlint.model.load import load
 from trtlint.report import schemas
 

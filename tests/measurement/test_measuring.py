@@ -12,14 +12,14 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from tests.measure import halfprecision
-from trtlint.measure.formats import FP16
-from trtlint.measure.measure import Request
-from trtlint.measure.measurement import Measurement, Site
-from trtlint.measure.measuring import measured
-from trtlint.measure.narrowing import Narrowing
-from trtlint.measure.rewriting import rewrite
-from trtlint.measure.skeleton import skeleton
+from tests.measurement import halfprecision
+from trtlint.measurement.formats import FP16
+from trtlint.measurement.measure import Request
+from trtlint.measurement.measurement import Measurement, Site
+from trtlint.measurement.measuring import measured
+from trtlint.measurement.narrowing import Narrowing
+from trtlint.measurement.rewriting import rewrite
+from trtlint.measurement.skeleton import skeleton
 
 pytest.importorskip("onnxruntime")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trtlint.lean import dataclass
-from trtlint.measure.formats import Format
+from trtlint.measurement.formats import Format
 
 STATISTICS = "trtlint/statistics"
 """The output that holds the figures of all tensors that are measured."""

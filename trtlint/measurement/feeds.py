@@ -25,7 +25,7 @@ from onnx import TensorProto, helper
 
 from trtlint.dry_build.shapes import Input, choices
 from trtlint.files.regular import open_regular, read_bytes
-from trtlint.measure.inputs import Inputs, InputsError, script_of
+from trtlint.measurement.inputs import Inputs, InputsError, script_of
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.lean import dataclass
-from trtlint.measure.formulas import Writer
+from trtlint.measurement.formulas import Writer
 from trtlint.model.graph import WITH_BODIES, Graph, Node, Value
 from trtlint.model.operators import RANDOM
 from trtlint.model.tensors import TensorStore

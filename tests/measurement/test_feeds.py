@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from tests.graphs import model_of
-from trtlint.measure import feeds
-from trtlint.measure.feeds import digest, fitted, given_feeds, random_feeds, read_feeds
-from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.measurement import feeds
+from trtlint.measurement.feeds import digest, fitted, given_feeds, random_feeds, read_feeds
+from trtlint.measurement.inputs import Inputs, InputsError
 
 MODEL = """
 < ir_version: 8, opset_import: ["" : 17] >

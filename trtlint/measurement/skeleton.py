@@ -17,7 +17,7 @@ from onnx import TensorProto, numpy_helper
 
 from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
-from trtlint.measure.folding import Folding, find_folding
+from trtlint.measurement.folding import Folding, find_folding
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import structure
 from trtlint.model.protos import opsets, text

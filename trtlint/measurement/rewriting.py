@@ -3,7 +3,7 @@
 Every tensor is FP32 in the rewritten model.  A tensor that is narrow on the target goes through a Cast to
 the narrow type and back behind the operator that computes it, and constants and inputs do before they are
 read; that gives what arithmetic in the narrow type gives, sums inside of operators apart.  Operators that
-square or sum inside are written out, see :mod:`trtlint.measure.formulas`.  What is measured becomes a few
+square or sum inside are written out, see :mod:`trtlint.measurement.formulas`.  What is measured becomes a few
 numbers inside of the graph, so that no tensor leaves it.
 """
 
@@ -16,12 +16,12 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from trtlint.measure.broadcasting import spread
-from trtlint.measure.definitions import DEFINED, ROUNDED_INSIDE, definition
-from trtlint.measure.folding import batch_normalization
-from trtlint.measure.formats import FP16, Format
-from trtlint.measure.formulas import FORMULAS, ROUNDED
-from trtlint.measure.narrowing import (
+from trtlint.measurement.broadcasting import spread
+from trtlint.measurement.definitions import DEFINED, ROUNDED_INSIDE, definition
+from trtlint.measurement.folding import batch_normalization
+from trtlint.measurement.formats import FP16, Format
+from trtlint.measurement.formulas import FORMULAS, ROUNDED
+from trtlint.measurement.narrowing import (
     CLOSER,
     EXTREMES,
     SOUNDNESS,
@@ -31,11 +31,11 @@ from trtlint.measure.narrowing import (
     Rewritten,
     SecondLook,
 )
-from trtlint.measure.ports import COPYING, SAME, reads, writes
-from trtlint.measure.rounding import bounded, rounded
-from trtlint.measure.secondlook import look
-from trtlint.measure.skeleton import NARROW, Skeleton
-from trtlint.measure.writing import NodeWriter, Scope, Versions
+from trtlint.measurement.ports import COPYING, SAME, reads, writes
+from trtlint.measurement.rounding import bounded, rounded
+from trtlint.measurement.secondlook import look
+from trtlint.measurement.skeleton import NARROW, Skeleton
+from trtlint.measurement.writing import NodeWriter, Scope, Versions
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
 from trtlint.model.widening import widen_node, widen_type

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 from trtlint.errors import FileError
-from trtlint.measure.formats import FORMATS, Format
-from trtlint.measure.measurement import Inside, Measurement, Output, Range, Site
+from trtlint.measurement.formats import FORMATS, Format
+from trtlint.measurement.measurement import Inside, Measurement, Output, Range, Site
 from trtlint.model.load import Model
 
 _BOUND = 0.01

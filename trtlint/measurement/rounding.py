@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from onnx import TensorProto
 
-from trtlint.measure.formats import BF16, Format
+from trtlint.measurement.formats import BF16, Format
 
 _CAST_BRAIN = 13
 _CLIP_INPUTS = 11

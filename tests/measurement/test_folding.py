@@ -10,9 +10,9 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from tests.measure.test_measuring import measure
-from trtlint.measure.measurement import Measurement
-from trtlint.measure.skeleton import skeleton
+from tests.measurement.test_measuring import measure
+from trtlint.measurement.measurement import Measurement
+from trtlint.measurement.skeleton import skeleton
 
 pytest.importorskip("onnxruntime")
 

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.files.problem import shortened
-from trtlint.measure.analysis import Findings, findings, origins, regions, sites
-from trtlint.measure.feeds import digest, given_feeds, random_feeds
-from trtlint.measure.formats import BF16, FORMATS, FP16, Format
-from trtlint.measure.identity import digest as model_digest
-from trtlint.measure.inputs import InputsError
-from trtlint.measure.keeping import Budget, least
-from trtlint.measure.measure import Request
-from trtlint.measure.measurement import Kept, Measurement, Output, to_data
-from trtlint.measure.narrowing import Narrowing, SecondLook
-from trtlint.measure.skeleton import RefusedError, Skeleton, TrialError, skeleton
-from trtlint.measure.trial import Rehearsed, Trial
+from trtlint.measurement.analysis import Findings, findings, origins, regions, sites
+from trtlint.measurement.feeds import digest, given_feeds, random_feeds
+from trtlint.measurement.formats import BF16, FORMATS, FP16, Format
+from trtlint.measurement.identity import digest as model_digest
+from trtlint.measurement.inputs import InputsError
+from trtlint.measurement.keeping import Budget, least
+from trtlint.measurement.measure import Request
+from trtlint.measurement.measurement import Kept, Measurement, Output, to_data
+from trtlint.measurement.narrowing import Narrowing, SecondLook
+from trtlint.measurement.skeleton import RefusedError, Skeleton, TrialError, skeleton
+from trtlint.measurement.trial import Rehearsed, Trial
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import WITH_BODIES, Node
 from trtlint.model.operators import PRODUCTS, RANDOM

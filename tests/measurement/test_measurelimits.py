@@ -11,11 +11,11 @@ from onnx import helper, numpy_helper
 
 from trtlint.cli import run
 from trtlint.commands.measure import _stored_bytes
-from trtlint.measure.measure import Request, usual_limits
-from trtlint.measure.measuring import measured
-from trtlint.measure.rewriting import rewrite
-from trtlint.measure.session import Session
-from trtlint.measure.skeleton import skeleton
+from trtlint.measurement.measure import Request, usual_limits
+from trtlint.measurement.measuring import measured
+from trtlint.measurement.rewriting import rewrite
+from trtlint.measurement.session import Session
+from trtlint.measurement.skeleton import skeleton
 from trtlint.model.load import load
 from trtlint.process.spawn import machine_memory
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from trtlint.lean import dataclass
-from trtlint.measure.folding import Folding
-from trtlint.measure.formats import Format
-from trtlint.measure.measurement import Inside, Range, Site
-from trtlint.measure.narrowing import Probe
-from trtlint.measure.trial import Ranged
+from trtlint.measurement.folding import Folding
+from trtlint.measurement.formats import Format
+from trtlint.measurement.measurement import Inside, Range, Site
+from trtlint.measurement.narrowing import Probe
+from trtlint.measurement.trial import Ranged
 from trtlint.model.graph import Node, Value
 
 _UNFOLDED = Folding()

@@ -11,7 +11,7 @@ from functools import cache
 
 from onnx import defs
 
-from trtlint.measure.formats import BF16, Format
+from trtlint.measurement.formats import BF16, Format
 from trtlint.model.schemas import schema_at
 
 COPYING = frozenset(

@@ -11,7 +11,7 @@ import pytest
 
 from trtlint.compare import comparison
 from trtlint.compare.comparison import Comparison, Pair, compare_all
-from trtlint.measure.inputs import Inputs, InputsError
+from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.process.spawn import Limits
 
 ANSWER = {

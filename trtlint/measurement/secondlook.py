@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from onnx import TensorProto
 
-from trtlint.measure.formats import Format
+from trtlint.measurement.formats import Format
 
 _WHERE = 9
 """The opset that Where came with."""
@@ -16,7 +16,7 @@ _WHERE = 9
 def look(
     name: str, format_: Format, opset: int, add: Callable[..., str], constant: Callable[[float], str]
 ) -> list[str]:
-    """Write what takes the figures of :data:`~trtlint.measure.narrowing.CLOSER` of a tensor.
+    """Write what takes the figures of :data:`~trtlint.measurement.narrowing.CLOSER` of a tensor.
 
     Args:
         name: the tensor.

@@ -10,10 +10,10 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from tests.measure.test_measuring import measure
-from trtlint.measure.rewriting import rewrite
-from trtlint.measure.session import Session
-from trtlint.measure.skeleton import skeleton
+from tests.measurement.test_measuring import measure
+from trtlint.measurement.rewriting import rewrite
+from trtlint.measurement.session import Session
+from trtlint.measurement.skeleton import skeleton
 
 pytest.importorskip("onnxruntime")
 

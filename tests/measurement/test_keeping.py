@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trtlint.measure.keeping import Budget, least
+from trtlint.measurement.keeping import Budget, least
 
 UNITS = [frozenset({str(index)}) for index in range(200)]
 

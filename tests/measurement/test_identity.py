@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from trtlint.measure.identity import digest
+from trtlint.measurement.identity import digest
 
 
 def saved(path: Path, weights: np.ndarray, *, outside: bool) -> Path:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trtlint.measure import measurement
-from trtlint.measure.measurement import MeasurementError, read_measurement
+from trtlint.measurement import measurement
+from trtlint.measurement.measurement import MeasurementError, read_measurement
 
 
 def test_a_file_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

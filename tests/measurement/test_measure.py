@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import pytest
 
-from trtlint.measure import measure
-from trtlint.measure.measure import MeasureError, Request
+from trtlint.measurement import measure
+from trtlint.measurement.measure import MeasureError, Request
 from trtlint.process.spawn import Ended
 
 pytest.importorskip("onnxruntime")

@@ -13,7 +13,7 @@ from typing import Any
 import onnx
 from onnx import FunctionProto, ModelProto, TensorProto, ValueInfoProto, defs, helper
 
-from trtlint.measure.formulas import Writer
+from trtlint.measurement.formulas import Writer
 from trtlint.model.graph import Node
 from trtlint.model.infer import InferenceError, infer
 from trtlint.model.inline import inline

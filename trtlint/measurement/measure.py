@@ -12,12 +12,12 @@ from typing import Any
 
 from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
-from trtlint.measure.inputs import Inputs, InputsError
-from trtlint.measure.measurement import Measurement, from_data
+from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.measurement.measurement import Measurement, from_data
 from trtlint.process.spawn import Limits, machine_memory, run
 
 INSTALL = "pip install 'trtlint[measure]'"
-_WORK = "trtlint.measure.measuring"
+_WORK = "trtlint.measurement.measuring"
 _SECONDS = 600.0
 """Wall time beside what the weights add: the size of a model does not show what its activations cost."""
 _SECONDS_PER_BYTE = 0.25 / (1 << 20)

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from trtlint.lean import dataclass
-from trtlint.measure.feeds import Feeds
-from trtlint.measure.measurement import Closer
-from trtlint.measure.narrowing import Narrowing, Probe, SecondLook
-from trtlint.measure.rewriting import rewrite
-from trtlint.measure.session import Array, Session
-from trtlint.measure.skeleton import Skeleton
+from trtlint.measurement.feeds import Feeds
+from trtlint.measurement.measurement import Closer
+from trtlint.measurement.narrowing import Narrowing, Probe, SecondLook
+from trtlint.measurement.rewriting import rewrite
+from trtlint.measurement.session import Array, Session
+from trtlint.measurement.skeleton import Skeleton
 
 _HIGH, _LOW, _SUM = range(3)
 

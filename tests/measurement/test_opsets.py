@@ -9,15 +9,15 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.measure.operators import NEWEST, OLDEST, OVERFLOWING, feeds, model_of
-from trtlint.measure.formats import BF16
-from trtlint.measure.measure import Request
-from trtlint.measure.measuring import measured
-from trtlint.measure.narrowing import Rewritten
-from trtlint.measure.rewriting import rewrite
-from trtlint.measure.rounding import rounded
-from trtlint.measure.session import Session
-from trtlint.measure.skeleton import TrialError, skeleton
+from tests.measurement.operators import NEWEST, OLDEST, OVERFLOWING, feeds, model_of
+from trtlint.measurement.formats import BF16
+from trtlint.measurement.measure import Request
+from trtlint.measurement.measuring import measured
+from trtlint.measurement.narrowing import Rewritten
+from trtlint.measurement.rewriting import rewrite
+from trtlint.measurement.rounding import rounded
+from trtlint.measurement.session import Session
+from trtlint.measurement.skeleton import TrialError, skeleton
 
 pytest.importorskip("onnxruntime")
 

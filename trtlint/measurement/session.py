@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from trtlint.files.telemetry import onnx_runtime
-from trtlint.measure.narrowing import STATISTICS, Rewritten
-from trtlint.measure.skeleton import RefusedError, TrialError
+from trtlint.measurement.narrowing import STATISTICS, Rewritten
+from trtlint.measurement.skeleton import RefusedError, TrialError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Feeds = Mapping[str, Array]
