@@ -1,8 +1,9 @@
 """trtlint: what NVIDIA TensorRT will do to a model, told before a GPU is touched.
 
-The public API is small: :func:`lint` reads ONNX models and returns a :class:`Report` of
-:class:`Finding` objects for a :class:`Target`; :func:`check` does so at the end of an export script and
-raises where something is grave; :func:`fix` rewrites a model.  Names are loaded on first use, so that
+:func:`lint` reads ONNX models and returns a :class:`Report` of :class:`Finding` objects for a
+:class:`Target`; :func:`check` does so at the end of an export script and raises for grave findings;
+:func:`fix` rewrites a model; :func:`measure` finds out what FP16 does to it; :func:`upgrade` compares two
+versions.  All exceptions are below :class:`TrtlintError`.  Names are loaded on first use, so that
 importing the package (and ``trtlint --version``) costs nothing.
 """
 
@@ -13,20 +14,64 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from trtlint.api import CheckError, check, fix, lint
-    from trtlint.engine.finding import Finding, Report
+    from trtlint.api import CheckError, Fix, Measured, check, fix, lint, load_rules, measure, upgrade
+    from trtlint.buildcommand import CommandError
+    from trtlint.buildfiles.errors import BuildFileError
+    from trtlint.buildfiles.record import read_build
+    from trtlint.case import Case
+    from trtlint.engine.finding import Finding, ModelReport, Report, Site
+    from trtlint.engine.rule import Rule, RuleError
+    from trtlint.errors import ExperimentError, FileError, SettingError, TrtlintError
+    from trtlint.model.errors import ModelError
+    from trtlint.target.parsing import TargetError
     from trtlint.target.target import Target
 
-__all__ = ["CheckError", "Finding", "Report", "Target", "__version__", "check", "fix", "lint"]
+__all__ = [
+    "BuildFileError",
+    "Case",
+    "CheckError",
+    "CommandError",
+    "ExperimentError",
+    "FileError",
+    "Finding",
+    "Fix",
+    "Measured",
+    "ModelError",
+    "ModelReport",
+    "Report",
+    "Rule",
+    "RuleError",
+    "SettingError",
+    "Site",
+    "Target",
+    "TargetError",
+    "TrtlintError",
+    "__version__",
+    "check",
+    "fix",
+    "lint",
+    "load_rules",
+    "measure",
+    "read_build",
+    "upgrade",
+]
 
 _HOMES = {
-    "CheckError": "trtlint.api",
-    "check": "trtlint.api",
-    "fix": "trtlint.api",
-    "lint": "trtlint.api",
-    "Finding": "trtlint.engine.finding",
-    "Report": "trtlint.engine.finding",
-    "Target": "trtlint.target.target",
+    name: home
+    for home, listed in {
+        "trtlint.api": "CheckError Fix Measured check fix lint load_rules measure upgrade",
+        "trtlint.buildcommand": "CommandError",
+        "trtlint.buildfiles.errors": "BuildFileError",
+        "trtlint.buildfiles.record": "read_build",
+        "trtlint.case": "Case",
+        "trtlint.engine.finding": "Finding ModelReport Report Site",
+        "trtlint.engine.rule": "Rule RuleError",
+        "trtlint.errors": "ExperimentError FileError SettingError TrtlintError",
+        "trtlint.model.errors": "ModelError",
+        "trtlint.target.parsing": "TargetError",
+        "trtlint.target.target": "Target",
+    }.items()
+    for name in listed.split()
 }
 
 

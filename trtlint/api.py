@@ -1,133 +1,86 @@
-"""Linting, checking and fixing from Python."""
+"""Linting, checking, fixing, measuring and upgrading from Python."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from trtlint.buildcommand import BuildCommand, commands_for, config_beside, read_commands, read_config
-from trtlint.case import Case
-from trtlint.engine.evidence.build import BuildEvidence
+from trtlint.cases import AnyPath, Keywords, cases
 from trtlint.engine.finding import ModelReport, Report
-from trtlint.engine.rule import Rule
-from trtlint.engine.rulebook import load_builtin
-from trtlint.engine.ruleset import RuleSet
-from trtlint.errors import TrtlintError
-from trtlint.files.expand import expand
+from trtlint.engine.rulebook import load_rules as load_rulebook
+from trtlint.errors import SettingError, TrtlintError
+from trtlint.files.problem import Problem, UnreadableError
 from trtlint.lean import dataclass
-from trtlint.model.memory import NAME, HeldModel
 from trtlint.model.sources import Sources
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.options import FailOn
-from trtlint.policy.review import Policy, Review, names
-from trtlint.policy.selection import choose
-from trtlint.remote.addresses import Address, is_address, parse
-from trtlint.remote.file import require_packages
+from trtlint.policy.review import Review
+from trtlint.report.notebook import NotebookReport
 from trtlint.runs.worker import renamed
 from trtlint.target.target import Target
 
 if TYPE_CHECKING:
-    from trtlint.buildfiles.record import BuildRecord
-    from trtlint.fixes.outcome import Applied, Prove, Refused
+    from typing_extensions import Unpack
 
-AnyPath = str | os.PathLike[str]
+    from trtlint.engine.rule import Rule
+    from trtlint.engine.upgrade import Upgrade
+    from trtlint.fixes.outcome import Applied, Prove, Refused
+    from trtlint.measurement.measurement import Measurement
 
 
 def lint(
     path: AnyPath | Iterable[AnyPath] | Any,
     target: Target | Sequence[Target] | None = None,
-    *,
-    rules: Iterable[Rule] | None = None,
-    command: str | None = None,
-    record: BuildRecord | None = None,
-    isolated: bool = False,
+    **keywords: Unpack[Keywords],
 ) -> Report:
-    """Lint ONNX models.
+    """Lint ONNX models: ``trtlint.lint("model.onnx", trt="10.7", gpu="L4", fp16=True)``.
 
     Args:
         path: a file, a folder that is searched for ``*.onnx``, an address (``https://``, ``hf://``,
             ``s3://``), or several; or one model in memory: an
             ``onnx.ModelProto``, or what ``torch.onnx.export(..., dynamo=True)`` gives.  Of a model in memory
-            the structure is copied, and no weights.
-        target: what the engine is built for, or several; what is not given is unknown.
-        rules: the rules to apply, as :func:`~trtlint.engine.rulebook.load_rules` gives them; those
-            that come with trtlint and are not in preview if left out.
-        command: the trtexec command that builds the models, or a file with such commands; where it says
-            what ``target`` leaves open, that counts.
-        record: what a build of the model left behind, from :func:`~trtlint.buildfiles.record.read_build`;
-            without a model (``path`` empty) the build alone is looked at, and the command, if there is one.
-        isolated: ignore suppressions that a model carries in its own metadata.
+            the structure is copied, and no weights.  Empty for a build without its model.
+        target: what the engine is built for, or several, in place of ``trt``, ``gpu``, ``fp16`` and so on.
+        **keywords: the target, the rules and the evidence: :class:`~trtlint.cases.Keywords` lists them.
 
     Returns:
         A report for each file and target.  A file that cannot be linted has its reason in
         ``errors``.  What a model's own metadata suppresses is in ``suppressed``; configuration
-        files are for the command line only.
+        files are for the command line only.  A notebook shows the report as cards.
 
     Raises:
-        RuleError: a rule file is wrong.
-        CommandError: ``command`` holds no build command.
-        TypeError: ``path`` is neither a path nor a model.
-        AddressError: an address that cannot be read from, or needs the extra ``remote``.
+        SettingError: a keyword has a value that cannot be used: a version, a rule, a command, an address.
+        FileError: a measurement or another file that a keyword names cannot be used.
+        ExperimentError: a dry build is asked for, and cannot be made here.
+        TypeError: ``path`` is neither a path nor a model, or there is no such keyword.
     """
-    held: HeldModel | None = None
-    if not isinstance(path, str | os.PathLike | Iterable):
-        path, held = NAME, HeldModel(path)
-    paths = [path] if isinstance(path, str | os.PathLike) else list(path)
-    targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    book = _rule_set(rules)
-    policy = Policy(known=names(book.entries), own=not isolated)
     sources, review = Sources(), Review()
-    commands = read_commands(command) if command is not None else ()
-
-    def reports(
-        file: Path, source: Address | HeldModel | None = None, *, alone: bool = False
-    ) -> Iterator[ModelReport]:
-        case = Case(
-            file,
-            tuple(targets),
-            book,
-            policy,
-            _command_for(file, commands),
-            () if record is None else (BuildEvidence(record),),
-            source=source,
-            alone=alone,
-        )
+    found: list[ModelReport] = []
+    for each in cases(path, target, keywords):
         find = sources.finder()
-        yield from (report.located(find) for report in case.report(review))
-
-    if record is not None and not paths:
-        return Report(tuple(reports(Path(next(iter(record.files), "")), alone=True)))
-    listed: list[str] = [os.fspath(entry) for entry in paths]
-    found = [
-        report
-        for file in expand(name for name in listed if not is_address(name))
-        for report in reports(file, held)
-    ]
-    for address in (parse(name) for name in listed if is_address(name)):
-        require_packages(address)
-        remote = reports(Path(address.name), address)
-        found += (renamed(report, address.name) for report in remote)
-    return Report(tuple(found))
+        reports = each.case.report(review)
+        found += (renamed(report, each.name).located(find) for report in reports)
+    return NotebookReport(tuple(found))
 
 
-def _command_for(file: Path, commands: Sequence[BuildCommand]) -> BuildCommand | None:
-    """The command that builds a model, or the configuration of Triton beside it."""
-    if not commands and (config := config_beside(file)) is not None:
-        return read_config(config)
-    return next(iter(commands_for(file, commands)), None)
+def load_rules(*paths: AnyPath) -> tuple[Rule, ...]:
+    """Load the rules of folders or files, for the keyword ``rules``.
+
+    Raises:
+        RuleError: a file is wrong, or two rules have one id or name; the message names file and line.
+    """
+    return tuple(load_rulebook(map(Path, paths)))
 
 
 def _unsearched_rules(report: Report) -> list[str]:
     return sorted({each.rule for model in report.models for each in model.unsearched})
-
-
-def _rule_set(rules: Iterable[Rule] | None) -> RuleSet:
-    """The rules that were given, or those that come with trtlint and are not in preview."""
-    return RuleSet(choose(load_builtin().entries)) if rules is None else RuleSet.of(rules)
 
 
 class CheckError(TrtlintError):
@@ -151,34 +104,28 @@ def check(
     target: Target | Sequence[Target] | None = None,
     *,
     fail_on: FailOn = "error",
-    rules: Iterable[Rule] | None = None,
-    command: str | None = None,
     file: TextIO | None = None,
-    isolated: bool = False,
+    **keywords: Unpack[Keywords],
 ) -> Report:
-    """Lint a model at the end of the script that exports it: print what is found, raise where it is grave.
+    """Lint a model at the end of the script that exports it: print the findings, raise for grave ones.
 
-    Findings that depend on what ``target`` leaves open are counted and do not fail the check.
+    Findings that depend on what the target leaves open are counted and do not fail the check.
 
     Args:
         model: as ``path`` of :func:`lint`.
-        target: what the engine is built for, or several; what is not given is unknown.
+        target: as of :func:`lint`.
         fail_on: the mildest severity that raises, or ``never``.
-        rules: the rules to apply; those that come with trtlint if left out.
-        command: the trtexec command that builds the model, or a file with such commands.
         file: where to print to; standard error if left out.
-        isolated: ignore suppressions that a model carries in its own metadata.
+        **keywords: as of :func:`lint`.
 
     Raises:
         CheckError: there are findings of that severity, the model cannot be read, or a rule of that severity
             was not searched to the end.
-        RuleError: a rule file is wrong.
-        CommandError: ``command`` holds no build command.
-        TypeError: ``model`` is neither a path nor a model.
+        SettingError, FileError, ExperimentError, TypeError: as :func:`lint`.
     """
     from trtlint.report.text import render
 
-    report = lint(model, target, rules=rules, command=command, isolated=isolated)
+    report = lint(model, target, **keywords)
     render(report, file or sys.stderr)
     unread = unsearched(report.models, fail_on) or any(each.errors for each in report.models)
     if unread or fails(report.models, fail_on):
@@ -211,27 +158,25 @@ def fix(
     out: AnyPath | None = None,
     unsafe: bool = False,
     verify: bool = False,
-    ranges: AnyPath | None = None,
-    rules: Iterable[Rule] | None = None,
+    **keywords: Unpack[Keywords],
 ) -> Fix:
     """Rewrite a model so that findings are gone.
 
+    What the model's own metadata suppresses is not rewritten, as with ``trtlint fix``.
+
     Args:
         model: a path, an ``onnx.ModelProto``, or a graph of onnx-graphsurgeon; it is not changed.
-        target: what the engine is built for, or several; what is not given is unknown.
+        target: as of :func:`lint`.
         out: for a path, the file to write; ``MODEL.fixed.onnx`` beside the model if left out.
         unsafe: whether rewrites that change results by choice are made.
         verify: whether what each rewrite changes is computed before and after; what differs is not done.
-        ranges: what ``trtlint measure`` wrote of this model: what must be is kept in FP32, as with
-            ``trtlint fix --ranges``.
-        rules: the rules to apply; those that come with trtlint and are not in preview if left out.
-
-    What the model's own metadata suppresses is not rewritten, as with ``trtlint fix``.
+        **keywords: as of :func:`lint`; with ``ranges``, what must be is kept in FP32.
 
     Raises:
         ModelError: the model cannot be read, or the checker refuses the fixed one.
         MeasurementError: ``ranges`` is no measurement, one of another model, or names nothing to keep.
         OSError: a file cannot be read or written.
+        SettingError, FileError, ExperimentError: as :func:`lint`.
         TypeError: ``model`` is none of these.
     """
     import tempfile
@@ -242,13 +187,12 @@ def fix(
     from trtlint.fixes.fixing import fix_file, write_fixed
     from trtlint.fixes.relint import judging
     from trtlint.fixes.source import beside, read_source
+    from trtlint.measurement.measurement import Measurement
     from trtlint.model.errors import ModelError
     from trtlint.model.writer import Writing
+    from trtlint.report.measureadvice import to_keep
 
-    targets = [target or Target()] if target is None or isinstance(target, Target) else list(target)
-    book = _rule_set(rules)
     prove: Prove | None = import_module("trtlint.fixes.proof").prove_all if verify else None
-
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         graph: Any = None
         if isinstance(model, str | os.PathLike):
@@ -263,14 +207,16 @@ def fix(
                 graph = import_module("onnx_graphsurgeon")
             path, written = Path(folder, "model.onnx"), Path(folder, "fixed.onnx")
             onnx.save(model if graph is None else graph.export_onnx(model), path)
-        keep = () if ranges is None else _measured_to_keep(Path(ranges), path)
+        (given,) = cases(path, target, keywords)
+        measured = given.case.data(Measurement)
+        keep = () if measured is None else to_keep(measured)
         result: Any = None
-        case = Case(path, tuple(targets), book, Policy(known=names(book.entries)))
-        with Writing(written) as writing:
+        with _named(path), Writing(written) as writing:
             source = read_source(path)
             writing.begin(source.proto, source.raw.tensors)
             with limited(path, allowance=source.allowance()):
-                fixed = fix_file(source, judging(case, Review()), unsafe=unsafe, prove=prove, keep=keep)
+                judge = judging(given.case, Review())
+                fixed = fix_file(source, judge, unsafe=unsafe, prove=prove, keep=keep)
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:
@@ -283,16 +229,131 @@ def fix(
         return Fix(result, tuple(outcome.applied), tuple(outcome.refused), outcome.after.reports)
 
 
-def _measured_to_keep(ranges: Path, model: Path) -> tuple[str, ...]:
-    """The operators of a model that a measurement of it wants in FP32."""
-    from trtlint.measurement.identity import digest
-    from trtlint.measurement.measurement import MeasurementError, read_measurement
-    from trtlint.report.measureadvice import to_keep
+def upgrade(
+    model: AnyPath,
+    first: str,
+    last: str | None = None,
+    *,
+    product: Literal["tensorrt", "tensorrt-rtx"] = "tensorrt",
+    **keywords: Unpack[Keywords],
+) -> Upgrade:
+    """Compare what TensorRT makes of a model from one version to another.
 
-    found = read_measurement(ranges)
-    if found.digest != digest(model):
-        raise MeasurementError(f"{ranges}: measured on another model ({found.path}, or what it was then)")
+    Args:
+        model: the file.
+        first: the version in use, such as ``"8.6"``.
+        last: the version to move to; the newest known one if left out.
+        product: the product that both are of.
+        **keywords: as of :func:`lint`, without ``trt`` and ``rtx``.
+
+    Raises:
+        ModelError, OSError: the model cannot be read.
+        SettingError, FileError, TypeError: as :func:`lint`.
+    """
+    from trtlint.engine.upgrade import targets, upgrade
+    from trtlint.knowledge.releases import minors
+
+    if "trt" in keywords or "rtx" in keywords:
+        raise SettingError("the versions of an upgrade are its first and its last: leave out trt and rtx")
+    (given,) = cases(model, None, keywords)
+    base = replace(given.case.built_for[0], product=product, version=None, previous=None)
+    way = targets(base, first, last or minors(product)[-1])
+    if len(way) < 2:
+        raise SettingError(f"{first} and {last} are one release line: nothing is upgraded")
+    with _named(given.case.path):
+        opened = given.case.open()
+        found = given.case.reviewed(map(opened.evaluate, way), Review())
+        return upgrade(opened.facts(), way, found, [entry.read() for entry in given.case.applicable])
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What came of measuring a model.
+
+    Attributes:
+        measurement: the figures, for the keyword ``ranges`` of other functions.
+        report: the findings about them, and about the model with them as evidence.
+    """
+
+    measurement: Measurement
+    report: Report
+
+    def save(self, path: AnyPath) -> None:
+        """Write the figures to a file, for ``trtlint lint --ranges``.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        from trtlint.files.replace import replace_text
+        from trtlint.measurement.measurement import to_data
+
+        replace_text(Path(path), json.dumps(to_data(self.measurement), indent=1) + "\n", ())
+
+
+def measure(
+    model: AnyPath,
+    target: Target | Sequence[Target] | None = None,
+    *,
+    inputs: Sequence[AnyPath] = (),
+    load_inputs: Sequence[AnyPath] = (),
+    type: Literal["fp16", "bf16"] = "fp16",
+    rehearse: bool = True,
+    batches: int | None = None,
+    bound: float = 1e-2,
+    seconds: float | None = None,
+    memory: int | None = None,
+    **keywords: Unpack[Keywords],
+) -> Measured:
+    """Measure what FP16 does to a model, on a CPU.
+
+    Args:
+        model: the file.
+        target: as of :func:`lint`; the type that is measured counts as asked for.
+        inputs: ``.npz`` files, a batch each; made-up inputs if left out.
+        load_inputs: inputs that Polygraphy saved.
+        type: the type; a file that keeps tensors in 16 bits itself says which.
+        rehearse: whether to compute the outputs in that type.
+        batches: the greatest number of batches.
+        bound: the greatest error of an output within tolerance.
+        seconds: the time limit; by default enough for the size of the model.
+        memory: the limit of memory in bytes; by default as much as the model may need.
+        **keywords: as of :func:`lint`, for the report.
+
+    Raises:
+        ExperimentError: ONNX Runtime is not installed, or the model cannot be measured.
+        InputsError: the inputs cannot be used.
+        ModelError, OSError: the model cannot be read.
+        SettingError, FileError, TypeError: as :func:`lint`.
+    """
+    from trtlint.measurement.measure import Request, limits_for, measure
+    from trtlint.model.load import load
+
+    request = Request(
+        model=os.fspath(model),
+        name=os.fspath(model),
+        files=tuple(os.fspath(each) for each in inputs),
+        lists=tuple(os.fspath(each) for each in load_inputs),
+        type=type,
+        rehearse=rehearse,
+        batches=batches,
+        bound=bound,
+    )
+    with _named(Path(model)):
+        request.inputs.require()
+        found = measure(request, limits_for(load(Path(model)), seconds, memory))
+    (given,) = cases(model, target, {**keywords, "ranges": found})
+    narrow = (each if found.typed else each.completed({found.type: True}) for each in given.case.targets)
+    reports = replace(given.case, targets=tuple(narrow)).report()
+    find = Sources().finder()
+    return Measured(found, NotebookReport(tuple(report.located(find) for report in reports)))
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in the message of what is wrong with it."""
     try:
-        return to_keep(found)
-    except MeasurementError as error:
-        raise MeasurementError(f"{ranges}: {error}") from None
+        yield
+    except UnreadableError as error:
+        error.message = str(Problem.of(path, error))
+        error.args = (error.message,)
+        raise

@@ -66,6 +66,7 @@ def _python() -> str:
     parts = ["# Python", "Import these from `trtlint`; they are loaded when they are first used."]
     for function in functions:
         parts += _function(function, "##")
+    parts += _class(_object("trtlint.cases.Keywords"), "##")
     parts += [
         "## What they give and take",
         "Frozen dataclasses, which can be pickled, cached and sent to another process.",
@@ -116,6 +117,9 @@ def _parameters(function: griffe.Function) -> list[str]:
         if parameter.kind is griffe.ParameterKind.keyword_only and not marked:
             words.append("*")
             marked = True
+        if parameter.kind is griffe.ParameterKind.var_keyword:
+            words.append(f"**{parameter.name}: {parameter.annotation}")
+            continue
         word = f"{parameter.name}: {parameter.annotation}"
         words.append(word if parameter.default is None else f"{word} = {parameter.default}")
     return words
@@ -180,7 +184,7 @@ def _docstring(item: griffe.Object) -> Iterator[str]:
         elif section.kind is griffe.DocstringSectionKind.returns:
             yield f"Returns: {' '.join(_one_line(entry.description) for entry in section.value)}"
         elif section.kind is griffe.DocstringSectionKind.raises:
-            rows = [(f"`{e.annotation}`", _one_line(e.description)) for e in section.value]
+            rows = [(f"`{str(e.annotation).strip('()')}`", _one_line(e.description)) for e in section.value]
             yield table(("raises", ""), rows)
 
 

@@ -10,14 +10,13 @@ import pytest
 from onnx import helper, numpy_helper
 
 from trtlint.cli import run
-from trtlint.commands.measure import _stored_bytes
-from trtlint.measurement.measure import Request, usual_limits
+from trtlint.measurement.measure import Request, limits_for, usual_limits
 from trtlint.measurement.measuring import measured
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Session
 from trtlint.measurement.skeleton import skeleton
 from trtlint.model.load import load
-from trtlint.process.spawn import machine_memory
+from trtlint.process.spawn import Limits, machine_memory
 
 pytest.importorskip("onnxruntime")
 
@@ -71,7 +70,9 @@ def test_limits_grow_with_the_model_and_end() -> None:
 def test_external_data_count(folder: Path) -> None:
     onnx.save(product(64), "big.onnx", save_as_external_data=True, location="big.data", size_threshold=0)
     whole = Path("big.onnx").stat().st_size + Path("big.data").stat().st_size
-    assert _stored_bytes(load(Path("big.onnx"))) == whole
+    model = load(Path("big.onnx"))
+    assert limits_for(model) == usual_limits(whole)
+    assert limits_for(model, seconds=1.0, memory=2) == Limits(1.0, 2)
 
 
 def test_inputs_that_nothing_reads_are_not_measured(folder: Path) -> None:

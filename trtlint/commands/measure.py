@@ -22,13 +22,12 @@ from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import InputsError
-from trtlint.measurement.measure import MeasureError, MissingRuntimeError, Request, measure, usual_limits
+from trtlint.measurement.measure import MeasureError, MissingRuntimeError, Request, limits_for, measure
 from trtlint.measurement.measurement import Measurement, to_data
 from trtlint.model.load import Model, load
 from trtlint.model.origin import origin
 from trtlint.model.sources import Sources
 from trtlint.policy.options import TargetOptions
-from trtlint.process.spawn import Limits
 from trtlint.report.escape import clean
 from trtlint.report.measureadvice import advice
 from trtlint.runs.exits import Exit
@@ -83,8 +82,7 @@ def run_measure(options: MeasureOptions) -> int:
     try:
         request.inputs.require()
         model = load(path)
-        usual = usual_limits(_stored_bytes(model))
-        limits = Limits(options.seconds or usual.seconds, options.memory or usual.memory)
+        limits = limits_for(model, options.seconds, options.memory)
         with _progress() as listen:
             found = measure(request, limits, listen)
     except (MissingRuntimeError, InputsError) as error:
@@ -113,12 +111,6 @@ def run_measure(options: MeasureOptions) -> int:
         TextReport(sys.stdout, quiet=True).add(findings)
         report.advice(found, advice(found, wanted, _layers(model), options.output), options.output)
     return Exit.FINDINGS if _broken(found) else Exit.CLEAN
-
-
-def _stored_bytes(model: Model) -> int:
-    """Bytes of a model and its external data."""
-    files = (model.tensors.file_of(location) for location in model.tensors.locations)
-    return model.tensors.size + sum(size for _, size in filter(None, files))
 
 
 def _findings(path: Path, wanted: Sequence[Target], found: Measurement) -> list[ModelReport]:

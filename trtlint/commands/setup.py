@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
-from packaging.version import Version
 
 from trtlint.buildcommand import (
     BuildCommand,
@@ -18,12 +17,12 @@ from trtlint.buildcommand import (
 )
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import Rulebook, with_builtin
-from trtlint.knowledge.releases import Product
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.selection import told
+from trtlint.policy.targets import targets_of
 from trtlint.remote.addresses import is_address
 from trtlint.report.escape import clean
-from trtlint.target.parsing import TargetError, parse_versions
+from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
 
 
@@ -35,40 +34,10 @@ def targets(options: TargetOptions) -> list[Target]:
     Raises:
         click.UsageError: a version, GPU or setting that does not exist, or a contradiction.
     """
-    asked = frozenset(flag for flag, on in options.flags if on)
-    refused = frozenset(flag for flag, on in options.flags if not on)
     try:
-        wanted: list[tuple[Product, str | None]] = []
-        for product, texts in _versions(options):
-            versions = {version for text in texts for version in parse_versions(text, product)}
-            wanted += [(product, version) for version in sorted(versions, key=Version)]
-        if not wanted:
-            wanted.append(("tensorrt", None))
-        return [
-            Target(
-                product=product,
-                version=version,
-                gpu=gpu,
-                asked=asked,
-                refused=refused,
-                plugins=None if options.plugins is None else frozenset(options.plugins),
-            )
-            for product, version in wanted
-            for gpu in _gpus(options.gpu)
-        ]
+        return targets_of(options)
     except TargetError as error:
         raise click.UsageError(str(error)) from None
-
-
-def _gpus(text: str | None) -> list[str | None]:
-    """The GPUs of ``L4,sm120``; one that is not known where nothing was said."""
-    if text is None:
-        return [None]
-    return list(dict.fromkeys(name.strip() for name in text.split(",")))
-
-
-def _versions(options: TargetOptions) -> list[tuple[Product, tuple[str, ...]]]:
-    return [("tensorrt", options.trt), ("tensorrt-rtx", options.rtx)]
 
 
 def build_commands(text: str | None) -> tuple[BuildCommand, ...]:

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.measurement import Measurement, from_data
 from trtlint.process.spawn import Limits, machine_memory, run
+
+if TYPE_CHECKING:
+    from trtlint.model.load import Model
 
 INSTALL = "pip install 'trtlint[measure]'"
 _WORK = "trtlint.measurement.measuring"
@@ -85,6 +88,14 @@ def usual_limits(size: int) -> Limits:
     counted = min(size, _MOST_BYTES)
     memory = min(_MEMORY + _MEMORY_PER_BYTE * counted, machine_memory() * 3 // 4)
     return Limits(_SECONDS + _SECONDS_PER_BYTE * counted, memory)
+
+
+def limits_for(model: Model, seconds: float | None = None, memory: int | None = None) -> Limits:
+    """Return the limits of a measurement of a model, unless they are given."""
+    tensors = model.tensors
+    files = (tensors.file_of(location) for location in tensors.locations)
+    usual = usual_limits(tensors.size + sum(size for _, size in filter(None, files)))
+    return Limits(seconds or usual.seconds, memory or usual.memory)
 
 
 def measure(

@@ -1,0 +1,176 @@
+"""The keywords of the Python API, which are those of the command line."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+import trtlint
+from tests.conftest import REPOSITORY
+from trtlint.cli import run
+
+ATTENTION = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float16[1,4,128,64] q, float16[1,4,64,128] k, float16[1,4,128,64] v) => (float16[1,4,128,64] y)
+< float16 s = {14336} >
+{ [sq] a = Mul (q, s) [sk] b = Mul (k, s) [qk] z = MatMul (a, b) [sm] p = Softmax (z) [pv] y = MatMul (p, v) }
+"""
+LOG = "[I] TensorRT version: 10.7.0\n[I] === Build Options ===\n[I] Precision: FP32+FP16\n"
+NOTEBOOK = {
+    "nbformat": 4,
+    "cells": [
+        {"cell_type": "markdown", "source": ["# Before the build"]},
+        {"cell_type": "code", "source": ["import trtlint\n"]},
+        {"cell_type": "code", "source": ["trtlint.lint('model.onnx', trt='10.7', gpu='L4', fp16=True)"]},
+    ],
+}
+"""A notebook as its file is written: https://nbformat.readthedocs.io/en/latest/format_description.html"""
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The model that the tests run with, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(onnx.parser.parse_model(ATTENTION), "model.onnx")
+    return tmp_path / "model.onnx"
+
+
+def rules(report: trtlint.Report) -> list[set[str]]:
+    """The rules of the findings, a set a target."""
+    return [{finding.rule for finding in model.findings} for model in report.models]
+
+
+def test_the_target_by_keywords_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    found = trtlint.lint("model.onnx", trt="10.7..10.8", gpu="L4", fp16=True)
+    words = ["--trt", "10.7..10.8", "--gpu", "L4", "--fp16", "--isolated", "--no-cache", "--format", "json"]
+    run(["model.onnx", *words])
+    told = json.loads(capsys.readouterr().out)["models"]
+    assert [each["target"] for each in told] == [each.target for each in found.models]
+    assert [{f["rule"] for f in each["findings"]} for each in told] == rules(found)
+
+
+def test_a_target_object_still_counts() -> None:
+    target = trtlint.Target(version="10.7")
+    assert rules(trtlint.lint("model.onnx", target)) == rules(trtlint.lint("model.onnx", trt="10.7"))
+    with pytest.raises(trtlint.SettingError, match="given twice"):
+        trtlint.lint("model.onnx", target, trt="10.7")
+
+
+def test_a_build_settles_the_target(tmp_path: Path) -> None:
+    Path("build.log").write_text(LOG, encoding="utf-8")
+    (of_log,) = trtlint.lint("model.onnx", log="build.log").models
+    (of_record,) = trtlint.lint("model.onnx", record=trtlint.read_build(["build.log"])).models
+    assert of_log == of_record
+    assert of_log.target.startswith("TensorRT 10.7")
+    (alone,) = trtlint.lint([], log="build.log").models
+    assert alone.path == "build.log"
+
+
+def test_rules_are_selected_as_on_the_command_line() -> None:
+    assert rules(trtlint.lint("model.onnx", trt="10.7", select="ACC102")) == [{"ACC102"}]
+    assert "ACC102" not in rules(trtlint.lint("model.onnx", trt="10.7", ignore=["ACC102"]))[0]
+    with pytest.raises(trtlint.SettingError, match="ACC999"):
+        trtlint.lint("model.onnx", select="ACC999")
+
+
+def test_weights_are_read() -> None:
+    proto = onnx.parser.parse_model(
+        '< ir_version: 8, opset_import: ["" : 17] > g (float[1,64] x) => (float[1,64] y)'
+        " < float[64,64] w = {} > { y = MatMul (x, w) }"
+    )
+    import numpy as np
+
+    weight = np.full((64, 64), 0.5, np.float32)
+    weight[3, 5] = np.nan
+    proto.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(weight, "w"))
+    onnx.save(proto, "weights.onnx")
+    assert "ACC120" not in rules(trtlint.lint("weights.onnx", trt="10.7"))[0]
+    assert "ACC120" in rules(trtlint.lint("weights.onnx", trt="10.7", weights=True))[0]
+
+
+def test_check_and_fix_take_the_same_keywords() -> None:
+    with pytest.raises(trtlint.CheckError):
+        trtlint.check("model.onnx", trt="10.7", file=io.StringIO())
+    found = trtlint.fix("model.onnx", trt="10.7", select="ACC102")
+    assert [applied.fix for applied in found.applied] == ["scale-on-query"]
+    assert trtlint.fix("model.onnx", trt="10.7", ignore="ACC102").applied == ()
+
+
+def test_an_upgrade_compares_versions() -> None:
+    found = trtlint.upgrade("model.onnx", "10.6", "10.8", gpu="L4")
+    assert [line.line for line in found.lines] == ["10.6", "10.7", "10.8"]
+    assert "ACC102" in {listed.finding.rule for listed in found.findings}
+    with pytest.raises(trtlint.SettingError):
+        trtlint.upgrade("model.onnx", "10.6", trt="10.7")
+
+
+def test_a_measurement_is_evidence() -> None:
+    pytest.importorskip("onnxruntime")
+    model, inputs = (REPOSITORY / "examples" / name for name in ("nafnet.onnx", "nafnet.npz"))
+    found = trtlint.measure(model, inputs=[inputs], rehearse=False, trt="10.7")
+    found.save("ranges.json")
+    one, other = (trtlint.lint(model, trt="10.7", ranges=each) for each in (found.measurement, "ranges.json"))
+    assert rules(one) == rules(other)
+    with pytest.raises(trtlint.FileError, match=r"ranges\.json: measured on another model"):
+        trtlint.lint("model.onnx", ranges="ranges.json")
+
+
+def test_measure_stays_a_function_whatever_was_imported() -> None:
+    importlib.import_module("trtlint.measurement.measure")
+    assert callable(trtlint.measure)
+
+
+def test_keywords_that_do_not_exist_are_refused() -> None:
+    wrong: dict[str, Any] = {"fp61": True}
+    with pytest.raises(TypeError, match="did you mean 'fp16'"):
+        trtlint.lint("model.onnx", **wrong)
+
+
+def test_errors_name_the_file() -> None:
+    Path("broken.onnx").write_bytes(b"\x08\x08")
+    with pytest.raises(trtlint.ModelError, match=r"^broken\.onnx: "):
+        trtlint.fix("broken.onnx")
+    with pytest.raises(trtlint.TrtlintError, match=r"none\.log"):
+        trtlint.read_build(["none.log"])
+
+
+def test_a_notebook_shows_cards() -> None:
+    shown = cells(NOTEBOOK)
+    assert len(shown) == 1
+    assert shown[0].startswith("<iframe")
+    assert "class=&quot;finding error&quot;" in shown[0]
+    assert "ACC102" in shown[0]
+    assert "<script" not in shown[0]
+
+
+def cells(notebook: dict[str, Any]) -> list[str]:
+    """Run the code cells of a notebook as a kernel does, and give what it would display as HTML."""
+    names: dict[str, Any] = {}
+    shown: list[str] = []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "cell", "exec"), names)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+            shown.append(value._repr_html_())
+    return shown
+
+
+def test_what_is_exported_is_loaded_when_it_is_used() -> None:
+    code = (
+        "import sys, trtlint; trtlint.TrtlintError; before = {'numpy', 'onnx', 'click'} & set(sys.modules);"
+        "assert not before, before; [getattr(trtlint, name) for name in trtlint.__all__]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=REPOSITORY, timeout=60)

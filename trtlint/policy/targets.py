@@ -1,0 +1,47 @@
+"""From the words of a user to targets: one for each version and GPU named."""
+
+from __future__ import annotations
+
+from packaging.version import Version
+
+from trtlint.knowledge.releases import Product
+from trtlint.policy.options import TargetOptions
+from trtlint.target.parsing import parse_versions
+from trtlint.target.target import Target
+
+
+def targets_of(options: TargetOptions) -> list[Target]:
+    """Return the targets, oldest version first; without a version, one of unknown version.
+
+    Raises:
+        TargetError: a version, GPU or setting that does not exist, or a contradiction.
+    """
+    asked = frozenset(flag for flag, on in options.flags if on)
+    refused = frozenset(flag for flag, on in options.flags if not on)
+    wanted: list[tuple[Product, str | None]] = []
+    named: tuple[tuple[Product, tuple[str, ...]], ...]
+    named = ("tensorrt", options.trt), ("tensorrt-rtx", options.rtx)
+    for product, texts in named:
+        versions = {version for text in texts for version in parse_versions(text, product)}
+        wanted += [(product, version) for version in sorted(versions, key=Version)]
+    if not wanted:
+        wanted.append(("tensorrt", None))
+    return [
+        Target(
+            product=product,
+            version=version,
+            gpu=gpu,
+            asked=asked,
+            refused=refused,
+            plugins=None if options.plugins is None else frozenset(options.plugins),
+        )
+        for product, version in wanted
+        for gpu in _gpus(options.gpu)
+    ]
+
+
+def _gpus(text: str | None) -> list[str | None]:
+    """The GPUs of ``L4,sm120``; one that is not known where none is named."""
+    if text is None:
+        return [None]
+    return list(dict.fromkeys(name.strip() for name in text.split(",")))

@@ -1,0 +1,46 @@
+"""The report as a notebook shows it: the HTML page in a frame of its own."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from trtlint.case import Case
+from trtlint.engine.finding import Report
+from trtlint.engine.ruleset import RuleSet
+from trtlint.facts.facts import Facts
+from trtlint.files.problem import UnreadableError
+from trtlint.lean import dataclass
+from trtlint.report.formats import Run, Style
+from trtlint.target.target import Target
+
+_HEIGHT = 640
+"""Pixels of the frame; what is longer is scrolled."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookReport(Report):
+    """A report that a notebook shows as cards."""
+
+    def _repr_html_(self) -> str:
+        """The HTML page of the report, in a frame that keeps its style from the notebook's.
+
+        https://ipython.readthedocs.io/en/stable/config/integrating.html#custom-methods
+        """
+        from trtlint.report.html import document
+
+        files = len({report.path for report in self.models})
+        style = Style(files=files, rules=(), root=None, look=_facts_of)
+        page = html.escape("\n".join(document(Run(self, style, {}))))
+        attributes = f'sandbox="" style="width: 100%; height: {_HEIGHT}px; border: 0"'
+        return f'<iframe title="trtlint report" {attributes} srcdoc="{page}"></iframe>'
+
+
+def _facts_of(path: str) -> Facts | None:
+    """The facts of a model on this machine, which is read anew; None where it cannot be read."""
+    if not Path(path).is_file():
+        return None
+    try:
+        return Case(Path(path), (Target(),), RuleSet()).facts()
+    except (UnreadableError, OSError):
+        return None
