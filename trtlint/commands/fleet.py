@@ -73,8 +73,9 @@ def _fitting(tasks: Sequence[Task]) -> int:
     return max(1, available_memory() // largest)
 
 
-def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> Iterator[tuple[Job, Cache | None]]:
+def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> list[tuple[Job, Cache | None]]:
     revised = any(word.partition(":")[0] in ROWS for word in (*options.outputs, options.format or ""))
+    jobs: list[tuple[Job, Cache | None]] = []
     for task in tasks:
         evidence = tuple(
             replace(each, kept=kept.folder) if isinstance(each, DryJob) else each
@@ -89,7 +90,8 @@ def _jobs(tasks: Sequence[Task], options: LintOptions, kept: _Kept) -> Iterator[
         )
         # The cache knows models; what builds leave behind is read anew, and dry builds are kept apart.
         apart = task.has_build or task.case.evidence or task.problem
-        yield job, None if apart else kept.cache
+        jobs.append((job, None if apart else kept.cache))
+    return jobs
 
 
 class _Kept:

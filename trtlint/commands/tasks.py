@@ -253,7 +253,7 @@ class TaskFactory:
                     tell(f"{choices.where}{key}", selectors, book)
                 for selector, _ in choices.severity:
                     require(selector, book.entries, f"{choices.where}severity: ")
-                tell(f"{choices.where}severity", (selector for selector, _ in choices.severity), book)
+                tell(f"{choices.where}severity", [selector for selector, _ in choices.severity], book)
                 for target in choices.targets:
                     self._check_target(target, choices.where)
             for entry in configuration.suppress:
