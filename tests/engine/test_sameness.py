@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.rules import make_rule
 from tests.graphs import facts_of, model_of
-from trtlint.engine.evaluate import Evaluation, _Search, evaluate
+from trtlint.engine.evaluate import Evaluation, _RuleSearch, evaluate
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.sameness import Facets
 from trtlint.facts.facts import Facts
@@ -82,8 +82,8 @@ def test_a_rule_that_yields_is_evaluated_once_for_equal_places(
     first = make_rule(tmp_path, id="TST001", where='op == "Neg" and target.release < (10, 9)')
     second = make_rule(tmp_path, id="TST002", where='op in ("Neg", "Abs")', yields="[TST001]")
     evaluated: list[str] = []
-    findings = _Search.findings
-    monkeypatch.setattr(_Search, "findings", lambda case: (evaluated.append(case.rule.id), findings(case))[1])
+    findings = _RuleSearch.findings
+    monkeypatch.setattr(_RuleSearch, "findings", lambda case: (evaluated.append(case.rule.id), findings(case))[1])
     shared = Evaluation(facts_of(f'< ir_version: 8, opset_import: ["" : 17] > {graph}'))
     targets = [Target(version=version) for version in ("10.5", "10.6", "10.7", "10.10", "10.11")]
     places = [

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from trtlint.engine.applying import advice_for, affects, best_reading, common_versions, version_truth
-from trtlint.engine.evidence.base import Evidence, Question, Times, Verdict
+from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
 from trtlint.engine.finding import (
     CONFIDENCES,
     SEVERITIES,
@@ -68,7 +68,7 @@ class Evaluation:
         for rule in looking:
             applies = version_truth(rule, target)
             if applies is not False and all(each.holds_for(rule.find, target) for each in self.evidence):
-                found += self._kept(_Search(self, rule, target, applies, reported))
+                found += self._kept(_RuleSearch(self, rule, target, applies, reported))
                 reported.close(at for each in self.evidence for at in each.reported_by(rule, facts))
                 searched = self.subjects.searched(rule)
                 if not searched or (untyped and reads_the_graph(rule)):
@@ -95,7 +95,7 @@ class Evaluation:
         rule = next((rule for rule in rules if rule.id == LAST_RESORT), None)
         failed = rule is not None and build_failed(self.facts)
         if rule and failed and (why := why_failed(self.subjects.of(rule))) is not None:
-            yield from _Search(self, rule, target, True, Reported()).of(why)
+            yield from _RuleSearch(self, rule, target, True, Reported()).of(why)
 
     @property
     def _exporter(self) -> str:
@@ -106,7 +106,7 @@ class Evaluation:
         """Whether a rule may find something: there are facts of its kind, or it looks for a pattern."""
         return self.facts.has_model if rule.find == PATTERN else self.facts.has(rule.find)
 
-    def _kept(self, search: _Search) -> Iterable[Finding]:
+    def _kept(self, search: _RuleSearch) -> Iterable[Finding]:
         """The findings of one rule, kept for targets in which it sees no difference."""
         rule, reported = search.rule, search.reported
         if self.evidence:
@@ -183,7 +183,7 @@ class _Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Search:
+class _RuleSearch:
     """One rule for one target.
 
     Attributes:
@@ -275,7 +275,7 @@ class _Search:
         question = Question(self.rule, self.facts, subject, self.target, holds)
         return judge(self.evaluation.evidence, question)
 
-    def _lines(self, hits: Sequence[_Hit]) -> tuple[tuple[str, ...], Times | None]:
+    def _lines(self, hits: Sequence[_Hit]) -> tuple[tuple[str, ...], BlockTimes | None]:
         """The lines of the evidence about some places, and the measured time of their blocks."""
         if not self.evaluation.evidence:
             return (), None
@@ -358,7 +358,7 @@ class _Search:
         sites: Sequence[Site],
         fingerprint: str,
         lines: tuple[str, ...],
-        times: Times | None,
+        times: BlockTimes | None,
     ) -> Finding:
         rule, product = self.rule, self.target.product
         specifier = group.versions.specifier

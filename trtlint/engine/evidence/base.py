@@ -61,7 +61,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class BlockTimes:
     """The measured time of the blocks of a finding.
 
     Attributes:
@@ -131,7 +131,7 @@ class Evidence:
         """Lines that stand where they are the finding itself: file, line and message."""
         return ()
 
-    def times(self, subjects: Sequence[Subject], facts: Facts) -> Times | None:  # noqa: ARG002
+    def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:  # noqa: ARG002
         """The measured time of the blocks of a finding; None where it was not measured."""
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from trtlint.buildfiles.record import BuildRecord
-from trtlint.engine.evidence.base import Evidence, Question, Times, Verdict
+from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
 from trtlint.engine.evidence.conditions import EvidenceCondition
 from trtlint.engine.evidence.words import (
     in_percent,
@@ -68,7 +68,7 @@ class BuildEvidence(Evidence):
         """File, line and message, where the finding is a message."""
         return cited_message(subject)
 
-    def times(self, subjects: Sequence[Subject], facts: Facts) -> Times | None:
+    def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:
         """The time of the layers of the blocks, by the profile of the build."""
         layers = {id(layer): layer for subject in subjects for layer in layers_of(facts, subject)}
         timed = [layer for layer in layers.values() if layer.ms is not None and layer.share is not None]
@@ -76,7 +76,7 @@ class BuildEvidence(Evidence):
             return None
         ms = sum(layer.ms or 0.0 for layer in timed)
         share = sum(layer.share or 0.0 for layer in timed)
-        return Times(_time(timed, ms, share), ms, share)
+        return BlockTimes(_time(timed, ms, share), ms, share)
 
 
 def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:

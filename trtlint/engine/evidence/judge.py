@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from trtlint.engine.evidence.base import Evidence, Question, Times, Verdict
+from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
 from trtlint.engine.evidence.words import CITED, CITED_IN_ALL, bounded
 from trtlint.engine.finding import CONFIDENCES
 from trtlint.engine.subjects import Subject
@@ -47,7 +47,7 @@ def _joined(verdicts: Sequence[Verdict]) -> Verdict:
 
 def lines_of(
     evidence: Sequence[Evidence], places: Sequence[tuple[Subject, Verdict]], facts: Facts
-) -> tuple[tuple[str, ...], Times | None]:
+) -> tuple[tuple[str, ...], BlockTimes | None]:
     """The lines that evidence adds to a finding at some places, and the measured time of its blocks."""
     words = (
         line
