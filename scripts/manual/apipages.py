@@ -66,7 +66,9 @@ def _python() -> str:
     parts = ["# Python", "Import these from `trtlint`; they are loaded when they are first used."]
     for function in functions:
         parts += _function(function, "##")
-    parts += _class(_object("trtlint.cases.Keywords"), "##")
+    keywords = _object("trtlint.cases.Keywords")
+    assert isinstance(keywords, griffe.Class)
+    parts += _class(keywords, "##")
     parts += [
         "## What they give and take",
         "Frozen dataclasses, which can be pickled, cached and sent to another process.",
