@@ -394,7 +394,7 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("step", "command"),
         [
-            ("trtlint.commands.facts.load", ["facts"]),
+            ("trtlint.model.load.load", ["facts"]),
             ("trtlint.model.load._inlined", ["explain", "XYZ901"]),
             ("trtlint.model.load._inlined", ["upgrade", "--from", "8.6", "--to", "10.8"]),
             ("trtlint.commands.skeleton.outline", ["skeleton"]),
