@@ -24,6 +24,8 @@ _LEAST = 1e-3
 _SAMPLE = 10_000
 """Elements that the usual magnitude of a tensor is taken from."""
 _QUANTILE = 95
+_MASKED = 1e6
+"""Magnitudes from which numbers are those of masks, where there are smaller ones as well."""
 _LARGEST = {"HALF": 6.0e4, "BF16": 3.3e38, "FP8": 440.0}
 """Magnitudes from which a narrow type may or may not overflow, depending on the order of a sum."""
 
@@ -97,7 +99,8 @@ def _floats(got: Array, expected: Array, kind: str, tolerance: float) -> tuple[A
     with np.errstate(all="ignore"):
         off = np.abs(one - other)
         allowed = tolerance * (_scale(other) + np.abs(other))
-        beyond = ~(off <= allowed) & (one != other) & ~np.isnan(other)
+        finite = np.isfinite(one) & np.isfinite(other)
+        beyond = ~(finite & (off <= allowed)) & (one != other) & ~np.isnan(other)
         limit = _LARGEST.get(kind)
         if limit is not None:
             beyond &= ~((np.abs(one) >= limit) & (np.abs(other) >= limit) & (np.sign(one) == np.sign(other)))
@@ -118,8 +121,8 @@ def _scale(array: Array) -> float:
     finite = sample[np.isfinite(sample)]
     if not finite.size:
         return _LEAST
-    usual = float(np.percentile(finite, _QUANTILE))
-    return max(usual if usual < 1e6 else float(np.median(finite)), _LEAST)
+    usual = finite[finite < _MASKED]
+    return max(float(np.percentile(usual if usual.size else finite, _QUANTILE)), _LEAST)
 
 
 def shown(value: Any) -> str:

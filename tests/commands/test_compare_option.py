@@ -1,0 +1,104 @@
+"""``trtlint --compare``: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+from tests.trials.rtx import NEEDS_WHEELS, VERSION
+from trtlint.cli import run
+from trtlint.report.schemas import load
+
+pytestmark = NEEDS_WHEELS
+HEAD = '< ir_version: 8, opset_import: ["" : 17] > '
+TRIANGLE = HEAD + "g (float[3,3] x) => (float[3,3] y) { [cut] y = Trilu(x) }"
+PLAIN = HEAD + "g (float[3] x) => (float[3] y) { [first] y = Relu(x) }"
+OPTIONS = ("--isolated", "--select", "DRY", "--rtx", ".".join(VERSION.split(".")[:2]) or "1.7")
+
+
+def write(folder: Path, text: str) -> Path:
+    """Write a model."""
+    path = folder / "model.onnx"
+    onnx.save(parser.parse_model(text), path)
+    return path
+
+
+def test_a_difference_is_an_error_at_its_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = write(tmp_path, TRIANGLE)
+    assert run([str(model), "--dry-parse", "--compare", "--format", "concise", *OPTIONS]) == 1
+    out = capsys.readouterr().out
+    assert f"cut: error[DRY104] the network that the parser of TensorRT-RTX {VERSION} makes computes" in out
+    assert "for y[" in out
+    assert "where ONNX says 0" in out
+    assert "1 tensor differs; compared 1 of 1 tensors by name (1 set of made-up inputs)" in out
+
+
+def test_a_network_that_agrees_has_no_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([str(write(tmp_path, PLAIN)), "--compare", *OPTIONS]) == 0
+    out = capsys.readouterr().out
+    assert "DRY104" not in out
+    assert f"comparison with ONNX, TensorRT-RTX {VERSION}: no tensor differs; compared 1 of 1" in out
+
+
+def test_json_has_both_values_and_follows_its_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([str(write(tmp_path, TRIANGLE)), "--compare", "--format", "json", *OPTIONS]) == 1
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, load(document["schema"]))
+    found = document["models"][0]["dry_build"]["comparison"]
+    (first,) = found["differences"]
+    assert (found["release"], found["outcome"], found["share"]) == (VERSION, "differs", 1.0)
+    assert (first["op"], first["node"], first["tensor"]) == ("Trilu", "cut", "y")
+    assert first["worst"] > 0
+    assert first["got"] != first["expected"]
+
+
+def test_the_page_shows_the_difference(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert run([str(write(tmp_path, TRIANGLE)), "--compare", "--output", f"html:{page}", *OPTIONS]) == 1
+    text = page.read_text(encoding="utf-8")
+    assert "DRY104" in text
+    assert "1 tensor differs; compared 1 of 1 tensors by name" in text
+
+
+def test_inputs_of_the_user_are_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "zeros.npz", x=np.zeros((3, 3), np.float32))
+    model = str(write(tmp_path, TRIANGLE))
+    assert run([model, f"--compare={tmp_path / 'zeros.npz'}", *OPTIONS]) == 0
+    assert "(1 set of inputs)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--compare=missing.npz",), "--compare: missing.npz: No such file or directory"),
+        (("--compare", "--no-dry-build"), "--no-dry-build excludes --compare"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(
+    options: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([str(write(tmp_path, PLAIN)), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_fix_compares_the_networks_of_both_models(tmp_path: Path) -> None:
+    from trtlint.fixes.verification import network
+    from trtlint.trials.inputs import Inputs
+
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.mkdir(), bad.mkdir()
+    before, after = write(good, PLAIN), write(bad, TRIANGLE)
+    worse = network(before, after, Inputs())
+    better = network(after, before, Inputs())
+    assert worse is not None
+    assert better is not None
+    assert (worse.check, worse.good, better.good) == ("network", False, True)
+    assert "1 of 1 compared tensors differ from ONNX (the first is y); 0 before" in worse.words

@@ -1,0 +1,23 @@
+"""The comparison on models that differ and on models of the field, where they are at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from tests.trials.rtx import NEEDS_WHEELS
+from trtlint.network.compare import CompareRequest, compare_network
+from trtlint.trials.process import Limits
+from trtlint.trials.wheels import find
+
+pytestmark = NEEDS_WHEELS
+EXAMPLES = sorted((REPOSITORY / "examples").glob("*.onnx"))
+
+
+@pytest.mark.parametrize("model", EXAMPLES, ids=lambda model: model.name)
+def test_the_networks_of_the_examples_compute_what_onnx_says(model: Path) -> None:
+    found = compare_network(model, CompareRequest(probe=True), find(), Limits(120, 4 << 30))
+    assert (found.differences, found.unclear, found.outcome) == ((), (), "agrees")
+    assert found.share == 1.0
