@@ -83,7 +83,9 @@ def test_a_rule_that_yields_is_evaluated_once_for_equal_places(
     second = make_rule(tmp_path, id="TST002", where='op in ("Neg", "Abs")', yields="[TST001]")
     evaluated: list[str] = []
     findings = _RuleSearch.findings
-    monkeypatch.setattr(_RuleSearch, "findings", lambda case: (evaluated.append(case.rule.id), findings(case))[1])
+    monkeypatch.setattr(
+        _RuleSearch, "findings", lambda search: (evaluated.append(search.rule.id), findings(search))[1]
+    )
     shared = Evaluation(facts_of(f'< ir_version: 8, opset_import: ["" : 17] > {graph}'))
     targets = [Target(version=version) for version in ("10.5", "10.6", "10.7", "10.10", "10.11")]
     places = [

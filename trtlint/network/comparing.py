@@ -26,7 +26,7 @@ from trtlint.network.judge import Difference, compare, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
 from trtlint.network.region import Region, Regions, constants
 from trtlint.network.run import Missing, Runner, Value
-from trtlint.network.types import DTYPES, NATIVE, dtype_of, is_float, narrowed
+from trtlint.network.types import DTYPES, NATIVE, dtype_of, is_float, narrowed, wide
 
 MOST_DIFFERENCES = 20
 """Differences that are examined; each takes a run of its own."""
@@ -232,6 +232,8 @@ class Comparing:
         opinion = None if self.by_reference else self._regions.second_opinion(region, name, known)
         if opinion is not None and not self._disagree(got, opinion, kind) and self._rounded(found, known):
             return
+        if opinion is not None and self._overflows(got, expected, opinion, kind):
+            return
         doubtful = not UNCLEAR.isdisjoint({node.op_type, *region.others})
         if doubtful if opinion is None else self._disagree(opinion, expected, kind):
             self._unclear[name] = node.op_type
@@ -246,6 +248,15 @@ class Comparing:
         }
         opinion = self._regions.second_opinion(region, name, single, _SINGLE)
         return opinion is not None and compare(got, opinion, kind, tolerance_of(kind, self._kinds)) is None
+
+    def _overflows(self, got: Array, expected: Array, opinion: Array, kind: str) -> bool:
+        """Return whether a difference is where 16 bits overflow, which ONNX Runtime's FP32 does not."""
+        if self._kinds.isdisjoint({"HALF", "BF16"}) or not got.shape == opinion.shape == expected.shape:
+            return False
+        if not (is_float(got.dtype) and is_float(opinion.dtype)):
+            return False
+        both = ~np.isfinite(wide(got)) & ~np.isfinite(wide(opinion))
+        return bool(both.any()) and not self._disagree(got, np.where(both, got, expected), kind)
 
     def _rounded(self, found: Difference, known: Mapping[str, Array]) -> bool:
         """Return whether rounding explains a difference to ONNX Runtime that ONNX's reference has as well.
