@@ -42,6 +42,7 @@ def probes(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[
 def _all(proto: ModelProto, inputs: Sequence[Value], base: Feeds) -> Iterator[tuple[str, dict[str, Array]]]:
     largest = _largest_scale(proto)
     yield "negative numbers", _floats(base, lambda x: -np.abs(x))
+    yield "positive numbers", _floats(base, lambda x: np.abs(x))
     yield "negative whole numbers", _whole(base, _below_zero)
     if largest:
         yield "beyond the quantizers", _floats(base, lambda x: np.sign(x) * (np.abs(x) + _STEPS * largest))
