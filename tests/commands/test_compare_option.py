@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import parser
 
-from tests.trials.rtx import NEEDS_WHEELS, VERSION
+from tests.dry_build.rtx import NEEDS_WHEELS, VERSION
 from trtlint.cli import run
 from trtlint.report.schemas import load
 
@@ -91,7 +91,7 @@ def test_options_that_cannot_be_used_are_refused(
 
 def test_a_fix_compares_the_networks_of_both_models(tmp_path: Path) -> None:
     from trtlint.fixes.verification import network
-    from trtlint.trials.inputs import Inputs
+    from trtlint.measurement.inputs import Inputs
 
     good, bad = tmp_path / "good", tmp_path / "bad"
     good.mkdir(), bad.mkdir()

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
-from tests.trials.rtx import NEEDS_WHEELS
+from tests.dry_build.rtx import NEEDS_WHEELS
+from trtlint.dry_build.wheels import find
 from trtlint.network.compare import CompareRequest, compare_network
-from trtlint.trials.process import Limits
-from trtlint.trials.wheels import find
+from trtlint.process.spawn import Limits
 
 pytestmark = NEEDS_WHEELS
 EXAMPLES = sorted((REPOSITORY / "examples").glob("*.onnx"))

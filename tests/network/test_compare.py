@@ -1,7 +1,5 @@
 """Whether the network of NVIDIA's parser computes what ONNX says."""
 
-# ruff: noqa: E501 (models are written one a line)
-
 from __future__ import annotations
 
 from pathlib import Path

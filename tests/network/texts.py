@@ -1,7 +1,5 @@
 """Small models, a family of layers each, as text."""
 
-# ruff: noqa: E501 (models are written one a line)
-
 from __future__ import annotations
 
 from pathlib import Path
