@@ -44,8 +44,7 @@ def test_a_large_model_costs_two_hundredths_of_its_bytes_at_most(large: Path) ->
     assert found.findings == local.findings
     assert found.path == f"{served.url}/encoder.onnx"
     assert served.given <= 0.02 * large.stat().st_size
-    assert served.most_at_once > 1
-    assert served.requests < 150
+    assert served.requests < 100
 
 
 @pytest.mark.slow
