@@ -193,7 +193,7 @@ class _Watch:
         if outer is None and signal.getsignal(signal.SIGPROF) not in idle:
             return False
         self._outer = outer
-        self._highest = _memory() + self._allowance.memory
+        self._highest = memory_of() + self._allowance.memory
         _Watch._active = self
         if outer is None:
             signal.signal(signal.SIGPROF, _look)
@@ -219,7 +219,7 @@ class _Watch:
             return
         if allowance.left < 0:
             reason = f"{allowance.seconds:.1f} s of processor time"
-        elif _memory() > self._highest:
+        elif memory_of() > self._highest:
             reason = f"{allowance.memory >> 20} MiB of memory"
         if reason:
             self._quiet = now + _AGAIN
@@ -233,10 +233,10 @@ def _look(*_: object) -> None:
         _Watch._active.look()
 
 
-def _memory() -> int:
-    """Bytes of memory of this process, mapped files apart; 0 where the system does not tell."""
+def memory_of(pid: int | str = "self") -> int:
+    """Bytes of memory of a process, mapped files apart; 0 where the system does not tell."""
     with suppress(OSError, ValueError, IndexError):
-        pages = Path("/proc/self/statm").read_bytes().split()
+        pages = Path(f"/proc/{pid}/statm").read_bytes().split()
         return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
     return 0
 

@@ -8,17 +8,13 @@ must survive: it works in a forked child, with limits.  Where there is no fork i
 from __future__ import annotations
 
 import os
-import select
-import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 
 import onnx.defs
 import onnx.onnx_cpp2py_export.shape_inference as library
 
-from trtlint.errors import ExperimentError
+from trtlint.process.fork import Child, limit_time, write_all
 
 SECONDS = 20.0
 """Time for one call into the library."""
@@ -31,14 +27,11 @@ _MEMORY_PER_BYTE = 16
 _MOST_MEMORY = 4 << 30
 _MOST_ANSWER, _ANSWER_PER_BYTE = 64 << 20, 4
 """Bytes of an answer, and more for each byte of what was asked; inferred types are shorter than nodes."""
-_CHUNK = 1 << 20
+_GIVEN, _FAILED, _REFUSED = range(3)
+"""First byte of an answer: the library gave bytes, failed, or refused the model."""
 
 
-_REFUSED = 2
-"""Exit code of a child whose library refused the model."""
-
-
-class InferenceError(ExperimentError):
+class InferenceError(Exception):
     """Inference gave nothing; the text says why.
 
     ``refused`` says that the library found fault with the model, such as a declared type that
@@ -94,78 +87,33 @@ def _infer(data: bytes) -> bytes:
 
 def _isolated(work: Callable[[bytes], bytes], data: bytes, limits: tuple[int, int]) -> bytes:
     onnx.defs.has("Identity")  # registers all operators, once for every child to come
-    from trtlint.process.child import forked
-
-    reader, writer = os.pipe()
-    try:
-        with forked(lambda: _work(work, data, limits, writer)) as child:
-            os.close(writer)
-            writer = -1
-            answer = _drain(reader, _MOST_ANSWER + _ANSWER_PER_BYTE * len(data))
-    finally:
-        os.close(reader)
-        if writer >= 0:
-            os.close(writer)
-    status = child.status
-    if os.WIFSIGNALED(status):
-        if os.WTERMSIG(status) == signal.SIGXCPU:
-            raise InferenceError(f"it took more than {limits[0]} s of processor time")
-        raise InferenceError(f"the ONNX library crashed ({signal.Signals(os.WTERMSIG(status)).name})")
-    code = os.waitstatus_to_exitcode(status)
-    if code != 0:
-        reason = answer.decode("utf-8", "replace") or "the ONNX library crashed"
-        raise InferenceError(reason, refused=code == _REFUSED)
-    return answer
-
-
-def _work(work: Callable[[bytes], bytes], data: bytes, limits: tuple[int, int], writer: int) -> None:
-    """What the child does; it never returns."""
-    code = 1
-    try:
-        _limit(*limits)
-        silent = os.open(os.devnull, os.O_WRONLY)  # the library prints warnings
-        os.dup2(silent, 1)
-        os.dup2(silent, 2)
+    processor, memory = limits
+    most = _MOST_ANSWER + _ANSWER_PER_BYTE * len(data)
+    with Child(lambda writer: _work(work, data, processor, writer), memory) as child:
         try:
-            answer, code = work(data), 0
-        except InferenceError as error:
-            answer, code = str(error).encode(), _REFUSED if error.refused else 1
-        view = memoryview(answer)
-        while view:
-            view = view[os.write(writer, view[:_CHUNK]) :]
-    except BaseException:  # noqa: BLE001 - nothing of the parent may run here
-        code = 1
-    finally:
-        os._exit(code)
-
-
-def _limit(processor: int, memory: int) -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError, ValueError):
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (processor, hard))
-    with suppress(OSError, ValueError, IndexError):
-        mapped = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (mapped + memory, hard))
-
-
-def _drain(reader: int, most: int) -> bytes:
-    deadline = time.monotonic() + SECONDS
-    pieces: list[bytes] = []
-    held = 0
-    poll = select.poll()
-    poll.register(reader, select.POLLIN)
-    while True:
-        left = deadline - time.monotonic()
-        if left <= 0 or not poll.poll(left * 1000):
-            raise InferenceError(f"it took more than {SECONDS:.0f} s")
-        piece = os.read(reader, _CHUNK)
-        if not piece:
-            return b"".join(pieces)
-        pieces.append(piece)
-        held += len(piece)
-        if held > most:
+            answer = child.read(most + 1, time.monotonic() + SECONDS)
+        except TimeoutError:
+            raise InferenceError(f"it took more than {SECONDS:.0f} s") from None
+        if len(answer) > most:
             raise InferenceError(f"it gives more than {most >> 20} MiB")
+        child.wait()
+    if child.signal:
+        if child.signal == "SIGXCPU":
+            raise InferenceError(f"it took more than {processor} s of processor time")
+        raise InferenceError(f"the ONNX library crashed ({child.signal})")
+    if child.code != 0 or not answer:
+        raise InferenceError("the ONNX library crashed")
+    if answer[0] != _GIVEN:
+        raise InferenceError(answer[1:].decode("utf-8", "replace"), refused=answer[0] == _REFUSED)
+    return answer[1:]
+
+
+def _work(work: Callable[[bytes], bytes], data: bytes, processor: int, writer: int) -> None:
+    """Call the library in the child."""
+    limit_time(processor)
+    try:
+        kind, answer = _GIVEN, work(data)
+    except InferenceError as error:
+        kind, answer = _REFUSED if error.refused else _FAILED, str(error).encode()
+    write_all(writer, bytes([kind]))
+    write_all(writer, answer)

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from trtlint.files.limits import memory_of
 from trtlint.files.telemetry import SILENT
 from trtlint.lean import dataclass
 from trtlint.process import Cause
@@ -153,7 +154,7 @@ def _watched(
             heard = len(told)
         if stopped is None and seconds > limits.seconds:
             stopped = "time"
-        elif stopped is None and _own_memory(process.pid) > limits.memory:
+        elif stopped is None and memory_of(process.pid) > limits.memory:
             stopped = "memory"
         if stopped is not None:
             process.kill()
@@ -183,14 +184,6 @@ def _poll(process: subprocess.Popen[bytes]) -> tuple[bool, int | None, float]:
 def _size(file: Path) -> int:
     with suppress(OSError):
         return file.stat().st_size
-    return 0
-
-
-def _own_memory(pid: int) -> int:
-    """Bytes of memory of a process, pages of files apart; 0 where the system does not tell."""
-    with suppress(OSError, ValueError, IndexError):
-        pages = Path(f"/proc/{pid}/statm").read_bytes().split()
-        return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
     return 0
 
 

@@ -13,19 +13,17 @@ import faulthandler
 import json
 import os
 import select
-import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from trtlint.engine.examples import Begin, Result
 from trtlint.engine.rule import RuleError
-from trtlint.errors import FileError, TrtlintError
+from trtlint.files.limits import memory_of
 from trtlint.lean import dataclass
-from trtlint.process.child import start
+from trtlint.process.fork import Child, limit_time, write_all
 from trtlint.runs.bugs import describe
 
 SECONDS = 10
@@ -47,11 +45,11 @@ Examples = Callable[[Begin], Iterator[Result]]
 """Runs examples: asks before each whether it is to run."""
 
 
-class RuleFileError(FileError, ValueError):
+class RuleFileError(ValueError):
     """A rule file is wrong; the text names the file and the line."""
 
 
-class BugError(TrtlintError):
+class BugError(Exception):
     """trtlint itself fails at an example; the text is for the user."""
 
 
@@ -135,17 +133,8 @@ class _Child:
         self.begun = progress.done
         self.reason = "ended without a word"
         self._progress = progress
-        self._highest = _memory(os.getpid()) + MEMORY
-        self._reader, writer = os.pipe()
-        self._pid = start(lambda: self._begin(examples, folder, writer))
-        os.close(writer)
-        self._running = True
-
-    def _begin(self, examples: Examples, folder: str, writer: int) -> None:
-        """Do what the process does; it never returns."""
-        os.close(self._reader)
-        tempfile.tempdir = folder
-        _work(examples, self._progress, writer)
+        self._highest = memory_of() + MEMORY
+        self._child = Child(lambda writer: _work(examples, progress, folder, writer), _ROOM)
 
     @property
     def broken(self) -> Result:
@@ -185,22 +174,16 @@ class _Child:
 
     def end(self) -> None:
         """End it, if it has not ended."""
-        os.close(self._reader)
-        if self._running:
-            reason = self.reason
-            with suppress(OSError):
-                os.kill(self._pid, signal.SIGKILL)
-            self._wait()
-            self.reason = reason
+        self._child.__exit__(None, None, None)
 
     def _messages(self) -> Iterator[tuple[str, Any]]:
         held = b""
         poll = select.poll()
-        poll.register(self._reader, select.POLLIN)
+        poll.register(self._child.reader, select.POLLIN)
         deadline = time.monotonic() + WALL
         while True:
             if poll.poll(_LOOK * 1000):
-                piece = os.read(self._reader, _CHUNK)
+                piece = os.read(self._child.reader, _CHUNK)
                 if not piece:
                     self._wait()
                     return
@@ -211,41 +194,33 @@ class _Child:
             elif time.monotonic() > deadline:
                 self.reason = f"was stopped after {WALL:.0f} s"
                 return
-            if _memory(self._pid) > self._highest or len(held) > _LONGEST_MESSAGE:
+            if memory_of(self._child.pid) > self._highest or len(held) > _LONGEST_MESSAGE:
                 self.reason = f"was stopped at its limit of {MEMORY >> 20} MiB of memory"
                 return
 
     def _wait(self) -> None:
-        _, status = os.waitpid(self._pid, 0)
-        self._running = False
-        if os.WIFSIGNALED(status):
-            name = signal.Signals(os.WTERMSIG(status)).name
-            slow = os.WTERMSIG(status) == signal.SIGXCPU
-            limit = f"was stopped at the rule file's limit of {SECONDS} s of processor time"
-            self.reason = limit if slow else f"crashed ({name})"
-        elif code := os.waitstatus_to_exitcode(status):
-            self.reason = f"ended with code {code}"
+        self._child.wait()
+        if self._child.signal == "SIGXCPU":
+            self.reason = f"was stopped at the rule file's limit of {SECONDS} s of processor time"
+        elif self._child.signal:
+            self.reason = f"crashed ({self._child.signal})"
+        elif self._child.code:
+            self.reason = f"ended with code {self._child.code}"
 
 
-def _work(examples: Examples, progress: _Progress, writer: int) -> None:
-    """What the process does; it never returns."""
+def _work(examples: Examples, progress: _Progress, folder: str, writer: int) -> None:
+    """Run the examples in the child."""
+    tempfile.tempdir = folder
+    faulthandler.disable()  # the parent says which signal it was
+    speaker = _Speaker(writer, progress)
     try:
-        faulthandler.disable()  # the parent says which signal it was
-        _limit()
-        silent = os.open(os.devnull, os.O_WRONLY)  # libraries print warnings
-        os.dup2(silent, 1)
-        os.dup2(silent, 2)
-        speaker = _Speaker(writer, progress)
-        try:
-            for result in examples(speaker.begin):
-                speaker.say("result", _data(result))
-        except RuleError as error:
-            speaker.say("wrong", str(error))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the parent says it
-            speaker.say("bug", describe(error))
-        speaker.say("done", None)
-    finally:
-        os._exit(0)
+        for result in examples(speaker.begin):
+            speaker.say("result", _data(result))
+    except RuleError as error:
+        speaker.say("wrong", str(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the parent says it
+        speaker.say("bug", describe(error))
+    speaker.say("done", None)
 
 
 class _Speaker:
@@ -267,15 +242,13 @@ class _Speaker:
             return False
         if example.path != self._file:
             self._file = example.path
-            _allow(SECONDS)
+            limit_time(int(time.process_time()) + SECONDS)
         self.say("begin", _data(example))
         return True
 
     def say(self, kind: str, data: Any) -> None:
         """Write a message."""
-        view = memoryview(json.dumps([kind, data]).encode("ascii") + b"\n")
-        while view:
-            view = view[os.write(self._writer, view) :]
+        write_all(self._writer, json.dumps([kind, data]).encode("ascii") + b"\n")
 
 
 def _data(result: Result) -> list[Any]:
@@ -286,30 +259,3 @@ def _data(result: Result) -> list[Any]:
 def _result(data: Any) -> Result:
     rule, path, line, expected, got, detail = data
     return Result(rule, Path(os.fsdecode(path.encode("latin-1"))), line, expected, got, detail)
-
-
-def _limit() -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError, ValueError, IndexError):
-        mapped = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (mapped + _ROOM, hard))
-
-
-def _allow(seconds: int) -> None:
-    """Let this process take so many seconds of processor time from now on."""
-    import resource
-
-    with suppress(OSError, ValueError):
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time()) + seconds, hard))
-
-
-def _memory(pid: int) -> int:
-    """Bytes of memory of a process, mapped files apart; 0 where the system does not tell."""
-    with suppress(OSError, ValueError, IndexError):
-        pages = Path(f"/proc/{pid}/statm").read_bytes().split()
-        return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")
-    return 0
