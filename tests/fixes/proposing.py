@@ -11,7 +11,7 @@ from onnx import numpy_helper
 from tests.graphs import model_of
 from trtlint.facts.base import Fact
 from trtlint.fixes import proposer
-from trtlint.fixes.patch import Patch, Refusal
+from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.load import Model
 
 HEAD = '< ir_version: 10, opset_import: ["" : {}, "com.microsoft" : 1] > g '
@@ -22,12 +22,20 @@ def small(text: str, opset: int = 18) -> Model:
     return model_of(HEAD.format(opset) + text)
 
 
-def proposal(rewrite: str, text: str | Model, result: str, opset: int = 18) -> Patch | Refusal:
-    """Propose a rewrite of the node that computes a result."""
+def proposal(rewrite: str, text: str | Model, result: str, opset: int = 18) -> Patch | NotApplicable:
+    """Propose a rewrite of the node that computes a result, or say why there is none."""
     model = small(text, opset) if isinstance(text, str) else text
     value = model.graph.resolve(result)
     assert value is not None
-    return proposer(rewrite)(Fact(value.producer, ()), model)
+    return proposed(rewrite, Fact(value.producer, ()), model)
+
+
+def proposed(rewrite: str, fact: Fact, model: Model) -> Patch | NotApplicable:
+    """Propose a rewrite for a fact, or say why there is none."""
+    try:
+        return proposer(rewrite)(fact, model)
+    except NotApplicable as why:
+        return why
 
 
 def outcome(rewrite: str, text: str | Model, result: str, opset: int = 18) -> str:
@@ -35,14 +43,14 @@ def outcome(rewrite: str, text: str | Model, result: str, opset: int = 18) -> st
     return spelled(proposal(rewrite, text, result, opset))
 
 
-def spelled(found: Patch | Refusal) -> str:
+def spelled(found: Patch | NotApplicable) -> str:
     """Write the new nodes out as text, or the reason of a refusal.
 
     Nodes that read something else come last.  Stored tensors are given by their numbers, and new names
     without the node that they are named after.
     """
-    if isinstance(found, Refusal):
-        return found.reason
+    if isinstance(found, NotApplicable):
+        return str(found)
     stored = {tensor.name: str(numpy_helper.to_array(tensor).tolist()) for tensor in found.initializers}
     lines = [_node(node, stored) for node in found.insert]
     read = {name for node in found.insert for name in node.input}

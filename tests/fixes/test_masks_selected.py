@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.fixes import proposing
 from tests.fixes.proposing import small, spelled
 from trtlint.facts.facts import Facts
 from trtlint.facts.of_model.constant import Constant
-from trtlint.fixes import proposer
 from trtlint.fixes.patch import Patch
 
 GRAPH = """(float[2,3,4] q, float[2,4,5] k, bool[2,3,5] keep, float[2,3,5] bias) => (float[A] p)
@@ -20,7 +20,7 @@ def proposed(body: str, opset: int = 17) -> str:
     model = small(GRAPH % body, opset)
     facts = [fact for fact in Facts(model).of("constant") if isinstance(fact, Constant)]
     low = next(fact for fact in facts if fact.values.low is not None and fact.values.low < -65504)
-    found = proposer("select-mask")(low, model)
+    found = proposing.proposed("select-mask", low, model)
     if isinstance(found, Patch):
         return f"{spelled(found)} | {found.keeps_a_key} {len(found.parts)}"
     return spelled(found)

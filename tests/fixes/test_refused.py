@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,7 +13,7 @@ from onnx import helper, numpy_helper
 from tests.graphs import model_of
 from trtlint.facts.facts import Facts
 from trtlint.fixes import proposer
-from trtlint.fixes.patch import Patch, Refusal
+from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.fixes.rewrites._numbers import quantized_type
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -20,31 +21,39 @@ from trtlint.model.load import Model
 HEAD = '< ir_version: 10, opset_import: ["" : {opset}, "com.microsoft" : 1] >'
 
 
-def proposed(rewrite: str, text: str, op: str, opset: int = 18, kind: str = "node") -> Patch | Refusal:
+def proposed(rewrite: str, text: str, op: str, opset: int = 18, kind: str = "node") -> Patch | NotApplicable:
     """What a rewrite proposes for the fact at the first operator of a type."""
     return _proposed(rewrite, model_of(f"{HEAD.format(opset=opset)} g {text}"), op, kind)
 
 
-def _proposed(rewrite: str, model: Model, op: str, kind: str = "node") -> Patch | Refusal:
+def _proposed(rewrite: str, model: Model, op: str, kind: str = "node") -> Patch | NotApplicable:
     facts = Facts(model)
     fact = next(
         fact
         for fact in facts.of(kind)
         if any(step.node.op == op for step in fact.chain) or _is(fact.node, op)
     )
-    return proposer(rewrite)(fact, model)
+    return tried(rewrite, fact, model)
+
+
+def tried(rewrite: str, fact: Any, model: Model) -> Patch | NotApplicable:
+    """The patch of a rewrite, or the reason why there is none."""
+    try:
+        return proposer(rewrite)(fact, model)
+    except NotApplicable as error:
+        return error
 
 
 def _is(node: Node | None, op: str) -> bool:
     return node is not None and node.op == op
 
 
-def reason(found: Patch | Refusal) -> str:
+def reason(found: Patch | NotApplicable) -> str:
     """Why there is no patch; empty where there is one."""
-    return found.reason if isinstance(found, Refusal) else ""
+    return str(found) if isinstance(found, NotApplicable) else ""
 
 
-def inserted(found: Patch | Refusal) -> list[str]:
+def inserted(found: Patch | NotApplicable) -> list[str]:
     assert isinstance(found, Patch), found
     return [node.op_type for node in found.insert]
 
@@ -227,7 +236,7 @@ def test_a_sparse_tensor_is_stored_where_it_can_be(
     model = sparse(change)
     (node,) = model.graph.by_op("MatMul")
     fact = next(fact for fact in Facts(model).of("node") if fact.node is node)
-    assert reason(proposer("store-dense")(fact, model)) == why
+    assert reason(tried("store-dense", fact, model)) == why
 
 
 def test_what_the_reference_cannot_resize_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,7 +307,7 @@ def test_what_is_computed_around_a_second_quantizer() -> None:
     model = model_of(f"{HEAD.format(opset=19)} g {pairs()}")
     second = next(node for node in model.graph.by_op("QuantizeLinear") if node.outputs[0].name == "e")
     fact = next(fact for fact in Facts(model).of("node") if fact.node is second)
-    found = proposer("drop-second-quantizer")(fact, model)
+    found = tried("drop-second-quantizer", fact, model)
     assert isinstance(found, Patch), found
     assert [node.outputs[0].name for node in found.around] == ["q", "d"]
     assert [(node.outputs[0].name, port, name) for node, port, name in found.rewire] == [("y", 0, "q")]
@@ -330,7 +339,7 @@ def test_only_a_stored_table_is_cast(fed: bool, why: str) -> None:
     proto.graph.initializer.append(numpy_helper.from_array(np.ones((9, 64), np.float32), "table"))
     model = model_of(onnx.printer.to_text(proto))
     steps = [SimpleNamespace(node=next(iter(model.graph.by_op(op)))) for op in ("Gather", "Cast")]
-    found = proposer("cast-table")(SimpleNamespace(chain=steps), model)  # type: ignore[arg-type]
+    found = tried("cast-table", SimpleNamespace(chain=steps), model)
     assert reason(found) == why
     assert fed or inserted(found) == ["Cast", "Gather"]
 

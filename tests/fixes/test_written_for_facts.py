@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.fixes.proposing import small, spelled
+from tests.fixes.proposing import proposed, small, spelled
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.facts import Facts
-from trtlint.fixes import proposer
 
 NORM = """(float16[2,8,16] x, float16[16] fed) => (float16[A] y) < float16 two = {16384}, float16 eps = {168},
   float16[16] g = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, float wide = {0.001},
@@ -107,14 +106,14 @@ CASES: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("opset", [17, 23])
 @pytest.mark.parametrize("rewrite", CASES)
 def test_facts(rewrite: str, opset: int, snapshot: SnapshotAssertion) -> None:
-    propose, found = proposer(rewrite), {}
+    found = {}
     for text in CASES[rewrite][:: 1 if opset == 17 else 3]:
         head, _, body = text.partition("> {")
         model = small(text, opset)
         facts = Facts(model)
         chain = tuple(Step(node, "operator") for node in model.graph.nodes)
         every = [Fact(model.graph.nodes[-1], chain), *(fact for kind in KINDS for fact in facts.of(kind))]
-        outcomes = {spelled(propose(fact, model)): None for fact in every}
+        outcomes = {spelled(proposed(rewrite, fact, model)): None for fact in every}
         label = (
             f"{head.partition(') =>')[0]}: {body.strip()}" if rewrite == "pad-heads" else body.strip(" }\n")
         )

@@ -1,8 +1,8 @@
 """Rewrites of a model, and the proof that each leaves it what it was.
 
-Each module of :mod:`trtlint.fixes.rewrites` is one rewrite: ``propose(fact, model)`` gives a
-:class:`~trtlint.fixes.patch.Patch` for the place that a fact is about, or a
-:class:`~trtlint.fixes.patch.Refusal` with the reason.  A rule names it in its advice by the module's
+Each module of :mod:`trtlint.fixes.rewrites` is one rewrite: ``propose(fact, model)`` returns a
+:class:`~trtlint.fixes.patch.Patch` for the place that a fact is about, or raises
+:class:`~trtlint.fixes.patch.NotApplicable` with the reason.  A rule names it in its advice by the module's
 name with dashes; adding a rewrite means adding a module, nothing is registered anywhere else.
 """
 
@@ -18,10 +18,10 @@ from trtlint.fixes import rewrites
 
 if TYPE_CHECKING:
     from trtlint.facts.base import Fact
-    from trtlint.fixes.patch import Patch, Refusal
+    from trtlint.fixes.patch import Patch
     from trtlint.model.load import Model
 
-Propose: TypeAlias = "Callable[[Fact, Model], Patch | Refusal]"
+Propose: TypeAlias = "Callable[[Fact, Model], Patch]"
 
 
 @cache

@@ -232,6 +232,11 @@ class _Boundary:
         """Between which whole numbers a tensor lies; those of indices are the positions that there are."""
         found = []
         for reader, port in value.uses:
+            if reader.op == "OneHot" and port == 0:
+                depth_of = reader.input(1)
+                count = None if depth_of is None else self.model.constants.scalar(depth_of)
+                found += [] if count is None or count < 1 else [int(count)]
+                continue
             indices, data, along = _INDEXED.get(reader.op, (-1, -1, None))
             read = reader.input(data) if port == indices and reader in self.region.nodes else None
             shape = None if read is None else self.model.constants.dimensions(read)

@@ -1,4 +1,4 @@
-"""What a rewrite proposes: nodes to remove and to insert, or the reason why not."""
+"""A rewrite as nodes to remove and to insert, and the reason why there is none."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from trtlint.errors import TrtlintError
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -24,11 +25,8 @@ _COMPARED = 64
 """Elements of a constant up to which one is written once, however often it is needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not fit a place
     """Why a rewrite leaves a place alone: a clause, such as ``the scores are an output of the model``."""
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

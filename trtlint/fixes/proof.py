@@ -80,10 +80,10 @@ def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
             found[index] = _same_operators(model, patch)
         elif not patch.touched:
             found[index] = _same_tensors(model, patch)
-        elif only_renames(patch):
-            found[index] = Proof(True, "only the names of operators change", {})
         elif patch.parts:
             found[index] = _together(_all(model, patch.parts))
+        elif only_renames(patch):
+            found[index] = Proof(True, "only the names of operators change", {})
         else:
             try:
                 region = region_of(model, patch)

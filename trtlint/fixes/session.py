@@ -13,7 +13,7 @@ from trtlint.fixes import keeping, names, proposer
 from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.harm import harm_of, places_of
 from trtlint.fixes.outcome import Applied, Key, Lint, Linted, Outcome, Proof, Prove, Refused
-from trtlint.fixes.patch import Patch, Refusal
+from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.fixes.unfixable import reason as unfixable
 from trtlint.lean import dataclass
 from trtlint.model.check import fault
@@ -238,13 +238,15 @@ class Session:
         for wanted in batch:
             if wanted.fact.node in touched:
                 continue  # as below, without making a patch of all that is connected at each of its places
-            patch = self._propose(wanted, outcome.after.model)
-            if isinstance(patch, Patch) and touched.intersection(patch.touched):
+            try:
+                patch = self._propose(wanted, outcome.after.model)
+            except NotApplicable as error:
+                self._done.add(wanted.key)
+                self._refuse(outcome, wanted, str(error))
+                continue
+            if touched.intersection(patch.touched):
                 continue  # its turn comes when the other one has been made
             self._done.add(wanted.key)
-            if isinstance(patch, Refusal):
-                self._refuse(outcome, wanted, patch.reason)
-                continue
             touched.update(patch.touched)
             found.append((wanted, patch))
         good = []
@@ -256,16 +258,16 @@ class Session:
                 good.append(_Proposal(wanted, patch, proof))
         return good
 
-    def _propose(self, wanted: _Wanted, model: Model) -> Patch | Refusal:
+    def _propose(self, wanted: _Wanted, model: Model) -> Patch:
         rewrite = wanted.rewrite
         if reason := self._withdrawn.get(wanted.key):
-            return Refusal(reason)
+            raise NotApplicable(reason)
         if (allowance := current()) and allowance.left_but(_RESERVE) < 0:
-            return Refusal(f"fixing the model came too close to {allowance.words}")
+            raise NotApplicable(f"fixing the model came too close to {allowance.words}")
         if rewrite.safety == "unsafe" and not self._unsafe:
-            return Refusal("it changes results by choice; --unsafe allows it")
+            raise NotApplicable("it changes results by choice; --unsafe allows it")
         if rewrite.name not in names():
-            return Refusal(f"there is no rewrite {rewrite.name!r}")
+            raise NotApplicable(f"there is no rewrite {rewrite.name!r}")
         return proposer(rewrite.name)(wanted.fact, model)
 
     def _refuse(self, outcome: Outcome, wanted: _Wanted, reason: str) -> None:

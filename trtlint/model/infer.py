@@ -14,6 +14,7 @@ from collections.abc import Callable
 import onnx.defs
 import onnx.onnx_cpp2py_export.shape_inference as library
 
+from trtlint.errors import ExperimentError
 from trtlint.process.fork import Child, limit_time, write_all
 
 SECONDS = 20.0
@@ -31,7 +32,7 @@ _GIVEN, _FAILED, _REFUSED = range(3)
 """First byte of an answer: the library gave bytes, failed, or refused the model."""
 
 
-class InferenceError(Exception):
+class InferenceError(ExperimentError):
     """Inference gave nothing; the text says why.
 
     ``refused`` says that the library found fault with the model, such as a declared type that

@@ -18,6 +18,7 @@ import onnx
 from onnx import ModelProto, TensorProto, helper
 
 from trtlint.dry_build.agreement import TensorDifference
+from trtlint.errors import ExperimentError
 from trtlint.model.contents import graphs
 from trtlint.model.widening import FP32, Types
 from trtlint.network.deviations import UNCLEAR, deviation
@@ -41,7 +42,7 @@ _STEPS = 100
 Feeds = Mapping[str, Array]
 
 
-class NotComparableError(Exception):
+class NotComparableError(ExperimentError):
     """A model that cannot be compared; the text says why."""
 
 

@@ -13,6 +13,7 @@ from onnx import ModelProto, TensorProto, numpy_helper
 
 from trtlint.compare.alike import IR_VERSION
 from trtlint.compare.reference import begun, more_ops, stacks
+from trtlint.errors import ExperimentError
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.model.contents import all_tensors, graphs, nodes
 from trtlint.model.operators import RANDOM
@@ -34,7 +35,7 @@ _ROOT = Path("/")
 Feeds = Mapping[str, Array]
 
 
-class WeightsMissingError(ValueError):
+class WeightsMissingError(ExperimentError, ValueError):
     """Weights of the model cannot be read."""
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class NotComputedError(Exception):
+class NotComputedError(ExperimentError):
     """A layer whose outputs cannot be computed here; the text says why."""
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
+from trtlint.errors import ExperimentError
 from trtlint.files.limits import FOR_THE_WHOLE, Allowance, amount, current
 
 _SECONDS = 10
@@ -180,7 +181,7 @@ def write_all(writer: int, data: bytes) -> None:
         view = view[os.write(writer, view[:_CHUNK]) :]
 
 
-class ComputationError(Exception):
+class ComputationError(ExperimentError):
     """A computation that gave nothing; the text says why: ``computing it exceeded the limit of 2 GB``."""
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from trtlint.engine.examples import Begin, Result
 from trtlint.engine.rule import RuleError
+from trtlint.errors import FileError, TrtlintError
 from trtlint.files.limits import memory_of
 from trtlint.lean import dataclass
 from trtlint.process.fork import Child, limit_time, write_all
@@ -45,11 +46,11 @@ Examples = Callable[[Begin], Iterator[Result]]
 """Runs examples: asks before each whether it is to run."""
 
 
-class RuleFileError(ValueError):
+class RuleFileError(FileError, ValueError):
     """A rule file is wrong; the text names the file and the line."""
 
 
-class BugError(Exception):
+class BugError(TrtlintError):
     """trtlint itself fails at an example; the text is for the user."""
 
 

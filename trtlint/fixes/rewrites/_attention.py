@@ -8,7 +8,7 @@ from trtlint.facts.base import Fact
 from trtlint.facts.blocks.operand import Operand, trace
 from trtlint.facts.blocks.scores import ScorePath, Weighting, score_path, weighting
 from trtlint.facts.blocks.walk import Scaled
-from trtlint.fixes.patch import Draft, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -94,13 +94,13 @@ def letters(node: Node) -> tuple[str, str, str] | None:
     return (terms[0], terms[1], terms[2]) if plain else None
 
 
-def block_of(fact: Fact, model: Model) -> Block | Refusal:
+def block_of(fact: Fact, model: Model) -> Block:
     """The block that a fact about attention found."""
     softmax = next((step.node for step in fact.chain if step.role == "softmax"), None)
     path = None if softmax is None else score_path(softmax, model.constants)
     weights = None if softmax is None else weighting(softmax)
     if softmax is None or path is None or weights is None:
-        return Refusal("the attention is one operator, or cannot be followed")
+        raise NotApplicable("the attention is one operator, or cannot be followed")
     product = path.product
     return Block(
         softmax,
@@ -111,24 +111,24 @@ def block_of(fact: Fact, model: Model) -> Block | Refusal:
     )
 
 
-def way_down(scale: Scaled, end: Node) -> Refusal | None:
-    """Whether what a scaling gives is read on the way to an operator alone; a refusal where it is not."""
+def require_way_down(scale: Scaled, end: Node) -> None:
+    """Refuse a scaling whose result something else reads on the way to an operator."""
     value = scale.node.output
     for _ in range(len(end.inputs) * 64):
         readers = {node for node, _ in value.uses}
         if value.is_output:
-            return Refusal("what is scaled is an output of the model")
+            raise NotApplicable("what is scaled is an output of the model")
         if len(readers) != 1:
-            return Refusal("what is scaled is also read elsewhere")
+            raise NotApplicable("what is scaled is also read elsewhere")
         reader = readers.pop()
         if reader.scope != scale.node.scope:
-            return Refusal("what is scaled is read in the body of an If or a loop")
+            raise NotApplicable("what is scaled is read in the body of an If or a loop")
         if reader is end:
-            return None
+            return
         if reader.op in QUANTIZE:
-            return Refusal("what is scaled is quantized")
+            raise NotApplicable("what is scaled is quantized")
         value = reader.output
-    return Refusal("the way from the scaling to the product is too long")
+    raise NotApplicable("the way from the scaling to the product is too long")
 
 
 def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[Node, int, str]]:

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from trtlint.fixes.patch import MOST_ELEMENTS, Refusal, numpy_type
+from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable, numpy_type
 from trtlint.fixes.reference import run_reference
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -21,7 +21,7 @@ _TOO_LARGE = "it is too large to be stored"
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def computed(value: Value, model: Model) -> Array | Refusal:
+def computed(value: Value, model: Model) -> Array:
     """The elements of a value that depends on stored tensors alone, or why they cannot be had."""
     nodes: dict[Node, None] = {}
     tensors: dict[str, onnx.TensorProto] = {}
@@ -31,10 +31,10 @@ def computed(value: Value, model: Model) -> Array | Refusal:
         if current.initializer is not None:
             array = model.constants.payload(current)
             if array is None or math.prod(array.shape) > MOST_ELEMENTS:
-                return Refusal("what it is computed from cannot be read, or is too large")
+                raise NotApplicable("what it is computed from cannot be read, or is too large")
             tensors[current.name] = numpy_helper.from_array(np.asarray(array), current.name)
         elif current.producer is None or len(nodes) > _MOST_NODES:
-            return Refusal("what it is computed from cannot be followed")
+            raise NotApplicable("what it is computed from cannot be followed")
         elif current.producer not in nodes:
             nodes[current.producer] = None
             pending += [each for each in current.producer.inputs if each is not None]
@@ -46,8 +46,10 @@ def computed(value: Value, model: Model) -> Array | Refusal:
     try:
         data = compute(lambda: _result(proto))
     except ComputationError as error:
-        return Refusal(f"ONNX's reference does not compute it: {error}")
-    return numpy_helper.to_array(onnx.TensorProto.FromString(data)) if data else Refusal(_TOO_LARGE)
+        raise NotApplicable(f"ONNX's reference does not compute it: {error}") from error
+    if not data:
+        raise NotApplicable(_TOO_LARGE)
+    return numpy_helper.to_array(onnx.TensorProto.FromString(data))
 
 
 def _result(proto: onnx.ModelProto) -> bytes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from trtlint.fixes.patch import Refusal
+from trtlint.fixes.patch import NotApplicable
 from trtlint.model.graph import Node
 
 
 def connected(
     start: Node, near: Callable[[Node], Iterable[Node]], takes: Callable[[Node], bool], kind: str, most: int
-) -> list[Node] | Refusal:
+) -> list[Node]:
     """The operators that values of a kind connect with one, in graph order.
 
     Args:
@@ -24,12 +24,12 @@ def connected(
     while pending:
         node = pending.pop()
         if node.scope != start.scope:
-            return Refusal(f"a {kind} is read in the body of an If or a loop")
+            raise NotApplicable(f"a {kind} is read in the body of an If or a loop")
         if not takes(node):
-            return Refusal(f"{node.op} reads or gives a {kind}")
+            raise NotApplicable(f"{node.op} reads or gives a {kind}")
         fresh = dict.fromkeys(other for other in near(node) if other not in found)
         found.update(fresh)
         pending += fresh
         if len(found) > most:
-            return Refusal(f"too many operators are connected by {kind}s")
+            raise NotApplicable(f"too many operators are connected by {kind}s")
     return sorted(found, key=lambda node: node.index)

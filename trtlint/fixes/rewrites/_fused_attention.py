@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Refusal, lowest, onnx_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, lowest, onnx_type
 from trtlint.fixes.rewrites._forms import Forms, Tensor, heads_apart, heads_joined
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -70,15 +70,13 @@ class _Operands:
     dtype: str
 
 
-def multi_head_attention(forms: Forms, node: Node) -> Refusal | None:
+def multi_head_attention(forms: Forms, node: Node) -> None:
     """Q, K and V are projected already."""
     draft = forms.draft
     mask, added, past_key, past_value = (node.input(port) for port in range(4, 8))
     if any(node.input(port) is not None for port in (8, 9)) or _reads(node, 3):
-        return Refusal("it decodes with a shared cache, or gives its scores")
+        raise NotApplicable("it decodes with a shared cache, or gives its scores")
     read = _packed(forms, node) if node.input(2) is None else _given(forms, node)
-    if isinstance(read, Refusal):
-        return read
     parts = read.parts
     names = [_named(node, port) for port in (1, 2)]
     before = None
@@ -102,20 +100,20 @@ def multi_head_attention(forms: Forms, node: Node) -> Refusal | None:
         before,
         past_key is not None,
     )
-    return _attended(forms, node, block, mask, added, read.batch)
+    _attended(forms, node, block, mask, added, read.batch)
 
 
-def _given(forms: Forms, node: Node) -> _Operands | Refusal:
+def _given(forms: Forms, node: Node) -> _Operands:
     """Q, K and V as tensors of their own; K and V may have their heads apart already."""
     query, key, value, bias = (node.input(port) for port in range(4))
     heads = int(node.number("num_heads", 0))
     if query is None or query.shape is None or len(query.shape) != 3 or query.dtype not in FLOAT_DTYPES:
-        return Refusal("the shape and type of Q are not known")
+        raise NotApplicable("the shape and type of Q are not known")
     if key is None or value is None or key.rank not in (3, 4) or value.rank not in (3, 4):
-        return Refusal("the shapes of K and V are not known")
+        raise NotApplicable("the shapes of K and V are not known")
     width = query.shape[2]
     if not isinstance(width, int) or heads < 1 or width % heads:
-        return Refusal("the size of a head is not known")
+        raise NotApplicable("the size of a head is not known")
     sources: list[Tensor] = [query, key, value]
     if bias is not None:
         sources = _biased(forms, sources, bias, width, (key.rank, value.rank))
@@ -138,20 +136,22 @@ def _head_size(value: Value, heads: int) -> Dimension:
     return last if value.rank == 4 else last // heads
 
 
-def _packed(forms: Forms, node: Node) -> _Operands | Refusal:
+def _packed(forms: Forms, node: Node) -> _Operands:
     """Q, K and V in one tensor, or K and V in one: batch, positions, heads, which of them, features."""
     query, key = node.input(0), node.input(1)
     heads = int(node.number("num_heads", 0))
     whole, count = (query, 3) if key is None else (key, 2)
     if query is None or whole is None or whole.shape is None or len(whole.shape) != 5:
-        return Refusal("Q, K and V are packed into a tensor that is not known to have five axes")
+        raise NotApplicable("Q, K and V are packed into a tensor that is not known to have five axes")
     size = whole.shape[4]
     if whole.shape[2:4] != (heads, count) or not isinstance(size, int) or query.dtype not in FLOAT_DTYPES:
-        return Refusal("what is packed is not of the shape that the operator wants")
+        raise NotApplicable("what is packed is not of the shape that the operator wants")
     if query.shape is None or (key is not None and query.shape[2:] != (heads * size,)):
-        return Refusal("the shape of Q is not known, or not that of K")
+        raise NotApplicable("the shape of Q is not known, or not that of K")
     if node.input(3) is not None:
-        return Refusal("it has a bias for what is packed, of which ONNX Runtime does not say how it lies")
+        raise NotApplicable(
+            "it has a bias for what is packed, of which ONNX Runtime does not say how it lies"
+        )
     draft = forms.draft
     indices = (draft.constant(np.array(index, np.int64), "index") for index in range(count))
     parts = [
@@ -163,21 +163,21 @@ def _packed(forms: Forms, node: Node) -> _Operands | Refusal:
     return _Operands(parts, size, size, query.shape[0], query.shape[1], whole.shape[1], query.dtype or "")
 
 
-def attention(forms: Forms, node: Node) -> Refusal | None:
+def attention(forms: Forms, node: Node) -> None:
     """Q, K and V are projected from one tensor by one product."""
     draft = forms.draft
     source, weights, bias, mask, past, added = (node.input(port) for port in range(6))
     heads = int(node.number("num_heads", 0))
     if source is None or weights is None or weights.shape is None or len(weights.shape) != 2:
-        return Refusal("the shape of its weights is not known")
+        raise NotApplicable("the shape of its weights is not known")
     dtype = weights.dtype if weights.dtype in FLOAT_DTYPES else source.dtype
     if node.number("do_rotary", 0) or node.number("past_present_share_buffer", 0):
-        return Refusal("it turns Q and K, or writes into the buffer that it reads")
+        raise NotApplicable("it turns Q and K, or writes into the buffer that it reads")
     whole = weights.shape[1]
     given = [int(size) for size in node.attribute("qkv_hidden_sizes", ())]
     sizes = given or ([whole // 3] * 3 if isinstance(whole, int) else [])
     if len(sizes) != 3 or heads < 1 or any(size % heads for size in sizes) or dtype not in FLOAT_DTYPES:
-        return Refusal("the size of a head is not known")
+        raise NotApplicable("the size of a head is not known")
     projected = draft.op("MatMul", source, weights)
     if bias is not None:
         projected = draft.op("Add", projected, bias)
@@ -214,12 +214,12 @@ def attention(forms: Forms, node: Node) -> Refusal | None:
         before,
         past is not None,
     )
-    return _attended(forms, node, block, mask, added, batch)
+    _attended(forms, node, block, mask, added, batch)
 
 
 def _attended(
     forms: Forms, node: Node, block: _Heads, mask: Value | None, added: Value | None, batch: Dimension
-) -> Refusal | None:
+) -> None:
     """Write the scores, their softmax, and the product with V."""
     draft = forms.draft
     forms.opset = max(forms.opset, _SINCE)
@@ -229,40 +229,35 @@ def _attended(
         scores = draft.op("Add", scores, added)
     if mask is not None:
         kept = _kept(forms, block, mask, batch)
-        if isinstance(kept, Refusal):
-            return kept
         low = draft.like(float(node.number("mask_filter_value", _FILTER)), block.dtype, "masked")
         none = draft.like(0.0, block.dtype, "none")
         scores = draft.op("Add", scores, draft.op("Where", kept, none, low))
     if node.number("unidirectional", 0):
         ahead = _ahead(forms, block)
-        if isinstance(ahead, Refusal):
-            return ahead
         least = draft.like(lowest(block.dtype), block.dtype, "lowest")
         scores = draft.op("Where", ahead, least, scores)
     product = draft.op("MatMul", draft.op("Softmax", scores, axis=-1), block.value)
     merged = draft.op("Transpose", product, perm=[0, 2, 1, 3])
     heads_joined(draft, merged, block.heads, block.value_size, out=node.output.name)
-    return None
 
 
-def _kept(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str | Refusal:
+def _kept(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
     """Which keys a mask leaves, BOOL, broadcastable to the scores."""
     draft = forms.draft
     if mask.shape is None or mask.dtype is None:
-        return Refusal("the shape of the mask is not known")
+        raise NotApplicable("the shape of the mask is not known")
     rank = len(mask.shape)
     if rank in (2, 3):
         spread = forms.unsqueeze(mask, 1, 2) if rank == 2 else forms.unsqueeze(mask, 1)
         zero = draft.like(0, mask.dtype, "zero")
         return draft.op("Greater", spread, zero)
     if rank != 1:
-        return Refusal("its mask is of a form that ONNX Runtime's CPU kernels do not take")
+        raise NotApplicable("its mask is of a form that ONNX Runtime's CPU kernels do not take")
     count = mask.shape[0]
     if count is None or count != batch:
         both = isinstance(count, int) and isinstance(batch, int) and count == 2 * batch
         if not both:
-            return Refusal("what its mask counts is not known")
+            raise NotApplicable("what its mask counts is not known")
     positions = _positions(forms, block)
     whole = draft.op("Cast", mask, to=onnx_type("i64")) if mask.dtype != "i64" else mask.name
     if count == batch:
@@ -290,13 +285,13 @@ def _range(draft: Draft, tensor: str) -> str:
     return draft.op("Range", zero, draft.op("Gather", draft.op("Shape", tensor), index), one)
 
 
-def _ahead(forms: Forms, block: _Heads) -> str | Refusal:
+def _ahead(forms: Forms, block: _Heads) -> str:
     """Which keys are ahead of each query, BOOL."""
     draft = forms.draft
     before = block.past if block.has_past else 0
     if isinstance(block.rows, int) and isinstance(block.columns, int) and isinstance(before, int):
         if block.rows * block.columns > MOST_ELEMENTS:
-            return Refusal("its mask would take too many elements")
+            raise NotApplicable("its mask would take too many elements")
         ahead = np.arange(block.columns)[None, :] > np.arange(block.rows)[:, None] + before
         return draft.constant(ahead, "ahead")
     keys = _range(draft, block.key)

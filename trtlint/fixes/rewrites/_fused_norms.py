@@ -6,7 +6,7 @@ computes their statistics in FP32, and so do the forms here.
 
 from __future__ import annotations
 
-from trtlint.fixes.patch import Refusal, onnx_type
+from trtlint.fixes.patch import NotApplicable, onnx_type
 from trtlint.fixes.rewrites._forms import Forms, Tensor
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import FLOAT_DTYPES
@@ -17,16 +17,16 @@ _SUM = 3
 """The output of a fused sum and norm that is the sum; those before it are statistics."""
 
 
-def skip_layer_norm(forms: Forms, node: Node) -> Refusal | None:
+def skip_layer_norm(forms: Forms, node: Node) -> None:
     """A sum of two tensors, perhaps with a bias, and its layer or RMS norm."""
     simplified = node.op == "SkipSimplifiedLayerNormalization"
     if any(value.uses or value.is_output for value in node.outputs[1:_SUM]):
-        return Refusal("the statistics that it gives are read")
+        raise NotApplicable("the statistics that it gives are read")
     gain = node.inputs[2]
     bias, shift = (None, node.input(3)) if simplified else (node.input(3), node.input(4))
     dtype = _float((*node.inputs, node.output))
     if gain is None or dtype is None:
-        return Refusal("the type of what it reads is not known")
+        raise NotApplicable("the type of what it reads is not known")
     named = node.outputs[_SUM].name if len(node.outputs) > _SUM else ""
     total = forms.draft.op("Add", node.inputs[0], node.inputs[1], out="" if shift is not None else named)
     if shift is not None:
@@ -36,27 +36,25 @@ def skip_layer_norm(forms: Forms, node: Node) -> Refusal | None:
         forms.rms_norm(total, gain, epsilon, dtype, node.output.name)
     else:
         forms.layer_norm(total, gain, bias, epsilon, dtype, node.output.name)
-    return None
 
 
-def simplified_layer_norm(forms: Forms, node: Node) -> Refusal | None:
+def simplified_layer_norm(forms: Forms, node: Node) -> None:
     """An RMS norm over the last axis, which ONNX Runtime has in ONNX's domain."""
     value, gain = node.inputs[0], node.inputs[1]
     dtype = _float((*node.inputs, node.output))
     if value is None or gain is None or dtype is None:
-        return Refusal("the type of what it reads is not known")
+        raise NotApplicable("the type of what it reads is not known")
     axis = int(node.number("axis", -1))
     if axis != -1 and axis != (value.rank or 0) - 1:
-        return Refusal("it is over more axes than the last")
+        raise NotApplicable("it is over more axes than the last")
     if any(other.uses or other.is_output for other in node.outputs[1:]):
-        return Refusal("the statistics that it gives are read")
+        raise NotApplicable("the statistics that it gives are read")
     if {value.dtype, gain.dtype} - {None, dtype}:
-        return Refusal("its gain is of another type than its tensor")
+        raise NotApplicable("its gain is of another type than its tensor")
     forms.rms_norm(value, gain, float(node.number("epsilon", _SIMPLIFIED_EPSILON)), dtype, node.output.name)
-    return None
 
 
-def embed_layer_norm(forms: Forms, node: Node) -> Refusal | None:
+def embed_layer_norm(forms: Forms, node: Node) -> None:
     """Embeddings of words, positions and segments, their sum and its layer norm."""
     draft = forms.draft
     words, segments, word_table, position_table, segment_table, gain, bias, mask, positions = (
@@ -64,13 +62,13 @@ def embed_layer_norm(forms: Forms, node: Node) -> Refusal | None:
     )
     dtype = _float((word_table, position_table))
     if words is None or word_table is None or position_table is None or dtype is None:
-        return Refusal("the type of what it reads is not known")
+        raise NotApplicable("the type of what it reads is not known")
     counted = node.outputs[1] if len(node.outputs) > 1 else None
     named = node.outputs[2].name if len(node.outputs) > 2 else ""
     if positions is None:
         length = words.shape[1] if words.shape and len(words.shape) == 2 else None
         if not isinstance(length, int):
-            return Refusal("the length of the sequence is not known")
+            raise NotApplicable("the length of the sequence is not known")
         places = forms.part(position_table, 0, 0, length)
     else:
         places = draft.op("Gather", position_table, positions, axis=0)
@@ -81,7 +79,7 @@ def embed_layer_norm(forms: Forms, node: Node) -> Refusal | None:
         total = draft.op("Add", total, draft.op("Gather", segment_table, segments, axis=0), out=named)
     if counted is not None and (counted.uses or counted.is_output):
         if mask is None:
-            return Refusal("it counts what no mask says")
+            raise NotApplicable("it counts what no mask says")
         ones = draft.op("Cast", draft.op("Equal", mask, draft.like(1, "i32", "one")), to=onnx_type("f32"))
         mean = forms.mean(ones)
         length = draft.op("Gather", draft.op("Shape", mask), draft.ints(1))
@@ -89,10 +87,9 @@ def embed_layer_norm(forms: Forms, node: Node) -> Refusal | None:
         whole = draft.op("Cast", draft.op("Round", count), to=onnx_type("i32"))
         draft.op("Reshape", whole, draft.ints(-1), out=counted.name)
     forms.layer_norm(total, gain, bias, float(node.number("epsilon", 1e-12)), dtype, node.output.name)
-    return None
 
 
-def group_norm(forms: Forms, node: Node) -> Refusal | None:
+def group_norm(forms: Forms, node: Node) -> None:
     """A group norm of an image, its channels last, perhaps of a sum and with a SiLU behind it."""
     draft = forms.draft
     value, gain, bias = node.inputs[:3]
@@ -100,9 +97,9 @@ def group_norm(forms: Forms, node: Node) -> Refusal | None:
     groups = int(node.number("groups", 0))
     channels = gain.shape[0] if gain is not None and gain.shape else None
     if value is None or gain is None or bias is None or dtype not in FLOAT_DTYPES or dtype is None:
-        return Refusal("the type of what it reads is not known")
+        raise NotApplicable("the type of what it reads is not known")
     if not isinstance(channels, int) or groups < 1 or channels % groups:
-        return Refusal("its channels are not known, or make no groups")
+        raise NotApplicable("its channels are not known, or make no groups")
     total: Tensor = value
     if node.op == "SkipGroupNorm":
         total = _with_skip(forms, node, channels)
@@ -121,7 +118,6 @@ def group_norm(forms: Forms, node: Node) -> Refusal | None:
         )
     if wide != dtype or not last:
         draft.op("Cast", normed, to=onnx_type(dtype), out=node.output.name)
-    return None
 
 
 def _with_skip(forms: Forms, node: Node, channels: int) -> str:

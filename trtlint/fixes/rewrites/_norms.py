@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.normalization import Normalization
-from trtlint.fixes.patch import Refusal
+from trtlint.fixes.patch import NotApplicable
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
@@ -34,15 +34,15 @@ class Norm:
         return tuple(node for node in every if node is not None)
 
 
-def norm_of(fact: Fact) -> Norm | Refusal:
+def norm_of(fact: Fact) -> Norm:
     """The norm that a fact found."""
     if not isinstance(fact, Normalization) or fact.form != "decomposed":
-        return Refusal("the norm is one operator")
+        raise NotApplicable("the norm is one operator")
     steps = {step.role: step.node for step in fact.chain}
     centre, square = steps.get("centre"), steps["square"]
     tensor = centre.inputs[0] if centre is not None else square.inputs[0]
     if tensor is None:
-        return Refusal("what is normalized is not known")
+        raise NotApplicable("what is normalized is not known")
     return Norm(
         tensor,
         steps.get("mean"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trtlint.fixes.patch import Draft, Refusal, onnx_type
+from trtlint.fixes.patch import Draft, NotApplicable, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._quantizers import RANGES, Array
 from trtlint.model.graph import Node, Value
@@ -69,25 +69,27 @@ class Numbers:
         """The opset of the model."""
         return self._model.opset or 1
 
-    def of(self, value: Value | None) -> str | Refusal:
+    def of(self, value: Value | None) -> str:
         """The name of the numbers that a tensor holds, written or read where it is stored."""
         if value is None:
-            return Refusal("an operand is left out")
+            raise NotApplicable("an operand is left out")
         if value in self.known:
             return self.known[value]
         if quantized_type(value) is None:
-            return Refusal(f"{value.name} is not of eight bits")
+            raise NotApplicable(f"{value.name} is not of eight bits")
         name = self._stored(value)
         if isinstance(name, str):
             self.known[value] = name
         return name
 
-    def _stored(self, value: Value) -> str | Refusal:
+    def _stored(self, value: Value) -> str:
         tensor = self._model.constants.stored(value)
         if tensor is None:
             if value.is_input and value.dtype == "u8":
                 return self.draft.op("Cast", value, to=F32)
-            return Refusal(f"{value.name} is neither stored nor computed by an operator that is known here")
+            raise NotApplicable(
+                f"{value.name} is neither stored nor computed by an operator that is known here"
+            )
         payload = self.stored(value) if np.prod(tensor.dims, dtype=np.float64) <= _MOST_STORED else None
         if payload is not None:
             return self.draft.constant(payload.astype(np.float32), "numbers")
@@ -101,7 +103,7 @@ class Numbers:
         payload = self._model.constants.payload(value)
         return None if payload is None else np.asarray(payload)
 
-    def shifted(self, node: Node, port: int, zero: int, behind: int | None = None) -> str | Refusal:
+    def shifted(self, node: Node, port: int, zero: int, behind: int | None = None) -> str:
         """The numbers of an operand less its zero point.
 
         Args:
@@ -112,28 +114,26 @@ class Numbers:
         """
         value, point = node.input(port), node.input(zero)
         numbers = self.of(value)
-        if isinstance(numbers, Refusal) or value is None or point is None:
+        if value is None or point is None:
             return numbers
         if point in self.known:
             return self.draft.op("Sub", numbers, self.known[point])
         known = self.stored(point)
         if known is None:
-            return Refusal("its zero point is not stored in the model")
+            raise NotApplicable("its zero point is not stored in the model")
         if not known.any():
             return numbers
         shaped = along(known.astype(np.float32), behind)
-        if isinstance(shaped, Refusal):
-            return shaped
         return self.draft.op("Sub", numbers, self.draft.constant(shaped, "zero"))
 
-    def scale(self, node: Node, port: int) -> Array | Refusal:
+    def scale(self, node: Node, port: int) -> Array:
         """A stored scale."""
         scale = self.stored(node.input(port))
         if scale is None or scale.dtype != np.float32:
-            return Refusal("its scale is not stored in the model as FLOAT")
+            raise NotApplicable("its scale is not stored in the model as FLOAT")
         return scale
 
-    def quantized(self, node: Node, value: str, scale: Array | None, zero: int) -> str | Refusal:
+    def quantized(self, node: Node, value: str, scale: Array | None, zero: int) -> str:
         """Numbers in steps of a scale, rounded, and clipped to what the result of an operator holds.
 
         Args:
@@ -145,10 +145,12 @@ class Numbers:
         result, point = node.output, node.input(zero)
         limits = RANGES.get(quantized_type(result) or "")
         if limits is None:
-            return Refusal("it does not quantize to eight bits")
+            raise NotApplicable("it does not quantize to eight bits")
         known = np.zeros((), np.int64) if point is None else self.stored(point)
         if known is None or known.size != 1 or (scale is not None and scale.size != 1):
-            return Refusal("the scale and the zero point of its result are not one number each, and stored")
+            raise NotApplicable(
+                "the scale and the zero point of its result are not one number each, and stored"
+            )
         draft = self.draft
         if scale is not None:
             value = draft.op("Div", value, draft.constant(scale.reshape(()), "scale"))
@@ -158,10 +160,10 @@ class Numbers:
         return draft.op("Add", within, draft.like(shift, "f32", "zero")) if shift else within
 
 
-def along(parameter: Array, behind: int | None) -> Array | Refusal:
+def along(parameter: Array, behind: int | None) -> Array:
     """A scalar, or a vector along the axis with so many behind it, as it broadcasts."""
     if parameter.size == 1:
         return parameter.reshape(())
     if behind is None or parameter.ndim != 1:
-        return Refusal("it has a scale or a zero point for each element")
+        raise NotApplicable("it has a scale or a zero point for each element")
     return parameter.reshape([-1] + [1] * behind)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from onnx import helper
 
-from trtlint.fixes.patch import Refusal
+from trtlint.fixes.patch import NotApplicable
 from trtlint.fixes.rewrites._numbers import Numbers, along
 from trtlint.fixes.rewrites._quantizers import Array
-from trtlint.fixes.rewrites._sums import Operands, Sums, Write, as_floats, product
+from trtlint.fixes.rewrites._sums import Operands, Write, as_floats, product
 from trtlint.model.graph import Node
 
 _CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
@@ -27,75 +27,60 @@ def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
     return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 
 
-def matmul_integer(numbers: Numbers, node: Node) -> str | Refusal | None:
+def matmul_integer(numbers: Numbers, node: Node) -> str | None:
     """Write a MatMulInteger; sums that FP32 does not hold keep their type."""
     return _integer(numbers, node, _of_matmul(node, (0, 1, 2, 3)), _matmul(numbers))
 
 
-def conv_integer(numbers: Numbers, node: Node) -> str | Refusal | None:
+def conv_integer(numbers: Numbers, node: Node) -> str | None:
     """Write a ConvInteger; sums that FP32 does not hold keep their type."""
     return _integer(numbers, node, _of_conv(node, (0, 1, 2, 3)), _conv(numbers, node))
 
 
-def qlinear_matmul(numbers: Numbers, node: Node) -> str | Refusal | None:
+def qlinear_matmul(numbers: Numbers, node: Node) -> str | None:
     """Write a QLinearMatMul."""
     sums = product(numbers, node, _of_matmul(node, (0, 3, 2, 5)), _matmul(numbers))
-    return sums if isinstance(sums, Refusal) else _scaled(numbers, node, as_floats(numbers, sums), 0)
+    return _scaled(numbers, node, as_floats(numbers, sums), 0)
 
 
-def qlinear_conv(numbers: Numbers, node: Node) -> str | Refusal | None:
+def qlinear_conv(numbers: Numbers, node: Node) -> str | None:
     """Write a QLinearConv."""
     weight, bias = node.input(3), None
     if weight is None or weight.rank is None:
-        return Refusal("the rank of its weight is not known")
+        raise NotApplicable("the rank of its weight is not known")
     if node.input(8) is not None:
         known = numbers.stored(node.input(8))
         if known is None:
-            return Refusal("its bias is not stored in the model")
-        shaped = along(known, weight.rank - 2)
-        if isinstance(shaped, Refusal):
-            return shaped
-        bias = shaped
+            raise NotApplicable("its bias is not stored in the model")
+        bias = along(known, weight.rank - 2)
     sums = product(numbers, node, _of_conv(node, (0, 3, 2, 5)), _conv(numbers, node), bias=bias)
-    if isinstance(sums, Refusal):
-        return sums
     return _scaled(numbers, node, as_floats(numbers, sums), weight.rank - 2)
 
 
-def gemm(numbers: Numbers, node: Node) -> str | Refusal | None:
+def gemm(numbers: Numbers, node: Node) -> str | None:
     """Write a QGemm: matrices with a bias in the steps of their product, quantized or in floats."""
     turned, draft = settings(node, frozenset({"transA", "transB"})), numbers.draft
     if node.number("alpha", 1.0) != 1.0:
-        return Refusal("QGemm has a factor of its own")
+        raise NotApplicable("QGemm has a factor of its own")
     bias = None if node.input(6) is None else numbers.stored(node.input(6))
     if node.input(6) is not None and bias is None:
-        return Refusal("its bias is not stored in the model")
+        raise NotApplicable("its bias is not stored in the model")
     left, right = (int(node.number(name, 0)) for name in ("transA", "transB"))
     operands = Operands(0, 3, 2, 5, 0 if left else 1, 1 if right else 0, 1 if right else 0)
     sums = product(numbers, node, operands, lambda a, b: draft.op("Gemm", a, b, **turned), bias=bias)
-    if isinstance(sums, Refusal):
-        return sums
-    scales = [numbers.scale(node, port) for port in (1, 4)]
-    known = [each for each in scales if not isinstance(each, Refusal)]
-    if len(known) < len(scales):
-        return next(each for each in scales if isinstance(each, Refusal))
-    factor = known[0].reshape(-1)[0] * known[1]
+    factor = numbers.scale(node, 1).reshape(-1)[0] * numbers.scale(node, 4)
     floats = as_floats(numbers, sums)
     if node.input(7) is None:
         draft.op("Mul", floats, draft.constant(factor.astype(np.float32), "factor"), out=node.output.name)
         return None
     last = numbers.scale(node, 7)
-    if isinstance(last, Refusal):
-        return last
     steps = draft.op("Mul", floats, draft.constant((factor / last).astype(np.float32), "factor"))
     return numbers.quantized(node, steps, None, 8)
 
 
-def _integer(numbers: Numbers, node: Node, operands: Operands, write: Write) -> str | Refusal | None:
+def _integer(numbers: Numbers, node: Node, operands: Operands, write: Write) -> str | None:
     sums = product(numbers, node, operands, write, out=node.output.name)
-    if isinstance(sums, Sums):
-        return None if sums.is_integer else sums.name
-    return sums
+    return None if sums.is_integer else sums.name
 
 
 def _matmul(numbers: Numbers) -> Write:
@@ -121,17 +106,12 @@ def _of_conv(node: Node, ports: tuple[int, int, int, int]) -> Operands:
     return Operands(left, right, left_zero, right_zero, 1, 1, behind, is_convolution=True, grouped=grouped)
 
 
-def _scaled(numbers: Numbers, node: Node, sums: str, behind: int) -> str | Refusal | None:
+def _scaled(numbers: Numbers, node: Node, sums: str, behind: int) -> str | None:
     """The result of a product of quantized operands: scaled in one step, and quantized."""
-    scales = [numbers.scale(node, port) for port in (1, 4, 6)]
-    first, second, last = scales
-    if isinstance(first, Refusal) or isinstance(second, Refusal) or isinstance(last, Refusal):
-        return next(each for each in scales if isinstance(each, Refusal))
+    first, second, last = (numbers.scale(node, port) for port in (1, 4, 6))
     if first.size != 1 or last.size != 1:
-        return Refusal("the scale of its data or of its result is not one number")
-    factor: Array | Refusal = along((first.reshape(-1)[0] * second) / last.reshape(-1)[0], behind)
-    if isinstance(factor, Refusal):
-        return factor
+        raise NotApplicable("the scale of its data or of its result is not one number")
+    factor: Array = along((first.reshape(-1)[0] * second) / last.reshape(-1)[0], behind)
     draft = numbers.draft
     steps = draft.op("Mul", sums, draft.constant(factor.astype(np.float32), "factor"))
     return numbers.quantized(node, steps, None, 7)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trtlint.fixes.patch import MOST_ELEMENTS, Refusal
+from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -58,29 +58,29 @@ class Quantizer:
         )
 
 
-def quantizer(node: Node, model: Model) -> Quantizer | Refusal:
+def quantizer(node: Node, model: Model) -> Quantizer:
     """Read the parameters of a QuantizeLinear or DequantizeLinear."""
     data = node.input(0)
     scale = model.constants.payload(node.input(1))
     given = node.input(2)
     if data is None or scale is None:
-        return Refusal("its scale is not stored in the model")
+        raise NotApplicable("its scale is not stored in the model")
     zero = np.zeros(scale.shape, np.int64) if given is None else model.constants.payload(given)
     if zero is None:
-        return Refusal("its zero point is not stored in the model")
+        raise NotApplicable("its zero point is not stored in the model")
     if node.number("block_size", 0):
-        return Refusal("it quantizes in blocks")
+        raise NotApplicable("it quantizes in blocks")
     axis: int | None = None
     if scale.size > 1:
         if data.rank is None or scale.ndim != 1:
-            return Refusal("the rank of what it reads is not known")
+            raise NotApplicable("the rank of what it reads is not known")
         axis = int(node.number("axis", 1))
         axis += data.rank if axis < 0 else 0
         if not 0 <= axis < data.rank:
-            return Refusal("its axis is none of the tensor's")
+            raise NotApplicable("its axis is none of the tensor's")
     zero = np.asarray(zero).astype(np.int64)
     if zero.size not in (1, scale.size):
-        return Refusal("scale and zero point are of different sizes")
+        raise NotApplicable("scale and zero point are of different sizes")
     zero = np.broadcast_to(zero.reshape(-1), (scale.size,)) if axis is not None else zero.reshape(())
     scale = np.asarray(scale).reshape(-1) if axis is not None else np.asarray(scale).reshape(())
     return Quantizer(node, data, scale, zero, axis, data.rank)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Set
 import onnx
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable
 from trtlint.fixes.rewrites import write_out_loop
 from trtlint.model.graph import Graph, Node
 from trtlint.model.load import Model
@@ -55,7 +55,7 @@ def near(node: Node, graph: Graph, giving: Set[str]) -> Iterator[Node]:
             yield from (reader for reader, _ in node.outputs[port - 2].uses)
 
 
-def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) -> Refusal | list[str]:
+def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) -> list[str]:
     """Write the body of a Loop as often as it runs, without its sequences.
 
     Args:
@@ -67,22 +67,22 @@ def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) ->
     Returns:
         The names of what may have another shape than was declared, or why it cannot be written.
     """
-    patch = write_out_loop.propose(Fact(node, ()), model)
-    if isinstance(patch, Refusal):
-        return Refusal(f"the Loop that fills the sequence stays: {patch.reason}")
+    try:
+        patch = write_out_loop.propose(Fact(node, ()), model)
+    except NotApplicable as error:
+        raise NotApplicable(f"the Loop that fills the sequence stays: {error}") from error
     outputs = {value.name for value in node.outputs if value.name}
     for proto in patch.insert:
         if proto.op_type == "Loop" and outputs.intersection(proto.output):
-            return Refusal("how often the Loop runs that fills the sequence is known at run time only")
-        if why := _write(draft, proto, held):
-            return Refusal(why)
+            raise NotApplicable("how often the Loop runs that fills the sequence is known at run time only")
+        _write(draft, proto, held)
     for tensor in patch.initializers:
         draft.store(tensor)
     return list(patch.retyped)
 
 
-def _write(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> str:
-    """Write one operator of a body; returns why that cannot be, empty where it can."""
+def _write(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> None:
+    """Write one operator of a body."""
     inputs = [text(name) for name in proto.input]
     first = held.get(inputs[0]) if inputs else None
     if proto.op_type == "SequenceEmpty":
@@ -94,9 +94,8 @@ def _write(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> s
     elif proto.op_type == "SequenceInsert" and first is not None and len(inputs) == 2:
         found = [*first, inputs[1]]
     elif any(name in held for name in inputs):
-        return f"{proto.op_type} reads a sequence in the body of a Loop"
+        raise NotApplicable(f"{proto.op_type} reads a sequence in the body of a Loop")
     else:
         draft.insert(proto)
-        return ""
+        return
     held[text(proto.output[0])] = found
-    return ""

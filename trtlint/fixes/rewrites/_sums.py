@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trtlint.fixes.patch import MOST_ELEMENTS, Refusal, onnx_type
+from trtlint.fixes.patch import MOST_ELEMENTS, NotApplicable, onnx_type
 from trtlint.fixes.rewrites._numbers import F32, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._quantizers import RANGES, Array
 from trtlint.lean import dataclass
@@ -65,7 +65,7 @@ def product(
     *,
     bias: Array | None = None,
     out: str = "",
-) -> Sums | Refusal:
+) -> Sums:
     """Write a product of the numbers of two operands, each less its zero point, and a bias.
 
     Args:
@@ -79,10 +79,6 @@ def product(
     parts = _parts(numbers, node, operands, 0 if bias is None else int(np.abs(bias).max(initial=0)))
     left = numbers.shifted(node, operands.left, operands.left_zero)
     right = numbers.shifted(node, operands.right, operands.right_zero, operands.behind)
-    for each in (parts, left, right):
-        if isinstance(each, Refusal):
-            return each
-    assert isinstance(left, str) and isinstance(right, str) and isinstance(parts, list)  # noqa: PT018
     draft, forms = numbers.draft, numbers.forms
     if len(parts) == 1:
         name = write(left, right)
@@ -108,17 +104,19 @@ def as_floats(numbers: Numbers, sums: Sums) -> str:
     return numbers.draft.op("Cast", sums.name, to=F32) if sums.is_integer else sums.name
 
 
-def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[tuple[int, int]] | Refusal:
+def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[tuple[int, int]]:
     """The parts of the summed axis, from and to, whose sums FP32 holds; one for all where that is so."""
     most = float(_largest(numbers, node, operands.left, operands.left_zero))
     terms = _terms(numbers, node, operands)
     if terms is None:
-        return Refusal("how many terms each of its sums has is not known")
+        raise NotApplicable("how many terms each of its sums has is not known")
     limit = (_EXACT - bias) / max(most, 1.0)
     if float(terms.sum(axis=0, dtype=np.float64).max(initial=0.0)) <= limit:
         return [(0, len(terms))]
     if operands.grouped:
-        return Refusal("its sums can exceed 2^24, up to which FP32 holds whole numbers, and it has groups")
+        raise NotApplicable(
+            "its sums can exceed 2^24, up to which FP32 holds whole numbers, and it has groups"
+        )
     added = np.cumsum(terms, axis=0, dtype=np.float64)
     found: list[tuple[int, int]] = []
     start, before = 0, np.zeros(terms.shape[1])
@@ -129,7 +127,7 @@ def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[
             fits = float((added[middle - 1] - before).max()) <= limit
             low, high = (middle, high) if fits else (low, middle - 1)
         if low == start or len(found) == _MOST_PARTS:
-            return Refusal("its sums exceed what FP32 holds exactly by too much")
+            raise NotApplicable("its sums exceed what FP32 holds exactly by too much")
         found.append((start, low))
         start, before = low, added[low - 1]
     return found
@@ -165,8 +163,9 @@ def _terms(numbers: Numbers, node: Node, operands: Operands) -> Array | None:
             return None
         most = _largest(numbers, node, operands.right, operands.right_zero)
         return np.full((count, 1), covered * most, np.float32)
-    shifted = along(np.asarray(zero, np.int16), operands.behind)
-    if isinstance(shifted, Refusal):
+    try:
+        shifted = along(np.asarray(zero, np.int16), operands.behind)
+    except NotApplicable:
         return None
     moved = np.moveaxis(np.abs(known.astype(np.int16) - shifted), operands.right_axis, 0)
     if operands.is_convolution:  # what a kernel covers adds up

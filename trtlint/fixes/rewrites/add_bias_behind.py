@@ -6,21 +6,21 @@ https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write a ConvTranspose again without its bias, and an Add behind it."""
     node = fact.node
     bias = None if node is None else node.input(2)
     tensor = None if node is None else node.input(0)
     if node is None or node.op != "ConvTranspose" or node.domain or bias is None:
-        return Refusal("there is no ConvTranspose with a bias here")
+        raise NotApplicable("there is no ConvTranspose with a bias here")
     if tensor is None or tensor.rank is None or tensor.rank < 3:
-        return Refusal("the number of its dimensions is not known")
+        raise NotApplicable("the number of its dimensions is not known")
     draft = Draft(model, node)
     forms = Forms(draft)
     bare = draft.name("bare")

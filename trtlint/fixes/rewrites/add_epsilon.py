@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.division import Division
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
@@ -16,15 +16,15 @@ _EPSILON = {"f16": 1e-4, "bf16": 1e-6}
 _USUAL = 1e-6
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Add it before the division."""
     node = fact.node
     if not isinstance(fact, Division) or node is None:
-        return Refusal("there is no division here")
+        raise NotApplicable("there is no division here")
     port = 1 if node.op == "Div" else 0
     divisor = node.input(port)
     if divisor is None or divisor.dtype not in FLOAT_DTYPES:
-        return Refusal("the type of the divisor is not known")
+        raise NotApplicable("the type of the divisor is not known")
     epsilon = _EPSILON.get(divisor.dtype or "", _USUAL)
     draft = Draft(model, node)
     shifted = draft.op("Add", divisor, draft.like(epsilon, divisor, "epsilon"))

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/repo-docs/Broadcasting.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import Dimension
@@ -19,23 +19,23 @@ _SINCE = 8
 """The opset from which all of them broadcast in all dimensions."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Let every reader of an Expand or Tile read what is expanded."""
     node = fact.node
     if node is None or node.domain or node.op not in ("Expand", "Tile") or (model.opset or 0) < _SINCE:
-        return Refusal("there is no Expand or Tile here")
+        raise NotApplicable("there is no Expand or Tile here")
     source, result = node.input(0), node.output
     if source is None or result.is_output or result.leaves_body or not result.uses:
-        return Refusal("the expanded tensor is an output")
+        raise NotApplicable("the expanded tensor is an output")
     if not _repeats(source, result):
-        return Refusal("it does not only repeat dimensions of 1, or sizes are not known")
+        raise NotApplicable("it does not only repeat dimensions of 1, or sizes are not known")
     for reader, _ in result.uses:
         if reader.domain or reader.op not in _BROADCAST:
-            return Refusal(f"{reader.op} reads it, which does not broadcast")
+            raise NotApplicable(f"{reader.op} reads it, which does not broadcast")
         if reader.scope != node.scope:
-            return Refusal("it is read in the body of an If or a loop")
+            raise NotApplicable("it is read in the body of an If or a loop")
         if not _same_result(reader, result, source):
-            return Refusal(f"the result of {reader.op} is so large because of it")
+            raise NotApplicable(f"the result of {reader.op} is so large because of it")
     rewire = [(reader, port, source.name) for reader, port in result.uses]
     title = f"leaves {node.op} of a stored tensor to broadcasting"
     return Draft(model, node).patch(title, [], rewire=rewire, around=[node], folds=True)

@@ -6,23 +6,23 @@ Rows are rounded one by one either way, so that the results are the same to the 
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Change places of a Gather and the Cast behind it."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Gather", "Cast"} <= steps.keys():
-        return Refusal("there is no Gather with a Cast behind it here")
+        raise NotApplicable("there is no Gather with a Cast behind it here")
     gather, cast = steps["Gather"], steps["Cast"]
     table, rows = gather.inputs[:2]
     if table is None or rows is None or model.constants.stored(table) is None:
-        return Refusal("the table is not stored in the model")
+        raise NotApplicable("the table is not stored in the model")
     if [reader for reader, _ in gather.output.uses] != [cast] or gather.output.is_output:
-        return Refusal("something else reads the rows")
+        raise NotApplicable("something else reads the rows")
     if gather.output.leaves_body or gather.scope != cast.scope:
-        return Refusal("it spans the body of an If or a loop")
+        raise NotApplicable("it spans the body of an If or a loop")
     draft = Draft(model, gather)
     narrow = draft.op("Cast", table, to=int(cast.number("to", 0)))
     draft.op("Gather", narrow, rows, axis=int(gather.number("axis", 0)), out=cast.output.name)

@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.constant import FP16_MAX, Constant
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
@@ -20,11 +20,11 @@ _ROOM = 6e4
 """The magnitude of a mask that is added: what is left of the range of FP16 is for the scores."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Clamp one constant."""
     node = fact.node
     if not isinstance(fact, Constant) or node is None:
-        return Refusal("there is no constant here")
+        raise NotApplicable("there is no constant here")
     limit = _ROOM if fact.added or fact.multiplied else FP16_MAX
     around = [step.node for step in fact.chain if step.role != "constant"]
     altered = [fact.name, *(value.name for node in around[:-1] for value in node.outputs)]
@@ -34,7 +34,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     if node.op == "ConstantOfShape" and node.output.name == fact.name:
         fill = node.attribute("value")
         if not isinstance(fill, onnx.TensorProto):
-            return Refusal("it fills with zeros")
+            raise NotApplicable("it fills with zeros")
         value = np.clip(numpy_helper.to_array(fill), -limit, limit)
         draft.op("ConstantOfShape", node.inputs[0], value=numpy_helper.from_array(value), out=fact.name)
         return draft.patch(
@@ -45,9 +45,9 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     if payload is None:
         payload = model.constants.array(held)
     if held is None or payload is None or payload.size > MOST_ELEMENTS:
-        return Refusal("its values cannot be read, or are too many")
+        raise NotApplicable("its values cannot be read, or are too many")
     if any(reader.scope != node.scope for reader, _ in held.uses) or held.is_output:
-        return Refusal("it is read in the body of an If or a loop, or is an output")
+        raise NotApplicable("it is read in the body of an If or a loop, or is an output")
     array = np.asarray(payload)
     finite = np.where(np.isfinite(array), np.clip(array, -limit, limit), array).astype(array.dtype)
     name = draft.constant(finite, "mask")

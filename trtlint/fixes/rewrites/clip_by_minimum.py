@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.activations import clip_bounds
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
@@ -15,17 +15,17 @@ _SINCE = 8
 """The opset from which Min broadcasts."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace one Clip."""
     node = fact.node
     if node is None or node.op != "Clip" or node.domain or (model.opset or 0) < _SINCE:
-        return Refusal("there is no Clip here, or the opset is older than 8")
+        raise NotApplicable("there is no Clip here, or the opset is older than 8")
     tensor = node.input(0)
     if tensor is None or tensor.dtype not in FLOAT_DTYPES:
-        return Refusal("the type of what it clips is not known")
+        raise NotApplicable("the type of what it clips is not known")
     low, high = clip_bounds(node, model.constants)
     if low != 0 or high is None:
-        return Refusal("its bounds are not stored in the model, or the lower one is not 0")
+        raise NotApplicable("its bounds are not stored in the model, or the lower one is not 0")
     draft = Draft(model, node)
     draft.op("Min", draft.op("Relu", tensor), draft.like(high, tensor, "most"), out=node.output.name)
     return draft.patch("clips by Relu and Min", [node], folds=True)

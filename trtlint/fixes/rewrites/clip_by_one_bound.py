@@ -6,21 +6,21 @@ https://onnx.ai/onnx/operators/onnx__Clip.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _SINCE = 13
 """The opset from which Min and Max take BF16."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace one Clip."""
     node = fact.node
     if node is None or node.op != "Clip" or node.domain or (model.opset or 0) < _SINCE:
-        return Refusal("there is no Clip here, or the opset is older than 13")
+        raise NotApplicable("there is no Clip here, or the opset is older than 13")
     low, high = node.input(1), node.input(2)
     if (low is None) == (high is None):
-        return Refusal("it has no bound or two")
+        raise NotApplicable("it has no bound or two")
     draft = Draft(model, node)
     op, bound = ("Min", high) if low is None else ("Max", low)
     draft.op(op, node.inputs[0], bound, out=node.output.name)

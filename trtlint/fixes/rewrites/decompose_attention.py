@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, lowest, onnx_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, lowest, onnx_type
 from trtlint.fixes.rewrites import write_out_fused
 from trtlint.fixes.rewrites._forms import heads_apart, heads_joined
 from trtlint.lean import dataclass
@@ -23,16 +23,14 @@ _Q, _K, _V, _MASK, _PAST_KEY, _PAST_VALUE, _LENGTHS = range(7)
 _Y, _PRESENT_KEY, _PRESENT_VALUE, _SCORES = range(4)
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write out the operator at which a fact was found."""
     node = fact.node
     if node is not None and node.domain == ONNX_RUNTIME:
         return write_out_fused.propose(fact, model)
     if node is None or node.op != "Attention" or node.domain:
-        return Refusal("there is no Attention operator of ONNX here")
+        raise NotApplicable("there is no Attention operator of ONNX here")
     heads = _heads(node)
-    if isinstance(heads, Refusal):
-        return heads
     return _Block(model, node, heads).patch()
 
 
@@ -47,19 +45,19 @@ class _Heads:
     value_size: Dimension
 
 
-def _heads(node: Node) -> _Heads | Refusal:
+def _heads(node: Node) -> _Heads:
     query, key, value = (node.input(port) for port in (_Q, _K, _V))
     if query is None or key is None or value is None or query.shape is None or key.shape is None:
-        return Refusal("the shapes of Q and K are not known")
+        raise NotApplicable("the shapes of Q and K are not known")
     if query.dtype not in FLOAT_DTYPES or {key.dtype, value.dtype} != {query.dtype}:
-        return Refusal("the types of Q, K and V are not known, or not the same")
+        raise NotApplicable("the types of Q, K and V are not known, or not the same")
     rank = len(query.shape)
     if rank not in (3, 4) or key.rank != rank or value.rank not in (rank, None):
-        return Refusal("Q, K and V are not of rank 3 or 4")
+        raise NotApplicable("Q, K and V are not of rank 3 or 4")
     value_last = None if value.shape is None else value.shape[-1]
     last = query.shape[-1]
     if not isinstance(last, int):
-        return Refusal("the size of a head is not known")
+        raise NotApplicable("the size of a head is not known")
     if rank == 4:
         counts = query.shape[1], key.shape[1]
         size = last
@@ -69,9 +67,9 @@ def _heads(node: Node) -> _Heads | Refusal:
         value_last = value_last // counts[1] if isinstance(value_last, int) and counts[1] else None
     query_heads, key_heads = counts
     if not isinstance(query_heads, int) or not isinstance(key_heads, int) or min(query_heads, key_heads) < 1:
-        return Refusal("the number of heads is not known")
+        raise NotApplicable("the number of heads is not known")
     if size < 1 or query_heads % key_heads:
-        return Refusal("the heads of Q are no multiple of those of K and V")
+        raise NotApplicable("the heads of Q are no multiple of those of K and V")
     return _Heads(query_heads, key_heads, rank == 4, size, value_last)
 
 
@@ -98,14 +96,14 @@ class _Block:
         self.dtype = query.dtype
         self.lowest = lowest(self.dtype)
 
-    def patch(self) -> Patch | Refusal:
+    def patch(self) -> Patch:
         node, draft, heads = self.node, self.draft, self.heads
         names = [value.name for value in node.outputs] + [""] * 4
         past, past_value = node.input(_PAST_KEY), node.input(_PAST_VALUE)
         if (past is None) != (past_value is None):
-            return Refusal("there is a past of K without one of V, or the other way round")
+            raise NotApplicable("there is a past of K without one of V, or the other way round")
         if any(past is not None and past.dtype not in (self.dtype, None) for past in (past, past_value)):
-            return Refusal("the past is of another type than K and V")
+            raise NotApplicable("the past is of another type than K and V")
         query = self._split(node.inputs[_Q], heads.query, heads.size, "")
         key = self._split(node.inputs[_K], heads.key, heads.size, "" if past else names[_PRESENT_KEY])
         value = self._split(
@@ -118,11 +116,7 @@ class _Block:
         if heads.query > heads.key > 1:  # one head broadcasts
             repeated = self._repeat(key), self._repeat(value)
         mask = self._mask(query, key)
-        if isinstance(mask, Refusal):
-            return mask
         scores = self._scores(query, repeated[0], mask, names[_SCORES])
-        if isinstance(scores, Refusal):
-            return scores
         product = draft.op("MatMul", scores, repeated[1], out=names[_Y] if heads.split else "")
         if not heads.split:
             merged = draft.op("Transpose", product, perm=[0, 2, 1, 3])
@@ -141,16 +135,16 @@ class _Block:
         heads = np.repeat(np.arange(self.heads.key), self.heads.query // self.heads.key)
         return self.draft.op("Gather", tensor, self.draft.constant(heads, "heads"), axis=1)
 
-    def _mask(self, query: str, key: str) -> _Mask | Refusal:
+    def _mask(self, query: str, key: str) -> _Mask:
         node, draft = self.node, self.draft
         allowed: list[str] = []
         bias: str | None = None
         given = node.input(_MASK)
         if given is not None:
             if given.dtype is None or given.rank is None:
-                return Refusal("the type of the mask is not known")
+                raise NotApplicable("the type of the mask is not known")
             if self._too_short(given):
-                return Refusal("the mask is shorter than the keys")
+                raise NotApplicable("the mask is shorter than the keys")
             if given.dtype == "bool":
                 allowed.append(given.name)
             else:
@@ -160,8 +154,6 @@ class _Block:
         lengths = node.input(_LENGTHS)
         if node.number("is_causal", 0) or left >= 0 or right >= 0:
             distance = self._distance(query, key)
-            if isinstance(distance, Refusal):
-                return distance
             if node.number("is_causal", 0):
                 allowed.append(draft.op("LessOrEqual", distance, draft.ints(0)))
             if right >= 0:
@@ -194,7 +186,7 @@ class _Block:
         before = past.shape[2] if past.shape else None
         return own + before if isinstance(own, int) and isinstance(before, int) else None
 
-    def _distance(self, query: str, key: str) -> str | Refusal:
+    def _distance(self, query: str, key: str) -> str:
         """By how much each key is ahead of each query, INT64, broadcastable to the scores."""
         draft, node = self.draft, self.node
         past, lengths = node.input(_PAST_KEY), node.input(_LENGTHS)
@@ -203,7 +195,7 @@ class _Block:
         before = 0 if past is None else past.shape[2] if past.shape else None
         if isinstance(rows, int) and isinstance(columns, int) and isinstance(before, int) and not lengths:
             if rows * columns > MOST_ELEMENTS:
-                return Refusal("its mask would take too many elements")
+                raise NotApplicable("its mask would take too many elements")
             distance = np.arange(columns)[None, :] - np.arange(rows)[:, None] - before
             return draft.constant(distance, "distance")
         ahead = draft.op("Unsqueeze", self._range(query), draft.ints(1))
@@ -226,7 +218,7 @@ class _Block:
         zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
         return draft.op("Range", zero, count, one)
 
-    def _scores(self, query: str, key: str, mask: _Mask, out: str) -> str | Refusal:
+    def _scores(self, query: str, key: str, mask: _Mask, out: str) -> str:
         """The probabilities; what the operator gives of the scores goes under the name ``out``."""
         node, draft = self.node, self.draft
         mode = int(node.number("qk_matmul_output_mode", 0)) if out else -1
@@ -243,7 +235,7 @@ class _Block:
         masked, guard = self._masked(scores, mask, out if mode == 2 else "")
         wanted = int(node.number("softmax_precision", 0))
         if wanted and DTYPES.get(wanted) not in FLOAT_DTYPES:
-            return Refusal("the softmax is of a type that is no float")
+            raise NotApplicable("the softmax is of a type that is no float")
         cast = wanted != 0 and DTYPES[wanted] != self.dtype
         if cast:
             masked = draft.op("Cast", masked, to=wanted)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Patch, Refusal
+from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.retype import contradictions
 
 
-def propose(_fact: Fact, model: Model) -> Patch | Refusal:
+def propose(_fact: Fact, model: Model) -> Patch:
     """Drop them all."""
     names = tuple(value.name for value, _ in contradictions(model.graph))
     if not names:
-        return Refusal("no declared type contradicts an operator")
+        raise NotApplicable("no declared type contradicts an operator")
     count = f"{len(names)} declared types" if len(names) > 1 else "a declared type"
     return Patch(f"drops {count}", (), (), retyped=names)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, numpy_type
 from trtlint.fixes.rewrites._quantizers import RANGES, Array, Quantizer, quantizer
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -21,27 +21,23 @@ _EIGHT_BITS = frozenset({"f8e4m3fn", "f8e5m2"})
 """Floating-point types of which all numbers can be listed."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Let what reads the integers read those that are there."""
     second = fact.node
     first = None if second is None or not second.inputs[0] else second.inputs[0].producer
     if second is None or first is None or not _is(second, "QuantizeLinear"):
-        return Refusal("there is no quantizer behind another one here")
+        raise NotApplicable("there is no quantizer behind another one here")
     if not _is(first, "DequantizeLinear") or first.scope != second.scope:
-        return Refusal("what it quantizes was not quantized right before")
+        raise NotApplicable("what it quantizes was not quantized right before")
     before, after = quantizer(first, model), quantizer(second, model)
-    if isinstance(before, Refusal):
-        return before
-    if isinstance(after, Refusal):
-        return after
     unequal = _unequal(before, after)
     if unequal:
-        return Refusal(unequal)
+        raise NotApplicable(unequal)
     result = second.output
     if result.is_output or result.leaves_body or not result.uses:
-        return Refusal("the quantized tensor is an output")
+        raise NotApplicable("the quantized tensor is an output")
     if any(reader.scope != second.scope for reader, _ in result.uses):
-        return Refusal("it is read in the body of an If or a loop")
+        raise NotApplicable("it is read in the body of an If or a loop")
     origin = before.data.producer
     around = [first] if origin is None or origin.scope != first.scope else [origin, first]
     rewire = [(reader, port, before.data.name) for reader, port in result.uses]

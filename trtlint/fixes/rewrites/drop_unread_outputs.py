@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Loop.html and https://onnx.ai/onnx/operator
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 from trtlint.model.protos import text
@@ -17,17 +17,17 @@ _SINCE = 9
 """The opset from which Scan has no lengths of sequences among its inputs."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Rewrite the operator at which a fact was found."""
     node = fact.node
     if node is None or node.op not in ("Loop", "Scan") or node.domain or (model.opset or 0) < _SINCE:
-        return Refusal("there is no Loop and no Scan here")
+        raise NotApplicable("there is no Loop and no Scan here")
     carried = _carried(node)
     if carried is None:
-        return Refusal("its body is not as ONNX wants it")
+        raise NotApplicable("its body is not as ONNX wants it")
     dropped = [port for port in range(carried, len(node.outputs)) if not node.outputs[port].is_needed]
     if not dropped:
-        return Refusal("what nothing reads is carried from one iteration to the next")
+        raise NotApplicable("what nothing reads is carried from one iteration to the next")
     draft = Draft(model, node)
     kept = [name for port, name in enumerate(node.proto.output) if port not in dropped]
     proto = draft.again(node, node.proto.input, kept)

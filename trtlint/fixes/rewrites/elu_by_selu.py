@@ -7,21 +7,21 @@ https://onnx.ai/onnx/operators/onnx__Elu.html and https://onnx.ai/onnx/operators
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _SINCE = 6
 """The opset from which both infer shapes."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace one Elu."""
     node = fact.node
     value = None if node is None else node.input(0)
     if node is None or node.op != "Elu" or node.domain or value is None:
-        return Refusal("there is no Elu here")
+        raise NotApplicable("there is no Elu here")
     if (model.opset or 0) < _SINCE:
-        return Refusal(f"its opset is older than {_SINCE}")
+        raise NotApplicable(f"its opset is older than {_SINCE}")
     draft = Draft(model, node)
     draft.op("Selu", value, out=node.output.name, alpha=float(node.number("alpha", 1.0)), gamma=1.0)
     return draft.patch("writes Elu as Selu", [node])

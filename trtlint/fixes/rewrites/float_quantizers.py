@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites import write_out_quantized
 from trtlint.fixes.rewrites._numbers import HAS_ROUND
 from trtlint.fixes.rewrites._quantizers import RANGES, Array, Quantizer, folded, is_quantizer, quantizer
@@ -28,13 +28,13 @@ _SHIFTED = "shifts UINT8 around 128 to INT8 around 0"
 _WRITTEN = "writes quantization and dequantization out in floating point"
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace the pair that an operator is part of, or a dequantizer of a stored tensor."""
     node = fact.node
     if node is None or not is_quantizer(node, "QuantizeLinear", "DequantizeLinear"):
-        return Refusal("there is no quantizer of ONNX here")
+        raise NotApplicable("there is no quantizer of ONNX here")
     if model.opset is not None and model.opset < HAS_ROUND:
-        return Refusal(f"there is no Round before opset {HAS_ROUND}")
+        raise NotApplicable(f"there is no Round before opset {HAS_ROUND}")
     quantize = node if node.op == "QuantizeLinear" else _producer(node)
     if quantize is None:
         return _of_stored(node, model)
@@ -48,15 +48,13 @@ def _producer(node: Node) -> Node | None:
     return None if data is None else data.producer
 
 
-def _of_stored(node: Node, model: Model) -> Patch | Refusal:
+def _of_stored(node: Node, model: Model) -> Patch:
     read = quantizer(node, model)
-    if isinstance(read, Refusal):
-        return read
     if read.data.dtype not in RANGES or node.output.is_output:
-        return Refusal("it is not a stored tensor of eight or 16 bits that the model only reads")
+        raise NotApplicable("it is not a stored tensor of eight or 16 bits that the model only reads")
     payload = model.constants.payload(read.data)
     if payload is None:
-        return Refusal("its values are not stored in the model")
+        raise NotApplicable("its values are not stored in the model")
     draft = Draft(model, node)
     if read.data.dtype == "u8" and bool(np.all(read.zero == _MIDDLE)):
         shifted = draft.constant((payload.astype(np.int16) - _MIDDLE).astype(np.int8), "shifted")
@@ -64,30 +62,26 @@ def _of_stored(node: Node, model: Model) -> Patch | Refusal:
         return draft.patch(_SHIFTED, [node], folds=True)
     result = folded(read, model)
     if result is None:
-        return Refusal("it is too large to be stored in floating point")
+        raise NotApplicable("it is too large to be stored in floating point")
     draft.constant(result, out=node.output.name)
     return draft.patch(_FOLDED, [node], folds=True)
 
 
-def _of_pair(quantize: Node, model: Model) -> Patch | Refusal:
+def _of_pair(quantize: Node, model: Model) -> Patch:
     read = quantizer(quantize, model)
-    if isinstance(read, Refusal):
-        return read
     zero = quantize.input(2)
     # Nothing is inferred of what ONNX Runtime has of its own.
     dtype = quantize.output.dtype or ("u8" if zero is None else zero.dtype)
     if dtype not in RANGES or quantize.output.is_output:
-        return Refusal("it does not quantize to eight or 16 bits, or the quantized tensor is an output")
+        raise NotApplicable("it does not quantize to eight or 16 bits, or the quantized tensor is an output")
     pairs: list[Quantizer] = []
     for reader, _ in quantize.output.uses:
         if not is_quantizer(reader, "DequantizeLinear") or reader.scope != quantize.scope:
-            return Refusal(f"the quantized tensor is also read by {reader.op}")
+            raise NotApplicable(f"the quantized tensor is also read by {reader.op}")
         pair = quantizer(reader, model)
-        if isinstance(pair, Refusal):
-            return pair
         pairs.append(pair)
     if not pairs:
-        return Refusal("nothing dequantizes it again")
+        raise NotApplicable("nothing dequantizes it again")
     draft = Draft(model, quantize)
     nodes = [quantize, *(pair.node for pair in pairs)]
     if dtype == "u8" and all(bool(np.all(each.zero == _MIDDLE)) for each in (read, *pairs)):
@@ -96,11 +90,11 @@ def _of_pair(quantize: Node, model: Model) -> Patch | Refusal:
             _rewritten(draft, pair, quantized, pair.node.output)
         return draft.patch(_SHIFTED, nodes, folds=True)
     if read.data.dtype == "bf16" and (model.opset or 0) < _ROUNDS_BF16_SINCE:
-        return Refusal(f"Round takes BF16 from opset {_ROUNDS_BF16_SINCE} on only")
+        raise NotApplicable(f"Round takes BF16 from opset {_ROUNDS_BF16_SINCE} on only")
     if any(read.scale.dtype != pair.scale.dtype for pair in pairs):
-        return Refusal("quantizer and dequantizer are of different types")
+        raise NotApplicable("quantizer and dequantizer are of different types")
     if dtype in _OF_16_BITS and read.scale.dtype.itemsize < _EXACT:
-        return Refusal("its scale is in 16 bits, which do not hold the numbers that it gives")
+        raise NotApplicable("its scale is in 16 bits, which do not hold the numbers that it gives")
     steps = _rounded(draft, read, RANGES[dtype])
     for pair in pairs:
         _scaled(draft, steps, read, pair)

@@ -9,25 +9,23 @@ from __future__ import annotations
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._quantizers import Array, Quantizer, folded, is_quantizer, quantizer
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Compute what a DequantizeLinear of INT32 gives, or write it as Cast and Mul."""
     node = fact.node
     if node is None or not is_quantizer(node, "DequantizeLinear"):
-        return Refusal("there is no DequantizeLinear here")
+        raise NotApplicable("there is no DequantizeLinear here")
     data = node.input(0)
     if data is None or data.dtype != "i32":
-        return Refusal("it does not read INT32")
+        raise NotApplicable("it does not read INT32")
     read = quantizer(node, model)
-    if isinstance(read, Refusal):
-        return read
     if node.output.is_output:
-        return Refusal("its result is an output of the model")
+        raise NotApplicable("its result is an output of the model")
     payload = folded(read, model)
     return _stored(node, model, payload) if payload is not None else _computed(node, model, read)
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.convolution import Convolution
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._computing import computed
 from trtlint.model.load import Model
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Store the weight of a convolution."""
     node = fact.node
     if not isinstance(fact, Convolution) or node is None:
-        return Refusal("there is no convolution here")
+        raise NotApplicable("there is no convolution here")
     value = node.input(fact.weight.port)
     if value is None or value.producer is None or not model.constants.foldable(value):
-        return Refusal("its weight is not computed from constants")
+        raise NotApplicable("its weight is not computed from constants")
     if value.is_output or value.producer.scope != node.scope or len(value.producer.outputs) > 1:
-        return Refusal("its weight is an output, or computed around a body")
+        raise NotApplicable("its weight is an output, or computed around a body")
     array = computed(value, model)
-    if isinstance(array, Refusal):
-        return array
     draft = Draft(model, value.producer)
     draft.constant(array, out=value.name)
     return draft.patch("stores the weight that was left to be computed", [value.producer], folds=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.normalization import Normalization
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, numpy_type
 from trtlint.fixes.rewrites._norms import Norm, norm_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -22,31 +22,29 @@ _OPERATORS = {"layer": ("LayerNormalization", 17), "rms": ("RMSNormalization", 2
 """By kind of norm, the operator and the opset from which there is one."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace the norm where it is what the operator computes, to the last detail."""
     norm = norm_of(fact)
-    if isinstance(norm, Refusal):
-        return norm
     if not isinstance(fact, Normalization) or fact.last_axis is None:
-        return Refusal("the axes of its mean are not known")
+        raise NotApplicable("the axes of its mean are not known")
     if not fact.last_axis:
-        return Refusal("it is no norm over the last axis")
+        raise NotApplicable("it is no norm over the last axis")
     op, since = _OPERATORS[fact.family]
     epsilon = fact.epsilon
     tensor = norm.tensor
     if epsilon is None:
-        return Refusal("its epsilon is not known")
+        raise NotApplicable("its epsilon is not known")
     if tensor.dtype not in FLOAT_DTYPES or norm.divide.output.dtype != tensor.dtype:
-        return Refusal("its result is of another type than its tensor")
+        raise NotApplicable("its result is of another type than its tensor")
     if not (_plain(norm) if fact.family == "layer" else _plain_rms(norm, model.constants)):
-        return Refusal(f"it is not quite what {op} computes")
+        raise NotApplicable(f"it is not quite what {op} computes")
     dims = model.constants.dimensions(tensor)
     gain, bias, last = _parameters(norm.divide, dims[-1] if dims else None, model.constants)
     width = gain.shape[0] if gain is not None and gain.shape else dims[-1] if dims else None
     if not isinstance(width, int):
-        return Refusal("the size of its last axis is not known, and no stored gain has that size")
+        raise NotApplicable("the size of its last axis is not known, and no stored gain has that size")
     if width > MOST_ELEMENTS:
-        return Refusal(f"its last axis has more than {MOST_ELEMENTS:,} elements")
+        raise NotApplicable(f"its last axis has more than {MOST_ELEMENTS:,} elements")
     draft = Draft(model, norm.divide)
     scale: str | Value = (
         draft.constant(np.ones(width, numpy_type(tensor.dtype)), "gain") if gain is None else gain

@@ -6,29 +6,29 @@ https://onnx.ai/onnx/operators/onnx__Softplus.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace the logarithm; what else reads the exponential keeps it."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "Add", "Log"} <= steps.keys():
-        return Refusal("there is no softplus here")
+        raise NotApplicable("there is no softplus here")
     exponential, total, log = steps["Exp"], steps["Add"], steps["Log"]
     tensor = exponential.input(0)
     one = next((value for value in total.inputs if value is not exponential.output), None)
     if tensor is None or one is None or model.constants.scalar(one) != 1:
-        return Refusal("what is added is not 1")
+        raise NotApplicable("what is added is not 1")
     if (
         one.rank is None
         or tensor.rank is None
         or one.rank > tensor.rank
         or any(d != 1 for d in one.shape or ())
     ):
-        return Refusal("the 1 that is added may widen the tensor")
+        raise NotApplicable("the 1 that is added may widen the tensor")
     if len({node.scope for node in (exponential, total, log)}) > 1:
-        return Refusal("it spans the body of an If or a loop")
+        raise NotApplicable("it spans the body of an If or a loop")
     draft = Draft(model, log)
     draft.op("Softplus", tensor, out=log.output.name)
     return draft.patch("makes log(1 + exp(x)) one Softplus", [log], around=[exponential, total])

@@ -7,18 +7,18 @@ https://onnx.ai/onnx/operators/onnx__GridSample.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write a GridSample again without its mode."""
     node = fact.node
     if node is None or node.op != "GridSample" or node.domain:
-        return Refusal("there is no GridSample here")
+        raise NotApplicable("there is no GridSample here")
     if node.attribute("mode") != "linear":
-        return Refusal("its mode is not the default, and has its old name in older opsets only")
+        raise NotApplicable("its mode is not the default, and has its old name in older opsets only")
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != "mode"]

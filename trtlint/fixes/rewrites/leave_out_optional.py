@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
@@ -23,23 +23,23 @@ _REQUIRED: Mapping[str, int] = {
 """How many outputs an operator must have, of those whose other ones may be left out."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write the operator at which a fact was found without what may be left out."""
     node = fact.node
     if node is None or node.domain:
-        return Refusal("there is no operator of ONNX's own here")
+        raise NotApplicable("there is no operator of ONNX's own here")
     required = _REQUIRED.get(node.op)
     if required is None and all(value.name for value in node.outputs) and node.inputs[-1:] != (None,):
-        return Refusal("no input and no output of it has an empty name")
+        raise NotApplicable("no input and no output of it has an empty name")
     if required is not None and node.op != "Dropout":
         read = next((value for value in node.outputs[required:] if value.name and value.is_needed), None)
         if read is not None:
-            return Refusal(f"its output {read.name} is read")
+            raise NotApplicable(f"its output {read.name} is read")
     draft = Draft(model, node)
     inputs = _without_empty([str(name) for name in node.proto.input])
     outputs = _outputs(draft, node, required)
     if inputs == list(node.proto.input) and outputs == list(node.proto.output):
-        return Refusal("it has nothing that could be left out")
+        raise NotApplicable("it has nothing that could be left out")
     draft.again(node, inputs, outputs)
     return draft.patch(f"leaves out what {node.op} does not need", [node])
 

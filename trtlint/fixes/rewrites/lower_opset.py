@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.opsets import difference, has, means_the_same
-from trtlint.fixes.patch import Patch, Refusal
+from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
@@ -14,11 +14,11 @@ _LEAST = 17
 """The lowest opset that a parser of TensorRT 8.6 or newer states; no model need be older."""
 
 
-def propose(_fact: Fact, model: Model) -> Patch | Refusal:
+def propose(_fact: Fact, model: Model) -> Patch:
     """Lower the opset as far as no operator changes."""
     opset = model.opset
     if opset is None or opset <= _LEAST:
-        return Refusal("the opset is low enough")
+        raise NotApplicable("the opset is low enough")
     lowest = _LEAST
     nodes: dict[str, list[Node]] = defaultdict(list)
     for node in model.graph.nodes:
@@ -26,10 +26,10 @@ def propose(_fact: Fact, model: Model) -> Patch | Refusal:
             nodes[node.op].append(node)
     for op, same in nodes.items():
         if not has(op, opset):
-            return Refusal(f"opset {opset} has no {op}")
+            raise NotApplicable(f"opset {opset} has no {op}")
         while lowest < opset and not all(means_the_same(node, lowest, opset) for node in same):
             lowest += 1
         if lowest == opset:
             reasons = (difference(node, opset - 1, opset) for node in same)
-            return Refusal(next(reason for reason in reasons if reason))
+            raise NotApplicable(next(reason for reason in reasons if reason))
     return Patch(f"lowers the opset from {opset} to {lowest}", (), (), set_opset=lowest)

@@ -19,7 +19,7 @@ import numpy as np
 from onnx import numpy_helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type, onnx_type
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -80,46 +80,45 @@ class _Masking:
     parts: dict[Value, _Part] = field(default_factory=dict)
     removed: list[Node] = field(default_factory=list)
 
-    def follow(self, node: Node) -> Refusal | None:
+    def follow(self, node: Node) -> None:
         """Write all that reads what NonZero gives, as far as its size goes."""
         self.parts[node.output] = _Part("indices")
         pending = [(node.index, node)]
         while pending:
             reader = heapq.heappop(pending)[1]
-            if reader is not node and (refusal := self._read(reader)):
-                return refusal
+            if reader is not node:
+                self._read(reader)
             self.removed.append(reader)
             if len(self.removed) > _MOST_NODES:
-                return Refusal("too much is computed with what it gives")
+                raise NotApplicable("too much is computed with what it gives")
             for value in reader.outputs:
                 if value not in self.parts:
                     continue
                 if value.is_output or value.leaves_body:
-                    return Refusal(_IS_OUTPUT)
+                    raise NotApplicable(_IS_OUTPUT)
                 for each, _ in value.uses:
                     if each.scope != node.scope:
-                        return Refusal("it is read in the body of an If or a loop")
+                        raise NotApplicable("it is read in the body of an If or a loop")
                     if (each.index, each) not in pending:
                         heapq.heappush(pending, (each.index, each))
-        return None
 
-    def _read(self, node: Node) -> Refusal | None:
+    def _read(self, node: Node) -> None:
         """Write what one reader of such values computes, or note what it gives."""
         if node.domain:
-            return _refused(node)
+            raise _refused(node)
         part = self._moved(node)
         if part is None:
             part = self._picked(node) or self._computed(node)
         if part is not None:
             self.parts[node.output] = part
-            return None
-        if node.op == "ScatterND":
-            return self._scattered(node)
-        if node.op in _REDUCTIONS:
-            return self._reduced(node)
-        if node.op == "ReduceMean":
-            return Refusal("the mean of nothing is not defined, and every runtime gives another number")
-        return _refused(node)
+        elif node.op == "ScatterND":
+            self._scattered(node)
+        elif node.op in _REDUCTIONS:
+            self._reduced(node)
+        elif node.op == "ReduceMean":
+            raise NotApplicable("the mean of nothing is not defined, and every runtime gives another number")
+        else:
+            raise _refused(node)
 
     def _part(self, node: Node, port: int) -> _Part | None:
         value = node.input(port)
@@ -205,30 +204,29 @@ class _Masking:
         depth = len(self.dims)
         return self.forms.unsqueeze(self.condition, *range(depth, depth + rest)) if rest else self.condition
 
-    def _scattered(self, node: Node) -> Refusal | None:
+    def _scattered(self, node: Node) -> None:
         data, at = node.input(0), self._part(node, 1)
         if data is None or data in self.parts or at is None or at.kind != "positions":
-            return _refused(node)
+            raise _refused(node)
         if node.attribute("reduction", "none") != "none":
-            return Refusal("ScatterND reduces what it writes")
+            raise NotApplicable("ScatterND reduces what it writes")
         rest, updates, new = self._rest(data), node.input(2), self._part(node, 2)
         if rest is None:
-            return Refusal("the mask is not known to have the size of what it picks from")
+            raise NotApplicable("the mask is not known to have the size of what it picks from")
         if new is None or updates is None or new.kind != "picked" or len(new.rest) != len(rest):
-            return Refusal("what ScatterND writes has a size of its own")
+            raise NotApplicable("what ScatterND writes has a size of its own")
         self.draft.op("Where", self._wide(len(rest)), new.full, data, out=node.output.name)
-        return None
 
-    def _reduced(self, node: Node) -> Refusal | None:
+    def _reduced(self, node: Node) -> None:
         """A reduction over all that is picked, computed over the whole tensor."""
         part, dtype = self._part(node, 0), node.output.dtype
         axes = self._axes(node)
         if part is None or part.kind != "picked" or dtype not in FLOAT_DTYPES or axes is None:
-            return _refused(node)
+            raise _refused(node)
         if part.thin and any(dim != 1 for dim in part.rest):
-            return Refusal(f"{node.op} reduces what is repeated along another dimension, too")
+            raise NotApplicable(f"{node.op} reduces what is repeated along another dimension, too")
         if 0 not in axes:
-            return Refusal(f"{node.op} leaves as many numbers as the mask has true elements")
+            raise NotApplicable(f"{node.op} leaves as many numbers as the mask has true elements")
         draft, depth, kind = self.draft, len(self.dims), "f32" if dtype in _NARROW else str(dtype)
         tensor = part.full if kind == dtype else draft.op("Cast", part.full, to=onnx_type(kind))
         neutral = draft.constant(np.array(_REDUCTIONS[node.op], numpy_type(kind)), "neutral")
@@ -240,7 +238,6 @@ class _Masking:
             result = self.forms.unsqueeze(result, *axes, out=out)
         if kind != dtype:
             draft.op("Cast", result, to=onnx_type(dtype), out=node.output.name)
-        return None
 
     def _axes(self, node: Node) -> list[int] | None:
         """The axes of a reduction, from the first; None where they are not known."""
@@ -252,25 +249,24 @@ class _Masking:
         return None if not axes else sorted({axis % rank for axis in axes})
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Compute what a NonZero picks at full size."""
     node = fact.node
     if node is None or node.op != "NonZero" or node.domain:
-        return Refusal("there is no NonZero here")
+        raise NotApplicable("there is no NonZero here")
     mask = node.input(0)
     dims = None if mask is None else model.constants.dimensions(mask)
     if mask is None or not dims or None in dims:
-        return Refusal("the shape of the mask is not known")
+        raise NotApplicable("the shape of the mask is not known")
     draft = Draft(model, node)
     condition = mask.name if mask.dtype == "bool" else draft.op("Cast", mask, to=onnx_type("bool"))
     masking = _Masking(model, draft, Forms(draft), mask, tuple(dims), condition)
-    if refusal := masking.follow(node):
-        return refusal
+    masking.follow(node)
     if len(masking.removed) == len(masking.parts):
-        return Refusal("nothing of fixed size is made of what it gives")
+        raise NotApplicable("nothing of fixed size is made of what it gives")
     title = "computes what a mask picks at full size"
     return draft.patch(title, masking.removed, opset=masking.forms.opset)
 
 
-def _refused(node: Node) -> Refusal:
-    return Refusal(f"how much it gives is known at run time only, and {node.op} needs that as it is")
+def _refused(node: Node) -> NotApplicable:
+    return NotApplicable(f"how much it gives is known at run time only, and {node.op} needs that as it is")

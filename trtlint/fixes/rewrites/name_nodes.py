@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.shared_name import SharedName
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Number the operators of a name."""
     if not isinstance(fact, SharedName) or fact.node is None:
-        return Refusal("no two operators have one name here")
+        raise NotApplicable("no two operators have one name here")
     scope = fact.node.scope
     same = [node for node in model.graph.nodes if node.scope == scope and text(node.proto.name) == fact.name]
     taken, number = set(model.graph.node_names), 1

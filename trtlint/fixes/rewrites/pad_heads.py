@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._attention import block_of, product_again
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -22,37 +22,35 @@ _SINCE = 11
 """The opset from which Pad and Slice take their sizes as inputs."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Pad Q, K and V, and cut the result."""
     block = block_of(fact, model)
-    if isinstance(block, Refusal):
-        return block
     product, weighted = block.path.product, block.weights.node
     size, value = product.head_size, block.weights.value
     features, kept = block.features, block.value_features
     if features is None or kept is None:
-        return Refusal("a product is an Einsum that is no product of matrices")
+        raise NotApplicable("a product is an Einsum that is no product of matrices")
     if not isinstance(size, int) or size > _LARGEST:
-        return Refusal("the size of a head is not known, or above 256")
+        raise NotApplicable("the size of a head is not known, or above 256")
     wide = max(_SMALLEST, -(-size // _STEP) * _STEP)
     shape = model.constants.dimensions(value)
     own = shape[kept[0]] if shape is not None and _has(shape, kept[0]) else None
     if not isinstance(own, int) or own > _LARGEST:
-        return Refusal("the size of a head of V is not known, or above 256")
+        raise NotApplicable("the size of a head of V is not known, or above 256")
     value_wide = max(_SMALLEST, -(-own // _STEP) * _STEP)
     if wide == size and value_wide == own:
-        return Refusal("the heads have a size that fused kernels take")
+        raise NotApplicable("the heads have a size that fused kernels take")
     if (model.opset or 0) < _SINCE:
-        return Refusal("it needs opset 11")
+        raise NotApplicable("it needs opset 11")
     if weighted.scope != block.product.scope:
-        return Refusal("it spans the body of an If or a loop")
+        raise NotApplicable("it spans the body of an If or a loop")
     draft = Draft(model, block.product)
     rewire: list[tuple[Node, int, str]] = []
     for port, axis in zip(block.ports, features, strict=True):
         operand = block.product.inputs[port]
         dims = None if operand is None else model.constants.dimensions(operand)
         if operand is None or dims is None or not _has(dims, axis) or operand.dtype not in FLOAT_DTYPES:
-            return Refusal("the rank or type of Q or K is not known")
+            raise NotApplicable("the rank or type of Q or K is not known")
         if wide > size:
             rewire.append((block.product, port, _padded(draft, operand, len(dims), axis, wide - size)))
     remove: list[Node] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 from string import ascii_letters
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._attention import Block, block_of, letters, product_again
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -23,14 +23,10 @@ _SINCE = 13
 """The opset from which Unsqueeze and Squeeze take their axes as an input."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Put an axis in front of Q, K and V."""
     block = block_of(fact, model)
-    if isinstance(block, Refusal):
-        return block
-    refusal = _refusal(block, model)
-    if refusal is not None:
-        return refusal
+    _require_fitting(block, model)
     softmax, weighted = block.softmax, block.weights.node
     draft = Draft(model, block.product)
     product = block.path.product
@@ -65,25 +61,24 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     return draft.patch(_TITLE, remove, rewire=rewire, retyped=retyped, around=around)
 
 
-def _refusal(block: Block, model: Model) -> Refusal | None:
+def _require_fitting(block: Block, model: Model) -> None:
     product, weighted = block.path.product, block.weights.node
     values = (product.query, product.key, block.weights.value)
     if any(node.op == "Einsum" and letters(node) is None for node in (block.product, weighted)):
-        return Refusal("a product is an Einsum that is no product of matrices")
+        raise NotApplicable("a product is an Einsum that is no product of matrices")
     if any(value.rank != 3 for value in values):
-        return Refusal("Q, K and V are not of rank 3")
+        raise NotApplicable("Q, K and V are not of rank 3")
     if (model.opset or 0) < _SINCE:
-        return Refusal("it needs opset 13")
+        raise NotApplicable("it needs opset 13")
     if block.path.shared or block.weights.shared or block.weights.guard is not None:
-        return Refusal("scores or probabilities are read elsewhere, or NaN is replaced")
+        raise NotApplicable("scores or probabilities are read elsewhere, or NaN is replaced")
     if any(node.op not in _ELEMENTWISE for node in block.path.nodes):
-        return Refusal("there is more than arithmetic between the scores and the softmax")
+        raise NotApplicable("there is more than arithmetic between the scores and the softmax")
     last = (block.softmax, *_casts(block))[-1]
     if [node for node, _ in last.output.uses] != [weighted]:
-        return Refusal("something lies between the softmax and the product with V")
+        raise NotApplicable("something lies between the softmax and the product with V")
     if len({node.scope for node in (block.product, block.softmax, weighted)}) > 1:
-        return Refusal("it spans the body of an If or a loop")
-    return None
+        raise NotApplicable("it spans the body of an If or a loop")
 
 
 def _casts(block: Block) -> list[Node]:

@@ -6,21 +6,21 @@ https://onnx.ai/onnx/operators/onnx__Relu.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _SINCE = 12
 """The opset from which Max takes whole numbers; Relu does from 14 on."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace one Relu."""
     node = fact.node
     value = None if node is None else node.input(0)
     if node is None or node.op != "Relu" or node.domain or value is None or (model.opset or 0) < _SINCE:
-        return Refusal("there is no Relu of whole numbers here")
+        raise NotApplicable("there is no Relu of whole numbers here")
     if value.dtype not in ("i32", "i64"):
-        return Refusal(f"Max of {value.dtype} is none that TensorRT takes, either")
+        raise NotApplicable(f"Max of {value.dtype} is none that TensorRT takes, either")
     draft = Draft(model, node)
     draft.op("Max", value, draft.like(0, value, "zero"), out=node.output.name)
     return draft.patch("writes Relu of whole numbers with Max", [node], folds=True)

@@ -13,7 +13,7 @@ import numpy as np
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -24,22 +24,22 @@ _SINCE = 11
 _COORDINATES = "coordinate_transformation_mode"
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Rewrite the Resize at which a fact was found."""
     node = fact.node
     if node is None or node.op != "Resize" or node.domain or (model.opset or 0) < _SINCE:
-        return Refusal("there is no Resize of opset 11 or newer here")
+        raise NotApplicable("there is no Resize of opset 11 or newer here")
     if node.attribute(_COORDINATES) != "tf_half_pixel_for_nn":
-        return Refusal("its coordinates are not tf_half_pixel_for_nn")
+        raise NotApplicable("its coordinates are not tf_half_pixel_for_nn")
     if node.attribute("mode", "nearest") != "nearest" or node.attribute("nearest_mode") != "floor":
-        return Refusal("it does not round down to the nearest")
+        raise NotApplicable("it does not round down to the nearest")
     if node.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
-        return Refusal("it keeps an aspect ratio")
+        raise NotApplicable("it keeps an aspect ratio")
     factors = _factors(node, model)
     if factors is None:
-        return Refusal("by how much it resizes is known at run time only")
+        raise NotApplicable("by how much it resizes is known at run time only")
     if any(factor < 1 or factor != int(factor) for factor in factors):
-        return Refusal("it resizes by a factor that is not a whole number")
+        raise NotApplicable("it resizes by a factor that is not a whole number")
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != _COORDINATES]

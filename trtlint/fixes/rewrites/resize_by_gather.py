@@ -15,7 +15,7 @@ import numpy as np
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, numpy_type
 from trtlint.model.folding import ma
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -35,36 +35,32 @@ _KEPT = frozenset(
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write out the operator at which a fact was found."""
     node = fact.node
     if node is None or node.op != "Resize" or node.domain or not int(node.number("antialias", 0)):
-        return Refusal("there is no Resize with antialias here")
+        raise NotApplicable("there is no Resize with antialias here")
     data = node.input(0)
     if data is None or data.dtype not in FLOAT_DTYPES or data.shape is None or node.output.shape is None:
-        return Refusal("its sizes are not known")
+        raise NotApplicable("its sizes are not known")
     if node.attribute("mode", "nearest") not in ("linear", "cubic") or int(node.number("exclude_outside", 0)):
-        return Refusal("its mode is none that is linear in the data")
+        raise NotApplicable("its mode is none that is linear in the data")
     if node.attribute("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
-        return Refusal("it crops")
+        raise NotApplicable("it crops")
     changed = []
     for axis, (before, after) in enumerate(zip(data.shape, node.output.shape, strict=True)):
         if before == after:
             continue
         if not isinstance(before, int) or not isinstance(after, int) or max(before, after) > _LONGEST:
-            return Refusal("a size is known at run time only, or too large")
+            raise NotApplicable("a size is known at run time only, or too large")
         changed.append((axis, before, after))
     if not changed or any(a * b > MOST_ELEMENTS for _, a, b in changed):
-        return Refusal("it changes no size, or too many")
+        raise NotApplicable("it changes no size, or too many")
     draft = Draft(model, node)
     current: str | Value = data
     for position, (axis, before, after) in enumerate(changed):
         matrix = _matrix(node, model, axis, before, after)
-        if isinstance(matrix, Refusal):
-            return matrix
         taps = _taps(matrix)
-        if isinstance(taps, Refusal):
-            return taps
         positions, weights = taps
         out = node.output.name if position == len(changed) - 1 else ""
         spread = weights.reshape(*weights.shape, *[1] * (len(data.shape) - 1 - axis))
@@ -74,7 +70,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     return draft.patch("resizes by a weighted sum along each axis", [node])
 
 
-def _taps(matrix: Array) -> tuple[Array, Array] | Refusal:
+def _taps(matrix: Array) -> tuple[Array, Array]:
     """The positions that each result is made of, and their weights, both [after, count].
 
     A result of fewer elements reads one of its own more than once, with its weight shared out: a weight of
@@ -85,7 +81,7 @@ def _taps(matrix: Array) -> tuple[Array, Array] | Refusal:
     counts = used.sum(axis=0)
     count = int(counts.max(initial=0))
     if not counts.all() or count > _MOST_TAPS:
-        return Refusal("a result is made of no element, or of too many")
+        raise NotApplicable("a result is made of no element, or of too many")
     positions = np.zeros((matrix.shape[1], count), np.int64)
     weights = np.zeros(positions.shape)
     for result in range(matrix.shape[1]):
@@ -98,13 +94,13 @@ def _taps(matrix: Array) -> tuple[Array, Array] | Refusal:
     return positions, weights
 
 
-def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Array | Refusal:
+def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Array:
     """What resizing makes of each unit vector of an axis, [before, after]."""
     from onnx.reference import ReferenceEvaluator
 
     scales = model.constants.array(node.input(2))
     if scales is not None and ma.is_masked(scales):
-        return Refusal("a scale is known at run time only")
+        raise NotApplicable("a scale is known at run time only")
     if scales is not None and scales.size:
         axes = node.attribute("axes")
         rank = len(node.output.shape or ())
@@ -122,9 +118,9 @@ def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Arr
     proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", max(model.opset or 18, 18))])
     try:
         (rows,) = ReferenceEvaluator(proto).run(None, {"x": np.eye(before, dtype=np.float32), "s": size})
-    except Exception as error:  # noqa: BLE001 - whatever the reference cannot compute stays as it is
-        return Refusal(f"ONNX's reference cannot compute it ({type(error).__name__})")
+    except Exception as error:
+        raise NotApplicable(f"ONNX's reference cannot compute it ({type(error).__name__})") from error
     matrix = np.asarray(rows)
     if matrix.shape != (before, after) or not math.isfinite(float(np.abs(matrix).sum())):
-        return Refusal("its sizes and its scales do not belong together")
+        raise NotApplicable("its sizes and its scales do not belong together")
     return matrix

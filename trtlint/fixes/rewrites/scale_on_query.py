@@ -11,8 +11,8 @@ import numpy as np
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.walk import Scaled
-from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
-from trtlint.fixes.rewrites._attention import Block, block_of, way_down, without
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type
+from trtlint.fixes.rewrites._attention import Block, block_of, require_way_down, without
 from trtlint.model.graph import Value
 from trtlint.model.load import Model
 from trtlint.model.operators import CAST, MOVING
@@ -21,26 +21,20 @@ from trtlint.model.protos import FLOAT_DTYPES
 _TITLE = "puts the whole attention scale on Q"
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Bring the scalings of Q, K and the scores together."""
     block = block_of(fact, model)
-    if isinstance(block, Refusal):
-        return block
     query = block.path.product.query
     if query.dtype not in FLOAT_DTYPES:
-        return Refusal("the type of Q is not known")
+        raise NotApplicable("the type of Q is not known")
     scales = (*block.query.scales, *block.key.scales, *block.path.scales)
     if not scales:
-        return Refusal("nothing is scaled")
-    refusal = _movable(block)
-    if refusal is not None:
-        return refusal
+        raise NotApplicable("nothing is scaled")
+    _require_movable(block)
     if len({scale.node for scale in scales}) < len(scales):
-        return Refusal("Q and K are scaled by one operator")
+        raise NotApplicable("Q and K are scaled by one operator")
     draft = Draft(model, block.product)
     factor = _factor(draft, scales, query)
-    if isinstance(factor, Refusal):
-        return factor
     rewired = without(scales)
     port = block.port(query)
     bare = next((name for node, at, name in rewired if node is block.product and at == port), query.name)
@@ -56,37 +50,34 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     return draft.patch(_TITLE, [scale.node for scale in scales], rewire=rewire, retyped=retyped, folds=True)
 
 
-def _movable(block: Block) -> Refusal | None:
-    """Why the scalings cannot be taken where they are; None where they can."""
+def _require_movable(block: Block) -> None:
+    """Refuse scalings that cannot be taken from where they are."""
     for scale in (*block.query.scales, *block.key.scales):
-        refusal = way_down(scale, block.product)
-        if refusal is not None:
-            return refusal
+        require_way_down(scale, block.product)
     if block.path.scales and block.path.shared:
-        return Refusal("the scores are also read elsewhere")
+        raise NotApplicable("the scores are also read elsewhere")
     nodes = {scale.node for scale in block.path.scales}
     last = max((index for index, node in enumerate(block.path.nodes) if node in nodes), default=-1)
     for node in block.path.nodes[:last]:
         if node not in nodes and node.op not in MOVING | CAST:
-            return Refusal(f"the scores are scaled behind {node.op}")
-    return None
+            raise NotApplicable(f"the scores are scaled behind {node.op}")
 
 
-def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str | Refusal:
+def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str:
     """All factors multiplied, in the type of Q: stored where they are known, else computed."""
     if all(scale.factor is not None for scale in scales):
         product = math.prod(scale.factor or 0.0 for scale in scales)
         stored = np.array(product, numpy_type(query.dtype))
         if not np.isfinite(stored.astype(np.float64)) or (product and not stored):
-            return Refusal("the whole scale does not fit the type of Q")
+            raise NotApplicable("the whole scale does not fit the type of Q")
         return draft.constant(stored, "scale")
     whole = ""
     for scale in scales:
         scalar = next(value for value in scale.node.inputs if value is not scale.data)
         if scalar is None or scalar.dtype != query.dtype:
-            return Refusal("a scale that is computed has another type than Q")
+            raise NotApplicable("a scale that is computed has another type than Q")
         if scalar.shape is None or any(dim != 1 for dim in scalar.shape):
-            return Refusal("a scale that is computed differs from head to head")
+            raise NotApplicable("a scale that is computed differs from head to head")
         part = scalar.name
         if scale.node.op == "Div":
             part = draft.op("Div", draft.like(1.0, query.dtype, "one"), scalar)

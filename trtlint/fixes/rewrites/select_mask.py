@@ -18,11 +18,10 @@ from collections.abc import Iterator
 import numpy as np
 import onnx
 
-from trtlint.errors import TrtlintError
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.softmax import mask_paths
 from trtlint.facts.of_model.constant import FP16_MAX, Constant
-from trtlint.fixes.patch import MOST_ELEMENTS, Bound, Draft, Patch, Refusal, onnx_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Bound, Draft, NotApplicable, Patch, onnx_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._fractions import DEEPEST, MOVES, is_coarse
 from trtlint.lean import dataclass
@@ -47,10 +46,6 @@ _EQUAL_SINCE = 11
 """The opset from which Equal compares floats: https://onnx.ai/onnx/operators/onnx__Equal.html"""
 _ONE_AXIS = 13
 """The opset from which Softmax is over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
-
-
-class _RefusedError(TrtlintError):
-    """A place at which the rewrite is not exact; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,30 +73,27 @@ class _Site:
     path: tuple[Node, ...]
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace one constant of a mask at all softmaxes that it reaches."""
     if not isinstance(fact, Constant) or fact.node is None:
-        return Refusal("there is no constant here")
+        raise NotApplicable("there is no constant here")
     known = (*fact.node.outputs, *fact.node.inputs)
     held = next((value for value in known if value is not None and value.name == fact.name), None)
     if held is None:
-        return Refusal("there is no constant here")
-    try:
-        sites = _Search(model, fact).sites(held)
-        if not sites:
-            return Refusal("no softmax reads scores that it masks")
-        lowest = float(fact.values.low or 0.0)
-        whole = _patch(model, sites, sites[0].path, lowest)
-        kinds: dict[object, _Site] = {}
-        for site in sites[1:]:
-            kinds.setdefault(_likeness(site, model), site)
-        kinds.pop(_likeness(sites[0], model), None)
-        if len(sites) == 1:
-            return whole
-        parts = [_patch(model, sites[:1], sites[0].path, lowest)]
-        parts += [_patch(model, [site], (site.node,), lowest, drawn=True) for site in kinds.values()]
-    except _RefusedError as error:
-        return Refusal(str(error))
+        raise NotApplicable("there is no constant here")
+    sites = _Search(model, fact).sites(held)
+    if not sites:
+        raise NotApplicable("no softmax reads scores that it masks")
+    lowest = float(fact.values.low or 0.0)
+    whole = _patch(model, sites, sites[0].path, lowest)
+    kinds: dict[object, _Site] = {}
+    for site in sites[1:]:
+        kinds.setdefault(_likeness(site, model), site)
+    kinds.pop(_likeness(sites[0], model), None)
+    if len(sites) == 1:
+        return whole
+    parts = [_patch(model, sites[:1], sites[0].path, lowest)]
+    parts += [_patch(model, [site], (site.node,), lowest, drawn=True) for site in kinds.values()]
     return whole.with_parts(parts)
 
 
@@ -123,7 +115,7 @@ class _Search:
         self.scope = "" if fact.node is None else fact.node.scope
         high = fact.values.high
         if self.lowest is None or high is None or self.lowest >= -FP16_MAX or high > 0:
-            raise _RefusedError("it is not a number that masks")
+            raise NotApplicable("it is not a number that masks")
         self.left = _MOST_NODES
 
     def sites(self, held: Value) -> list[_Site]:
@@ -137,15 +129,15 @@ class _Search:
         """Sites behind a value: the constant alone, or a tensor that holds it and zero only (``mask``)."""
         self.left -= 1
         if self.left < 0:
-            raise _RefusedError("it reaches too far")
+            raise NotApplicable("it reaches too far")
         for node, port in dict.fromkeys(value.uses):
             reached = [each for each in node.outputs if each in self.paths]
             if node.op in _ENDS and not node.domain:
-                raise _RefusedError(f"{node.op} reads the mask itself")
+                raise NotApplicable(f"{node.op} reads the mask itself")
             if not reached:
                 continue
             if node.scope != self.scope:
-                raise _RefusedError("it is read in the body of an If or a loop")
+                raise NotApplicable("it is read in the body of an If or a loop")
             yield from self._behind(node, port, value, mask, (*path, node), source)
 
     def _behind(
@@ -158,7 +150,7 @@ class _Search:
             elif not mask or self._only_lowest(value):
                 yield self._selected(node, port, path)
             else:
-                raise _RefusedError("a mask is selected together with scores")
+                raise NotApplicable("a mask is selected together with scores")
         elif source is None and port == 0 and (node.op in MOVES or self._narrows(node)):
             yield from self._follow(node.output, mask, path, None)
         elif node.op == "Mul" and self.constants.scalar(value) is not None and source is None:
@@ -166,28 +158,28 @@ class _Search:
         elif node.op == "Add" and mask:
             yield self._added(node, port, path, source)
         else:
-            raise _RefusedError(f"{node.op} lies between the mask and the softmax")
+            raise NotApplicable(f"{node.op} lies between the mask and the softmax")
 
     def _selected(self, node: Node, port: int, path: tuple[Node, ...]) -> _Site:
         condition, scores = node.input(0), node.input(3 - port)
         if condition is None or scores is None or (self.lowest or 0.0) > _LOWEST_SELECTED:
-            raise _RefusedError(f"scores could be as low as the mask of {self.lowest:.3g}")
+            raise NotApplicable(f"scores could be as low as the mask of {self.lowest:.3g}")
         softmax, axis = self._read_by(node, scores)
         return _Site(node, scores, condition, port, None, softmax, axis, path)
 
     def _added(self, node: Node, port: int, path: tuple[Node, ...], source: Value | None) -> _Site:
         mask, scores = node.input(port), node.input(1 - port)
         if mask is None or scores is None or mask is scores:
-            raise _RefusedError("there are no scores that it is added to")
+            raise NotApplicable("there are no scores that it is added to")
         narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for each in path)
         if (self.lowest or 0.0) > _LOWEST_ADDED and not narrowed:
-            raise _RefusedError(
+            raise NotApplicable(
                 f"in a row without a key {self.lowest:.3g} leaves differences between the scores, which stay"
             )
         if (self.model.opset or 0) < _EQUAL_SINCE:
-            raise _RefusedError(f"Equal compares no floats before opset {_EQUAL_SINCE}")
+            raise NotApplicable(f"Equal compares no floats before opset {_EQUAL_SINCE}")
         if source is not None and not is_coarse(source, self.constants):
-            raise _RefusedError(f"{source.name}, which the mask is multiplied with, may hold small fractions")
+            raise NotApplicable(f"{source.name}, which the mask is multiplied with, may hold small fractions")
         softmax, axis = self._read_by(node, scores)
         return _Site(node, scores, mask, 0, source, softmax, axis, path)
 
@@ -200,13 +192,13 @@ class _Search:
             if reader.op not in _ENDS and not any(each in self.paths for each in reader.outputs):
                 continue
             if reader.op != "Softmax" or reader.domain:
-                raise _RefusedError(f"{reader.op} reads the masked scores")
+                raise NotApplicable(f"{reader.op} reads the masked scores")
             if reader.scope != node.scope:
-                raise _RefusedError("the softmax is in the body of an If or a loop")
+                raise NotApplicable("the softmax is in the body of an If or a loop")
             found.append(reader)
             axes.add(self._axis(reader, node.output))
         if len(axes) != 1:
-            raise _RefusedError("no softmax reads the masked scores")
+            raise NotApplicable("no softmax reads the masked scores")
         return tuple(dict.fromkeys(found)), axes.pop()
 
     def _axis(self, softmax: Node, scores: Value) -> int:
@@ -214,10 +206,10 @@ class _Search:
         axis = int(softmax.number("axis", 1 if whole else -1))
         if axis >= 0:
             if scores.rank is None:
-                raise _RefusedError("the rank of the scores is not known")
+                raise NotApplicable("the rank of the scores is not known")
             axis -= scores.rank
         if whole and axis != -1:
-            raise _RefusedError("the softmax is over more than one axis")
+            raise NotApplicable("the softmax is over more than one axis")
         return axis
 
     def _require_unmasked(self, scores: Value) -> None:
@@ -228,22 +220,22 @@ class _Search:
             numbers = self._numbers(value)
             if numbers is not None:
                 if any(number < -FP16_MAX for number in numbers):
-                    raise _RefusedError("the scores are masked more than once")
+                    raise NotApplicable("the scores are masked more than once")
                 continue
             node = value.producer
             if node is not None and not node.domain and node.op in _FINITE:
                 continue
             if node is not None and node.op == "Where":
-                raise _RefusedError("the scores are masked more than once")
+                raise NotApplicable("the scores are masked more than once")
             if node is None or node.domain or node.op not in MOVES | _ARITHMETIC | {"Cast"}:
                 what = f"input {value.name}" if node is None else f"result of {node.op}"
-                raise _RefusedError(f"the scores are computed from the {what}, which may be masked with -inf")
+                raise NotApplicable(f"the scores are computed from the {what}, which may be masked with -inf")
             ports = node.inputs if node.op in _ARITHMETIC - {"Div", "Clip"} else node.inputs[:1]
             fresh = [each for each in ports if each is not None and each not in met]
             met.update(fresh)
             pending += fresh
             if len(met) > _MOST_NODES:
-                raise _RefusedError("the scores cannot be followed so far")
+                raise NotApplicable("the scores cannot be followed so far")
 
     def _narrows(self, node: Node) -> bool:
         return node.op == "Cast" and node.output.dtype in FLOAT_DTYPES

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _SINCE = 11
@@ -20,20 +20,20 @@ _LARGEST = 65504.0
 """Of FP16."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Subtract the maximum before the exponential."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "ReduceSum", "Log"} <= steps.keys():
-        return Refusal("there is no sum of exponentials here")
+        raise NotApplicable("there is no sum of exponentials here")
     exponential, total, log = steps["Exp"], steps["ReduceSum"], steps["Log"]
     tensor, opset = exponential.input(0), model.opset or 0
     if tensor is None or tensor.dtype != "f16" or opset < _SINCE:
-        return Refusal("it is not in FP16, or its opset is older than 11")
+        raise NotApplicable("it is not in FP16, or its opset is older than 11")
     if len({node.scope for node in (exponential, total, log)}) > 1:
-        return Refusal("it spans the body of an If or a loop")
+        raise NotApplicable("it spans the body of an If or a loop")
     axes = model.constants.axes(total)
     if axes is None or (not axes and total.attribute("noop_with_empty_axes")):
-        return Refusal("the axes of the sum are not known")
+        raise NotApplicable("the axes of the sum are not known")
     draft = Draft(model, log)
 
     def reduced(op: str, value: str, *, keep: bool) -> str:

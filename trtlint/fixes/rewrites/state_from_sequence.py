@@ -7,7 +7,7 @@ the sequence, or the first where it runs backwards: https://onnx.ai/onnx/operato
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -19,17 +19,17 @@ _LENGTHS, _STATE, _CELL = 4, 1, 2
 """The port of the lengths of sequences, and those of the states that are given."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Rewrite the recurrent operator at which a fact was found."""
     node = fact.node
     if node is None or node.domain or node.op not in _RECURRENT:
-        return Refusal("there is no recurrent operator here")
+        raise NotApplicable("there is no recurrent operator here")
     if (model.opset or 0) < _SINCE:
-        return Refusal(f"its opset is older than {_SINCE}")
+        raise NotApplicable(f"its opset is older than {_SINCE}")
     if why := _obstacle(node):
-        return Refusal(why)
+        raise NotApplicable(why)
     if not _is_read(node, _STATE):
-        return Refusal("nothing reads its state")
+        raise NotApplicable("nothing reads its state")
     draft = Draft(model, node)
     _write(draft, node)
     return draft.patch("takes the final state from the sequence", [node])

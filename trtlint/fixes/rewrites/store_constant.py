@@ -7,26 +7,26 @@ https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/builtin_op_importers.cpp
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._computing import known
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Store the output of a Constant, or of those that an operator reads as sizes, under the same name."""
     node = fact.node
     constants = [] if node is None or not node.outputs else _constants(node)
     if node is None or not constants:
-        return Refusal("there is no Constant here")
+        raise NotApplicable("there is no Constant here")
     draft = Draft(model, node)
     for constant in constants:
         value = constant.outputs[0]
         if value.is_output or constant.scope:
-            return Refusal("it is an output, or lies in a body")
+            raise NotApplicable("it is an output, or lies in a body")
         array = known(value, model)
         if array is None:
-            return Refusal("its elements cannot be read")
+            raise NotApplicable("its elements cannot be read")
         draft.constant(array, out=value.name)
     return draft.patch("stores the number as a tensor", constants)
 

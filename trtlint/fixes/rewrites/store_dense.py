@@ -10,48 +10,45 @@ import math
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch, numpy_type
 from trtlint.model.graph import Value
 from trtlint.model.load import Model
 from trtlint.model.protos import DTYPES
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Store what the operator reads for which a fact was found."""
     node = fact.node
     read = () if node is None else tuple(value for value in node.inputs if value in model.graph.sparse)
     if node is None or not read:
-        return Refusal("no sparse tensor is read here")
+        raise NotApplicable("no sparse tensor is read here")
     draft = Draft(model, node)
     for value in read:
         assert value is not None
-        refused = _store(draft, model, value)
-        if refused is not None:
-            return refused
+        _store(draft, model, value)
     return draft.patch("stores a sparse tensor as a dense one", ())
 
 
-def _store(draft: Draft, model: Model, value: Value) -> Refusal | None:
+def _store(draft: Draft, model: Model, value: Value) -> None:
     if model.graph.resolve(value.name) is not value:
-        return Refusal("it is stored in the body of an If or a loop")
+        raise NotApplicable("it is stored in the body of an If or a loop")
     proto = model.graph.sparse[value]
     shape = tuple(proto.dims)
     dtype = DTYPES.get(proto.values.data_type)
     values, indices = (model.tensors.array(tensor) for tensor in (proto.values, proto.indices))
     if values is None or indices is None or dtype is None:
-        return Refusal("its values cannot be read")
+        raise NotApplicable("its values cannot be read")
     if math.prod(shape) > MOST_ELEMENTS:
-        return Refusal("it would be too large")
+        raise NotApplicable("it would be too large")
     flat = np.asarray(indices)
     if flat.ndim == 2 and flat.shape[1] == len(shape) and flat.size:
         places = flat.T
         if bool((places < 0).any()) or any(bool((p >= n).any()) for p, n in zip(places, shape, strict=True)):
-            return Refusal("its indices leave it")
+            raise NotApplicable("its indices leave it")
         flat = np.ravel_multi_index(tuple(places), shape)
     flat = flat.reshape(-1)
     if flat.size != np.asarray(values).size or bool(((flat < 0) | (flat >= math.prod(shape))).any()):
-        return Refusal("its indices leave it")
+        raise NotApplicable("its indices leave it")
     dense = np.zeros(math.prod(shape), numpy_type(dtype))
     dense[flat] = np.asarray(values).reshape(-1)
     draft.constant(dense.reshape(shape), out=value.name)
-    return None

@@ -9,32 +9,30 @@ import math
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.quantized import Quantized
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._computing import computed
 from trtlint.model.load import Model
 
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Store what the weight's DequantizeLinear gives."""
     nodes = fact.weight.nodes if isinstance(fact, Quantized) and fact.weight is not None else ()
     node = nodes[-1] if nodes else None
     if node is None or node.op != "DequantizeLinear" or node.domain:
-        return Refusal("there is no DequantizeLinear of a weight here")
+        raise NotApplicable("there is no DequantizeLinear of a weight here")
     result = node.output
     if not model.constants.foldable(result):
-        return Refusal("its weight is not computed from constants")
+        raise NotApplicable("its weight is not computed from constants")
     if result.is_output or result.leaves_body or node.scope:
-        return Refusal("the weight is an output, or in the body of an If or a loop")
+        raise NotApplicable("the weight is an output, or in the body of an If or a loop")
     if any(reader.domain or reader.op not in _CONVOLUTIONS for reader, _ in result.uses):
-        return Refusal("something else reads the dequantized weight")
+        raise NotApplicable("something else reads the dequantized weight")
     sizes = [size for size in result.shape or () if isinstance(size, int)]
     if math.prod(sizes) > MOST_ELEMENTS:
-        return Refusal("it is too large to be stored in floating point")
+        raise NotApplicable("it is too large to be stored in floating point")
     array = computed(result, model)
-    if isinstance(array, Refusal):
-        return array
     draft = Draft(model, node)
     draft.constant(array, out=result.name)
     return draft.patch("stores the dequantized weight in floating point", [node], folds=True)

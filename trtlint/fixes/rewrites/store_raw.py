@@ -6,24 +6,24 @@ https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import MOST_ELEMENTS, Draft, Patch, Refusal
+from trtlint.fixes.patch import MOST_ELEMENTS, Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Store again what an operator reads."""
     node = fact.node
     constants = model.constants
     if node is None:
-        return Refusal("there is no operator here")
+        raise NotApplicable("there is no operator here")
     draft = Draft(model, node)
     given = [text(name) for name in node.proto.input]
     for port, value in enumerate(node.inputs):
         if value is not None and constants.in_int32_data(value):
             payload = constants.payload(value)
             if payload is None or payload.size > MOST_ELEMENTS:
-                return Refusal("the elements of its tensor cannot be read, or are too many")
+                raise NotApplicable("the elements of its tensor cannot be read, or are too many")
             given[port] = draft.constant(payload, "raw")
     draft.again(node, given, node.proto.output)
     return draft.patch("stores UINT8 elements as raw bytes", [node], folds=True)

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__If.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._bodies import copy, store
 from trtlint.model.graph import Node
 from trtlint.model.imported import decided_if
@@ -14,21 +14,21 @@ from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Take a branch of the If at which a fact was found, or of the innermost one around it."""
     decided = decided_if(fact.node, model.graph, model.constants)
     if decided is None:
-        return Refusal("which branch is taken is known at run time only")
+        raise NotApplicable("which branch is taken is known at run time only")
     node, taken = decided
     return _inlined(node, model, "then_branch" if taken else "else_branch")
 
 
-def _inlined(node: Node, model: Model, branch: str) -> Patch | Refusal:
+def _inlined(node: Node, model: Model, branch: str) -> Patch:
     proto = node.attributes[branch].g if branch in node.attributes else None
     if proto is None or len(proto.output) != len(node.outputs):
-        return Refusal("the branch does not give what the If gives")
+        raise NotApplicable("the branch does not give what the If gives")
     if proto.sparse_initializer:
-        return Refusal("the branch stores a sparse tensor")
+        raise NotApplicable("the branch stores a sparse tensor")
     draft = Draft(model, node)
     stored = store(draft, proto)
     computed = {text(name) for inner in proto.node for name in inner.output if name}

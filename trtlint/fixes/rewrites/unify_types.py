@@ -12,7 +12,7 @@ from onnx import defs, helper
 
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.schemas import cast_by_parser, same_type_groups
-from trtlint.fixes.patch import Bound, Draft, Patch, Refusal, lowest, onnx_type
+from trtlint.fixes.patch import Bound, Draft, NotApplicable, Patch, lowest, onnx_type
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -23,11 +23,11 @@ _WIDTH = {"f16": 0, "bf16": 1, "f32": 2, "f64": 3}
 _MOST_CASTS = 4096
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Cast at the operator of a fact, and at those behind it that follow from it."""
     start = fact.node
     if start is None:
-        return Refusal("there is no operator here")
+        raise NotApplicable("there is no operator here")
     return _Region(model, start).patch()
 
 
@@ -45,20 +45,18 @@ class _Region:
         self.bounds: dict[tuple[Value, str], Bound] = {}
         self.ends: dict[Node, dict[str, str]] = {}
 
-    def patch(self) -> Patch | Refusal:
+    def patch(self) -> Patch:
         for node in self.model.graph.nodes[self.start.index :]:
             if node is not self.start:
                 if not any(value in self.types for value in node.inputs if value is not None):
                     continue
                 if node.scope != self.start.scope:
-                    return Refusal("it reaches the body of an If or a loop")
-            refusal = self._node(node)
-            if refusal is not None:
-                return refusal
+                    raise NotApplicable("it reaches the body of an If or a loop")
+            self._node(node)
             if len(self.casts) > _MOST_CASTS:
-                return Refusal(f"it takes more than {_MOST_CASTS} casts")
+                raise NotApplicable(f"it takes more than {_MOST_CASTS} casts")
         if not self.rewire:
-            return Refusal("the types agree")
+            raise NotApplicable("the types agree")
         for value in self.model.graph.outputs:
             if value.producer is not None and value.producer not in self.ends:
                 self._results(value.producer, self.model.opset or 1, {})
@@ -84,10 +82,12 @@ class _Region:
         known = self.types.get(value, value.dtype)
         return known if known in FLOAT_DTYPES else None
 
-    def _node(self, node: Node) -> Refusal | None:
+    def _node(self, node: Node) -> None:
         """Cast what a node reads to one type, and note the type of what it computes."""
         if node.domain or any(a.HasField("g") for a in node.proto.attribute):
-            return Refusal(f"it reaches {node.op}, whose types are not known") if node.inputs else None
+            if not node.inputs:
+                return
+            raise NotApplicable(f"it reaches {node.op}, whose types are not known")
         results: dict[str, str] = {}
         opset = self.model.opset or 1
         for group in same_type_groups(node.op, opset):
@@ -96,12 +96,9 @@ class _Region:
             if wanted is None:
                 continue
             for port in ports:
-                refusal = self._cast(node, port, wanted)
-                if refusal is not None:
-                    return refusal
+                self._cast(node, port, wanted)
             results[_variable(node.op, opset, ports[0])] = wanted
         self._results(node, opset, results)
-        return None
 
     def _wanted(self, node: Node, ports: Sequence[int]) -> str | None:
         """The type that inputs of one group are to have; None where they are no floats."""
@@ -116,20 +113,19 @@ class _Region:
                 return min(weights, key=_WIDTH.__getitem__)
         return widest
 
-    def _cast(self, node: Node, port: int, wanted: str) -> Refusal | None:
+    def _cast(self, node: Node, port: int, wanted: str) -> None:
         value = node.inputs[port]
         kind = self._type(value)
         if value is None or kind is None or kind == wanted:
-            return None
+            return
         if cast_by_parser(node.op, port) and self.model.constants.foldable(value):
-            return None
+            return
         key = value, wanted
         if key not in self.casts:
             self.casts[key] = self.draft.op("Cast", value, to=onnx_type(wanted))
             if _WIDTH[wanted] < _WIDTH[kind]:
                 self.bounds[key] = Bound(value.name, lowest(wanted), -lowest(wanted))
         self.rewire.append((node, port, self.casts[key]))
-        return None
 
     def _results(self, node: Node, opset: int, results: dict[str, str]) -> None:
         """Note the types of what a node computes, where they are others than before."""

@@ -13,7 +13,7 @@ from trtlint.facts.base import Fact
 from trtlint.facts.of_model.rounded_integer import RoundedInteger
 from trtlint.facts.of_model.sum_of_squares import SumOfSquares
 from trtlint.fixes.keeping import in_fp32, obstacle
-from trtlint.fixes.patch import Patch, Refusal
+from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
@@ -36,26 +36,26 @@ _BEHIND = _SMALLER | {"Add", "Clip", "Max", "Expand", "Unsqueeze", "Squeeze", "R
 """What stands between a sum of squares and the division by its root."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write the operators of a finding again, in FP32."""
     core = list(dict.fromkeys(step.node for step in fact.chain)) or [node for node in (fact.node,) if node]
     for node in core:
         why = obstacle(node, model)
         if why:
-            return Refusal(why)
+            raise NotApplicable(why)
     chosen = dict.fromkeys(core)
     more = _after(core, model) if isinstance(fact, SumOfSquares) else _before(core, model)
     if more is None:
-        return Refusal("what leads to it is longer than can be followed")
+        raise NotApplicable("what leads to it is longer than can be followed")
     chosen.update(dict.fromkeys(more))
     if isinstance(fact, SumOfSquares) and not _is_reduced(fact.node, chosen):
-        return Refusal("the sum itself goes on in 16 bits, and does not fit in them")
+        raise NotApplicable("the sum itself goes on in 16 bits, and does not fit in them")
     if isinstance(fact, RoundedInteger) and not _leads(core[0], core[-1], chosen):
-        return Refusal("there is more than arithmetic between the two Casts")
+        raise NotApplicable("there is more than arithmetic between the two Casts")
     for node in core:
         given = _given(node, chosen)
         if given is not None:
-            return Refusal(f"{given.name} is given in 16 bits: what was lost is lost before")
+            raise NotApplicable(f"{given.name} is given in 16 bits: what was lost is lost before")
     nodes = sorted(chosen, key=lambda node: node.index)
     return in_fp32(model, nodes, "computes it in FP32, with what leads to it")
 

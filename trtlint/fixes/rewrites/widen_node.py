@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.keeping import in_fp32, obstacle
-from trtlint.fixes.patch import Patch, Refusal
+from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.model.load import Model
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write the operator of a finding again, in FP32."""
     if fact.node is None:
-        return Refusal("there is no operator here")
+        raise NotApplicable("there is no operator here")
     why = obstacle(fact.node, model)
     if why:
-        return Refusal(why)
+        raise NotApplicable(why)
     return in_fp32(model, [fact.node], f"computes {fact.node.op} in FP32")

@@ -7,7 +7,7 @@ from typing import Literal
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal, onnx_type
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, onnx_type
 from trtlint.fixes.rewrites._norms import Norm, norm_of
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -17,18 +17,16 @@ from trtlint.model.protos import FLOAT_DTYPES
 _MOST_NODES = 64
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write the nodes between a norm's tensor and its division again, in FP32."""
     norm = norm_of(fact)
-    if isinstance(norm, Refusal):
-        return norm
     nodes = _between(norm)
     if nodes is None:
-        return Refusal("the norm reaches farther than can be followed")
+        raise NotApplicable("the norm reaches farther than can be followed")
     if norm.divide.output.dtype not in FLOAT_DTYPES or "f16" not in _types(nodes):
-        return Refusal("nothing of it is in FP16")
+        raise NotApplicable("nothing of it is in FP16")
     if any(node.domain or node.scope != norm.divide.scope for node in nodes):
-        return Refusal("it spans the body of an If or a loop, or operators that are not of ONNX")
+        raise NotApplicable("it spans the body of an If or a loop, or operators that are not of ONNX")
     return _written(norm, nodes, model, "f64" if "f64" in _types(nodes) else "f32")
 
 

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__OneHot.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
@@ -14,15 +14,15 @@ _SINCE = 9
 """The opset that has Where."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Put Less, Add and Where before one OneHot."""
     node = fact.node
     if node is None or node.op != "OneHot" or node.domain or (model.opset or 0) < _SINCE:
-        return Refusal("there is no OneHot here")
+        raise NotApplicable("there is no OneHot here")
     index, depth = node.input(0), node.input(1)
     count = model.constants.scalar(depth)
     if index is None or index.dtype not in ("i32", "i64", "f32", "f16") or count is None:
-        return Refusal("the type of its indices is not known, or its depth is not stored")
+        raise NotApplicable("the type of its indices is not known, or its depth is not stored")
     draft = Draft(model, node)
     below = draft.op("Less", index, draft.like(0, index, "zero"))
     wrapped = draft.op("Where", below, draft.op("Add", index, draft.like(count, index, "depth")), index)

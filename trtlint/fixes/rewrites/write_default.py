@@ -10,21 +10,21 @@ from collections.abc import Mapping
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _DEFAULTS: Mapping[str, tuple[str, int]] = {"Trilu": ("upper", 1), "RoiAlign": ("sampling_ratio", 0)}
 """By operator type, the attribute and ONNX's default."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write an operator again with the attribute."""
     node = fact.node
     if node is None or node.op not in _DEFAULTS or node.domain:
-        return Refusal("there is no operator here with such a default")
+        raise NotApplicable("there is no operator here with such a default")
     name, value = _DEFAULTS[node.op]
     if name in node.attributes:
-        return Refusal("the attribute is written")
+        raise NotApplicable("the attribute is written")
     draft = Draft(model, node)
     draft.again(node, node.proto.input, node.proto.output).attribute.append(
         helper.make_attribute(name, value)

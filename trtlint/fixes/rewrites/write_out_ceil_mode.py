@@ -11,21 +11,21 @@ from onnx import helper
 from trtlint.facts.base import Fact
 from trtlint.facts.blocks.windows import windows
 from trtlint.facts.of_model.pooling import Pooling
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _OURS = ("ceil_mode", "pads", "auto_pad")
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write a pooling operator again without ceil_mode."""
     node = fact.node
     along = None if node is None else windows(node)
     if node is None or not isinstance(fact, Pooling) or along is None or not fact.sizes:
-        return Refusal("there is no pooling with ceil_mode here, or its sizes are not known")
+        raise NotApplicable("there is no pooling with ceil_mode here, or its sizes are not known")
     if node.op == "LpPool" or (node.op == "AveragePool" and node.number("count_include_pad", 0) == 1):
-        return Refusal("it counts padding, and what it counts would change")
+        raise NotApplicable("it counts padding, and what it counts would change")
     ends = [
         (count - 1) * window.stride + window.reach - window.size - window.begin
         for count, window in zip(fact.sizes, along, strict=True)
@@ -33,7 +33,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     # A window may not be padding alone, and TensorRT takes no negative padding: rounding down drops the rest.
     ends = [max(end, 0) for end in ends]
     if any(end >= window.reach for end, window in zip(ends, along, strict=True)):
-        return Refusal("a window would cover padding only")
+        raise NotApplicable("a window would cover padding only")
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) not in _OURS]

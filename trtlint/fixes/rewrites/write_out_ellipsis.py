@@ -13,30 +13,28 @@ from string import ascii_lowercase
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.equation import ELLIPSIS, ellipsis_ranks, terms_of
 from trtlint.model.graph import Value
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Rewrite the Einsum at which a fact was found."""
     node = fact.node
     equation = None if node is None else node.attribute("equation")
     if node is None or node.op != "Einsum" or node.domain or not isinstance(equation, str):
-        return Refusal("there is no Einsum here")
+        raise NotApplicable("there is no Einsum here")
     if ELLIPSIS not in equation:
-        return Refusal("its equation has no ellipsis")
+        raise NotApplicable("its equation has no ellipsis")
     operands = [value for value in node.inputs if value is not None]
     ranks = ellipsis_ranks(equation, [value.rank for value in operands])
     if ranks is None:
-        return Refusal("the rank of an operand is not known, or does not fit the equation")
+        raise NotApplicable("the rank of an operand is not known, or does not fit the equation")
     written = _written(equation, ranks)
-    if isinstance(written, Refusal):
-        return written
     if why := _broadcast(equation, ranks, operands):
-        return Refusal(why)
+        raise NotApplicable(why)
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != "equation"]
@@ -45,19 +43,19 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     return draft.patch("writes the ellipsis of Einsum as letters", [node])
 
 
-def _written(equation: str, ranks: Sequence[int]) -> str | Refusal:
+def _written(equation: str, ranks: Sequence[int]) -> str:
     """The equation without an ellipsis."""
     terms, result = terms_of(equation)
     most = max(ranks)
     free = [letter for letter in ascii_lowercase if letter not in equation]
     if len(free) < most:
-        return Refusal("there are not enough letters")
+        raise NotApplicable("there are not enough letters")
     letters = "".join(free[:most])
     if result is None:
         counts = Counter(letter for term in terms for letter in term.replace(ELLIPSIS, ""))
         result = ELLIPSIS + "".join(sorted(letter for letter, count in counts.items() if count == 1))
     elif most and ELLIPSIS not in result:
-        return Refusal("its result leaves the dimensions of the ellipsis out")
+        raise NotApplicable("its result leaves the dimensions of the ellipsis out")
     parts = [term.replace(ELLIPSIS, letters[most - rank :]) for term, rank in zip(terms, ranks, strict=True)]
     return f"{','.join(parts)}->{result.replace(ELLIPSIS, letters)}"
 

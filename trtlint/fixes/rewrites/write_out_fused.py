@@ -13,7 +13,7 @@ from typing import Any
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._forms import LAYER_NORM_SINCE, Forms, Tensor, rank_of
 from trtlint.fixes.rewrites._fused_attention import attention, multi_head_attention
 from trtlint.fixes.rewrites._fused_norms import (
@@ -36,103 +36,92 @@ _CUBE = 0.044715
 _PARTS_BY_INPUTS = 10
 """The opset from which bounds of a slice are inputs."""
 
-Write = Callable[[Forms, Node], Refusal | None]
+Write = Callable[[Forms, Node], None]
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write out the operator at which a fact was found."""
     node = fact.node
     if node is None:
-        return Refusal("there is no operator here")
+        raise NotApplicable("there is no operator here")
     own = node.domain == ONNX_RUNTIME or (not node.domain and node.op in _IN_DOMAIN_OF_ONNX)
     write = _WRITERS.get(node.op) if own else None
     if write is None and own and node.op in _LEFT:
-        return Refusal(_LEFT[node.op])
+        raise NotApplicable(_LEFT[node.op])
     if write is None:
-        return Refusal(f"no form of {node.op} in operators of ONNX is known")
+        raise NotApplicable(f"no form of {node.op} in operators of ONNX is known")
     forms = Forms(Draft(model, node))
-    refused = write(forms, node)
-    if refused is not None:
-        return refused
+    write(forms, node)
     patch = forms.draft.patch(f"writes {node.op} out in operators of ONNX", [node], opset=forms.opset)
     # ONNX Runtime takes LayerNormalization of ONNX's domain in any opset, ONNX from 17 on.
     early = any(other.op == "LayerNormalization" and not other.domain for other in model.graph.nodes)
     return replace(patch, opset=LAYER_NORM_SINCE) if early else patch
 
 
-def _dtype(node: Node) -> str | Refusal:
+def _dtype(node: Node) -> str:
     """The float type of what an operator computes."""
     for value in (*node.inputs, *node.outputs):
         if value is not None and value.dtype in FLOAT_DTYPES:
             return value.dtype or ""
-    return Refusal("the type of what it reads is not known")
+    raise NotApplicable("the type of what it reads is not known")
 
 
-def _gelu(forms: Forms, node: Node) -> Refusal | None:
+def _gelu(forms: Forms, node: Node) -> None:
     if node.domain or node.attribute("approximate", "none") == "none":
-        return _exact(forms, node, node.inputs[0])
-    return _approximated(forms, node, node.inputs[0])
+        _exact(forms, node, node.inputs[0])
+    else:
+        _approximated(forms, node, node.inputs[0])
 
 
-def _bias_gelu(forms: Forms, node: Node) -> Refusal | None:
-    return _exact(forms, node, forms.draft.op("Add", *node.inputs[:2]))
+def _bias_gelu(forms: Forms, node: Node) -> None:
+    _exact(forms, node, forms.draft.op("Add", *node.inputs[:2]))
 
 
-def _fast_gelu(forms: Forms, node: Node) -> Refusal | None:
+def _fast_gelu(forms: Forms, node: Node) -> None:
     bias = node.input(1)
-    return _approximated(
+    _approximated(
         forms, node, node.inputs[0] if bias is None else forms.draft.op("Add", node.inputs[0], bias)
     )
 
 
-def _gemm_fast_gelu(forms: Forms, node: Node) -> Refusal | None:
+def _gemm_fast_gelu(forms: Forms, node: Node) -> None:
     """A product of matrices, a bias where there is one, and the approximation of Gelu."""
     product, bias = forms.draft.op("MatMul", *node.inputs[:2]), node.input(2)
-    return _approximated(forms, node, product if bias is None else forms.draft.op("Add", product, bias))
+    _approximated(forms, node, product if bias is None else forms.draft.op("Add", product, bias))
 
 
-def _bias_add(forms: Forms, node: Node) -> Refusal | None:
+def _bias_add(forms: Forms, node: Node) -> None:
     """A tensor, a bias, and what was left out before."""
     added = forms.draft.op("Add", *node.inputs[:2])
     forms.draft.op("Add", added, node.inputs[2], out=node.output.name)
-    return None
 
 
-def _bias_split_gelu(forms: Forms, node: Node) -> Refusal | None:
+def _bias_split_gelu(forms: Forms, node: Node) -> None:
     """Behind a bias, the first half of the last axis times the Gelu of the second."""
     draft, dtype, bias = forms.draft, _dtype(node), node.input(1)
     width = None if bias is None or not bias.shape else bias.shape[-1]
-    if isinstance(dtype, Refusal):
-        return dtype
     if not isinstance(width, int) or width % 2:
-        return Refusal("the size of its bias is not known")
+        raise NotApplicable("the size of its bias is not known")
     forms.opset = max(forms.opset, _PARTS_BY_INPUTS)
     added = draft.op("Add", *node.inputs[:2])
     left, right = (forms.part(added, -1, start, start + width // 2) for start in (0, width // 2))
     gelu = _half_of(draft, right, _erf(draft, right, dtype), dtype)
     draft.op("Mul", left, gelu, out=node.output.name)
-    return None
 
 
-def _exact(forms: Forms, node: Node, value: Tensor | None) -> Refusal | None:
+def _exact(forms: Forms, node: Node, value: Tensor | None) -> None:
     """Gelu: x · (1 + erf(x / √2)) / 2."""
     draft, dtype = forms.draft, _dtype(node)
-    if isinstance(dtype, Refusal):
-        return dtype
     _half_of(draft, value, _erf(draft, value, dtype), dtype, node.output.name)
-    return None
 
 
-def _approximated(forms: Forms, node: Node, value: Tensor | None) -> Refusal | None:
+def _approximated(forms: Forms, node: Node, value: Tensor | None) -> None:
     """Its approximation: x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2."""
     draft, dtype = forms.draft, _dtype(node)
-    if isinstance(dtype, Refusal):
-        return dtype
     square = draft.op("Mul", value, value)
     inner = draft.op("Mul", square, draft.like(_CUBE * _TANH, dtype, "cube"))
     slope = draft.op("Add", inner, draft.like(_TANH, dtype, "linear"))
     _half_of(draft, value, draft.op("Tanh", draft.op("Mul", value, slope)), dtype, node.output.name)
-    return None
 
 
 def _erf(draft: Draft, value: Tensor | None, dtype: str) -> str:
@@ -146,19 +135,16 @@ def _half_of(draft: Draft, value: Tensor | None, sigmoid: str, dtype: str, out: 
     return draft.op("Mul", half, draft.op("Add", sigmoid, draft.like(1.0, dtype, "one")), out=out)
 
 
-def _quick_gelu(forms: Forms, node: Node) -> Refusal | None:
+def _quick_gelu(forms: Forms, node: Node) -> None:
     """Approximate Gelu: x · sigmoid(αx)."""
     draft, dtype = forms.draft, _dtype(node)
-    if isinstance(dtype, Refusal):
-        return dtype
     alpha = float(node.number("alpha", 1.702))
     value = node.inputs[0]
     inner = value if alpha == 1.0 else draft.op("Mul", value, draft.like(alpha, dtype, "alpha"))
     draft.op("Mul", value, draft.op("Sigmoid", inner), out=node.output.name)
-    return None
 
 
-def _fused_matmul(forms: Forms, node: Node) -> Refusal | None:
+def _fused_matmul(forms: Forms, node: Node) -> None:
     draft = forms.draft
     operands: list[Tensor] = []
     for port, name in enumerate("AB"):
@@ -170,21 +156,18 @@ def _fused_matmul(forms: Forms, node: Node) -> Refusal | None:
             continue
         rank = rank_of(value)
         if rank is None:
-            return Refusal(f"the rank of {value.name} is not known")
+            raise NotApplicable(f"the rank of {value.name} is not known")
         operands.append(_turned(draft, value, rank, turned, batch))
     alpha = float(node.number("alpha", 1.0))
     if alpha == 1.0:
         draft.op("MatMul", *operands, out=node.output.name)
-        return None
+        return
     dtype = _dtype(node)
-    if isinstance(dtype, Refusal):
-        return dtype
     factor = draft.like(alpha, dtype, "alpha")
     if abs(alpha) < 1:  # before the product, so that FP16 sums stay small
         draft.op("MatMul", draft.op("Mul", operands[0], factor), operands[1], out=node.output.name)
     else:
         draft.op("Mul", draft.op("MatMul", *operands), factor, out=node.output.name)
-    return None
 
 
 def _turned(draft: Draft, value: Tensor, rank: int, turned: bool, batch: bool) -> Tensor:
@@ -203,7 +186,7 @@ _CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "st
 _GEMM = frozenset({"alpha", "beta", "transA", "transB"})
 
 
-def _fused_conv(forms: Forms, node: Node) -> Refusal | None:
+def _fused_conv(forms: Forms, node: Node) -> None:
     added, activation = node.input(3), _activation(node)
     out = "" if activation else node.output.name
     given = node.inputs[:3] if node.input(2) is not None else node.inputs[:2]
@@ -214,7 +197,7 @@ def _fused_conv(forms: Forms, node: Node) -> Refusal | None:
     return _activated(forms, node, product, parameters) if activation else None
 
 
-def _fused_gemm(forms: Forms, node: Node) -> Refusal | None:
+def _fused_gemm(forms: Forms, node: Node) -> None:
     activation = _activation(node)
     given = node.inputs[:3] if node.input(2) is not None else node.inputs[:2]
     out = "" if activation else node.output.name
@@ -230,7 +213,7 @@ def _kept(node: Node, names: frozenset[str]) -> dict[str, Any]:
     return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 
 
-def _nhwc_conv(forms: Forms, node: Node) -> Refusal | None:
+def _nhwc_conv(forms: Forms, node: Node) -> None:
     """A convolution of two dimensions whose tensor, and weights, have their channels last."""
     draft = forms.draft
     image = draft.op("Transpose", node.inputs[0], perm=[0, 3, 1, 2])
@@ -243,7 +226,6 @@ def _nhwc_conv(forms: Forms, node: Node) -> Refusal | None:
         perm=[0, 2, 3, 1],
         out=node.output.name,
     )
-    return None
 
 
 _BY_NUMBERS: Mapping[str, tuple[str, ...]] = {
@@ -261,21 +243,18 @@ def _activation(node: Node) -> str:
     return text(name) if isinstance(name, str | bytes) else ""
 
 
-def _activated(forms: Forms, node: Node, value: str, parameters: list[float]) -> Refusal | None:
+def _activated(forms: Forms, node: Node, value: str, parameters: list[float]) -> None:
     """Write the activation that a product is fused with."""
     draft, out, activation = forms.draft, node.output.name, _activation(node)
     if activation == "Clip" and len(parameters) == 2:
         dtype = _dtype(node)
-        if isinstance(dtype, Refusal):
-            return dtype
         forms.clip(value, parameters[0], parameters[1], dtype, out)
-        return None
+        return
     names = _BY_NUMBERS.get(activation)
     if names is None or len(parameters) > len(names):
-        return Refusal(f"its activation {activation!r} is none that is known")
+        raise NotApplicable(f"its activation {activation!r} is none that is known")
     settings: dict[str, Any] = dict(zip(names, parameters, strict=False))
     draft.op(activation, value, out=out, **settings)
-    return None
 
 
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization", "Gelu"})

@@ -6,7 +6,7 @@ Definition: https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._forms import Forms, Tensor
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
@@ -15,23 +15,23 @@ _BY_CHANNEL = 21
 """From this opset on gain and bias are of each channel, before of each group."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write out the operator at which a fact was found."""
     node = fact.node
     if node is None or node.op != "GroupNormalization" or node.domain:
-        return Refusal("there is no GroupNormalization here")
+        raise NotApplicable("there is no GroupNormalization here")
     value, gain, bias = (node.input(port) for port in range(3))
     groups = int(node.number("num_groups", 0))
     if value is None or gain is None or bias is None or value.shape is None or groups < 1:
-        return Refusal("the shape of its tensor is not known")
+        raise NotApplicable("the shape of its tensor is not known")
     dtype, count = value.dtype, gain.shape[0] if gain.shape else None
     channels = value.shape[1] if len(value.shape) > 2 else None
     if dtype not in FLOAT_DTYPES or dtype is None or not isinstance(count, int):
-        return Refusal("the types, or the number of its parameters, are not known")
+        raise NotApplicable("the types, or the number of its parameters, are not known")
     if not isinstance(channels, int) or channels % groups:
-        return Refusal("the number of channels is not known")
+        raise NotApplicable("the number of channels is not known")
     if count not in (1, channels):
-        return Refusal("gain and bias are of each group, and there are several")
+        raise NotApplicable("gain and bias are of each group, and there are several")
     stashed = int(node.number("stash_type", 1)) == 1 and (model.opset or 0) >= _BY_CHANNEL
     wide = "f32" if stashed and dtype != "f64" else dtype
     forms = Forms(Draft(model, node))

@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__LSTM.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
@@ -18,11 +18,11 @@ _BATCH_FIRST = (0, 5, 6)
 """The inputs that begin with the batch: the sequence and the initial states."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace one recurrent operator."""
     node = fact.node
     if node is None or node.op not in ("LSTM", "GRU", "RNN") or node.domain or node.number("layout", 0) != 1:
-        return Refusal("there is no recurrent operator with layout 1 here")
+        raise NotApplicable("there is no recurrent operator with layout 1 here")
     draft = Draft(model, node)
     inputs = [text(name) for name in node.proto.input]
     for port in _BATCH_FIRST:

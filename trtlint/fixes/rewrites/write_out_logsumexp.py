@@ -7,22 +7,22 @@ https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal, lowest
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, lowest
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace one ReduceLogSumExp."""
     node = fact.node
     if node is None or node.op != "ReduceLogSumExp" or node.domain:
-        return Refusal("there is no ReduceLogSumExp here")
+        raise NotApplicable("there is no ReduceLogSumExp here")
     tensor, axes = node.input(0), model.constants.axes(node)
     if tensor is None or tensor.dtype is None or tensor.dtype not in FLOAT_DTYPES:
-        return Refusal("it is not in floating point")
+        raise NotApplicable("it is not in floating point")
     if not axes:
-        return Refusal("its axes are not stored in the model")
+        raise NotApplicable("its axes are not stored in the model")
     draft = Draft(model, node)
     forms = Forms(draft)
     least = lowest(tensor.dtype)

@@ -19,7 +19,7 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.fixes.edit import needs
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._bodies import copy, hangs_on_sizes, store
 from trtlint.fixes.rewrites._computing import known
 from trtlint.fixes.rewrites._forms import Forms
@@ -40,6 +40,10 @@ _AT_RUN_TIME = "how often it runs is known at run time only"
 _ENDLESS = "it never ends"
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class _EndlessError(NotApplicable):
+    """A Loop that never ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,67 +81,68 @@ class _Loop:
         return value is self.body.inputs[1]
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write out the Loop at which a fact was found."""
     node = fact.node
     if node is None or node.op != "Loop" or node.domain:
-        return Refusal("there is no Loop here")
+        raise NotApplicable("there is no Loop here")
     loop = _loop(node, model)
-    if isinstance(loop, Refusal):
-        return loop
-    times = _times(loop, model)
-    if isinstance(times, int):
-        return _written_out(loop, model, times)
-    completed = _completed(loop, model) if times.reason != _ENDLESS else None
-    return completed or times
+    try:
+        times = _times(loop, model)
+    except _EndlessError:
+        raise
+    except NotApplicable:
+        if completed := _completed(loop, model):
+            return completed
+        raise
+    return _written_out(loop, model, times)
 
 
-def _loop(node: Node, model: Model) -> _Loop | Refusal:
+def _loop(node: Node, model: Model) -> _Loop:
     body = model.graph.bodies(node).get("body")
     proto = node.attributes["body"].g if "body" in node.attributes else None
     if body is None or proto is None or len(body.inputs) < 2 or not body.outputs:
-        return Refusal("its body is not as ONNX wants it")
+        raise NotApplicable("its body is not as ONNX wants it")
     if proto.sparse_initializer:
-        return Refusal("the body stores a sparse tensor")
+        raise NotApplicable("the body stores a sparse tensor")
     most = model.constants.scalar(node.input(0))
     fed = node.input(0) is not None and most is None
     return _Loop(node, proto, body, None if most is None else int(most), fed)
 
 
-def _times(loop: _Loop, model: Model) -> int | Refusal:
+def _times(loop: _Loop, model: Model) -> int:
     """How often the body runs; :data:`_MOST_TIMES` at most."""
     first = loop.node.input(1)
     started = True if first is None else model.constants.scalar(first)
     if started is None or loop.fed:
-        return Refusal(_AT_RUN_TIME)
+        raise NotApplicable(_AT_RUN_TIME)
     again = model.constants.scalar(loop.body.outputs[0])
     if started and hangs_on_sizes(loop.body.outputs[0]):
-        return Refusal(_AT_RUN_TIME)
+        raise NotApplicable(_AT_RUN_TIME)
     if not started:
         times: int | None = 0
     elif loop.goes_on or again:
         times = loop.most
     elif first is None:
-        return Refusal("it begins without a condition, and runtimes differ over what its body says of one")
+        raise NotApplicable(
+            "it begins without a condition, and runtimes differ over what its body says of one"
+        )
     elif again is not None:
         times = 1 if loop.most is None else min(loop.most, 1)
     else:
-        counted = _counted(loop, model)
-        if isinstance(counted, Refusal):
-            return counted
-        times = counted
+        times = _counted(loop, model)
     if times is None or times >= _COUNTLESS:
-        return Refusal(_ENDLESS)
+        raise _EndlessError(_ENDLESS)
     if times > _MOST_TIMES or times * len(loop.proto.node) > _MOST_NODES:
-        return Refusal("it runs too often to be written out")
+        raise NotApplicable("it runs too often to be written out")
     return max(times, 0)
 
 
-def _counted(loop: _Loop, model: Model) -> int | Refusal | None:
+def _counted(loop: _Loop, model: Model) -> int:
     """How often the body runs by a condition that hangs on what is stored alone, found by running that."""
     found = _deciding(loop, model)
     if found is None:
-        return Refusal(_AT_RUN_TIME)
+        raise NotApplicable(_AT_RUN_TIME)
     nodes, outside, state = found
     inputs, outputs = loop.body.inputs, loop.body.outputs
     reads = [inputs[0].name, inputs[1].name, *(inputs[place].name for place in state), *outside]
@@ -152,16 +157,16 @@ def _counted(loop: _Loop, model: Model) -> int | Refusal | None:
     return _run(helper.make_model(graph, opset_imports=opsets), loop, outside, state)
 
 
-def _run(
-    proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], state: dict[int, Array]
-) -> int | Refusal | None:
+def _run(proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], state: dict[int, Array]) -> int:
     try:
         times, reason = json.loads(
             compute(lambda: json.dumps(_times_of(proto, loop, outside, state)).encode())
         )
     except ComputationError as error:
-        return Refusal(f"how often it runs is not computed: {error}")
-    return times if times is not None else Refusal(reason)
+        raise NotApplicable(f"how often it runs is not computed: {error}") from error
+    if times is None:
+        raise NotApplicable(reason)
+    return int(times)
 
 
 def _times_of(
@@ -230,19 +235,19 @@ def _deciding(loop: _Loop, model: Model) -> tuple[list[Node], dict[str, Array], 
     return sorted(nodes, key=lambda node: node.index), outside, state
 
 
-def _written_out(loop: _Loop, model: Model, times: int) -> Patch | Refusal:
+def _written_out(loop: _Loop, model: Model, times: int) -> Patch:
     """The body one time after the other."""
     node, proto, carried = loop.node, loop.proto, loop.carried
     begins = node.inputs[2:]
     if len(proto.input) != carried + 2 or len(proto.output) < carried + 1 or len(begins) != carried:
-        return Refusal("its body is not as ONNX wants it")
+        raise NotApplicable("its body is not as ONNX wants it")
     if any(value is None for value in begins):
-        return Refusal("it begins without a value that it carries")
+        raise NotApplicable("it begins without a value that it carries")
     if {text(info.name) for info in proto.input[:2]} & {text(info.name) for info in proto.output[1:]}:
-        return Refusal("its body gives the iteration number or the condition as it is")
+        raise NotApplicable("its body gives the iteration number or the condition as it is")
     stacked = [text(info.name) for info in proto.output[carried + 1 :]]
     if stacked and not times:
-        return Refusal("it never runs, and what it stacks has no rows")
+        raise NotApplicable("it never runs, and what it stacks has no rows")
     draft = Draft(model, node)
     forms = Forms(draft)
     stored = store(draft, proto)

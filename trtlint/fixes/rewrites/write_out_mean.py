@@ -6,7 +6,7 @@ https://onnx.ai/onnx/operators/onnx__Mean.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
@@ -14,14 +14,14 @@ _SINCE = 8
 """The opset from which Sum and Mean broadcast."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace one Mean."""
     node = fact.node
     if node is None or node.op != "Mean" or node.domain or (model.opset or 0) < _SINCE:
-        return Refusal("there is no Mean here, or the opset is older than 8")
+        raise NotApplicable("there is no Mean here, or the opset is older than 8")
     dtype = node.output.dtype
     if dtype not in FLOAT_DTYPES or any(value is None for value in node.inputs):
-        return Refusal("the types of what it reads are not known")
+        raise NotApplicable("the types of what it reads are not known")
     draft = Draft(model, node)
     total = draft.op("Sum", *node.inputs)
     draft.op("Div", total, draft.like(float(len(node.inputs)), dtype, "count"), out=node.output.name)

@@ -10,24 +10,24 @@ from onnx import helper
 
 from trtlint.facts.base import Fact
 from trtlint.facts.of_model.transposed_convolution import asked_padding
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _REPLACED = ("output_shape", "pads", "auto_pad")
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write a ConvTranspose again with pads in place of its output_shape."""
     node = fact.node
     weight = None if node is None else node.input(1)
     if node is None or node.op != "ConvTranspose" or node.domain or weight is None or weight.shape is None:
-        return Refusal("there is no ConvTranspose here, or the shape of its weight is not known")
+        raise NotApplicable("there is no ConvTranspose here, or the shape of its weight is not known")
     asked = asked_padding(node, weight.shape[2:])
     if not asked:
-        return Refusal("the padding that it asks for is not known")
+        raise NotApplicable("the padding that it asks for is not known")
     if any(total < 0 for total in asked):
-        return Refusal("its output is larger than what it computes")
+        raise NotApplicable("its output is larger than what it computes")
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [

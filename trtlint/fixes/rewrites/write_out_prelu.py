@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
@@ -17,17 +17,17 @@ _SINCE = 8
 """The opset from which Max and Min broadcast; PRelu does since 7."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace one PRelu."""
     node = fact.node
     if node is None or node.op != "PRelu" or node.domain:
-        return Refusal("there is no PRelu here")
+        raise NotApplicable("there is no PRelu here")
     tensor, slope = node.inputs[:2]
     if tensor is None or tensor.dtype not in FLOAT_DTYPES or (model.opset or 0) < _SINCE:
-        return Refusal("it is not in floating point, or its opset is older than 8")
+        raise NotApplicable("it is not in floating point, or its opset is older than 8")
     payload = model.constants.payload(slope)
     if payload is None or not bool(np.isfinite(payload.astype(np.float64)).all()):
-        return Refusal("its slope is not stored in the model, or not finite")
+        raise NotApplicable("its slope is not stored in the model, or not finite")
     draft = Draft(model, node)
     zero = draft.like(0.0, tensor, "zero")
     below = draft.op("Mul", draft.op("Min", tensor, zero), slope)

@@ -18,7 +18,7 @@ import numpy as np
 from onnx import helper
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._numbers import F32, HAS_ROUND, MOVING, Numbers, along, quantized_type
 from trtlint.fixes.rewrites._products import (
@@ -39,29 +39,28 @@ _ONE_AXIS = 13
 """The opset from which on Softmax is over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
 _TITLE = "computes quantized tensors in FP32"
 
-Write = Callable[[Numbers, Node], "str | Refusal | None"]
+Write = Callable[[Numbers, Node], "str | None"]
 """Writes an operator out; gives the numbers that its first output holds, None for an output in floats."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write out the operator at which a fact was found, and all that quantized tensors connect it with."""
     node = fact.node
     if node is None:
-        return Refusal("there is no operator here")
+        raise NotApplicable("there is no operator here")
     nodes = connected(node, _near, _takes, "quantized tensor", _MOST_NODES)
-    if isinstance(nodes, Refusal):
-        return nodes
     if model.opset is not None and model.opset < HAS_ROUND:
-        return Refusal(f"there is no Round before opset {HAS_ROUND}")
+        raise NotApplicable(f"there is no Round before opset {HAS_ROUND}")
     draft = Draft(model, node)
     numbers = Numbers(model, draft)
     removed = list(nodes)
     for each in nodes:
         write = _WRITERS.get((each.domain, each.op), _moved)
-        result = write(numbers, each)
-        if isinstance(result, Refusal):
+        try:
+            result = write(numbers, each)
+        except NotApplicable as error:
             where = "" if each is node else f", at {each.op}"
-            return Refusal(f"{result.reason}{where}")
+            raise NotApplicable(f"{error}{where}") from error
         if result is not None:
             numbers.known[each.output] = result
             for value in each.outputs:
@@ -105,66 +104,56 @@ def _given(numbers: Numbers, node: Node, value: Value) -> list[Node]:
 _NUMPY = {"u8": np.dtype(np.uint8), "i8": np.dtype(np.int8)}
 
 
-def _moved(numbers: Numbers, node: Node) -> str | Refusal | None:
+def _moved(numbers: Numbers, node: Node) -> str | None:
     """An operator that only moves numbers, or picks the largest."""
     if node.op == "MaxPool" and any(value.name for value in node.outputs[1:]):
-        return Refusal("MaxPool gives where the largest numbers are, too")
+        raise NotApplicable("MaxPool gives where the largest numbers are, too")
     names = []
     for port, value in enumerate(node.inputs):
         if value is not None and quantized_type(value):
             name = numbers.of(value)
-            if isinstance(name, Refusal):
-                return name
             names.append(name)
         else:
             names.append("" if value is None else value.name)
         if port == 0 and not quantized_type(value):
-            return Refusal(f"{node.op} reads a quantized tensor as something else")
+            raise NotApplicable(f"{node.op} reads a quantized tensor as something else")
     given = [numbers.draft.name(node.op.lower()) if value.name else "" for value in node.outputs]
     numbers.draft.again(node, names, given)
     numbers.known |= dict(zip(node.outputs[1:], given[1:], strict=True))
     return given[0]
 
 
-def _quantize(numbers: Numbers, node: Node) -> str | Refusal | None:
+def _quantize(numbers: Numbers, node: Node) -> str | None:
     data, scale = node.input(0), numbers.scale(node, 1)
-    if isinstance(scale, Refusal):
-        return scale
     if data is None or data.dtype != "f32":
-        return Refusal("it quantizes another type than FLOAT")
+        raise NotApplicable("it quantizes another type than FLOAT")
     return numbers.quantized(node, data.name, scale, 2)
 
 
-def _dequantize(numbers: Numbers, node: Node) -> str | Refusal | None:
+def _dequantize(numbers: Numbers, node: Node) -> str | None:
     """Numbers as the floats that they stand for; the scale may be computed."""
     value, scale = node.input(0), node.input(1)
     axis = int(node.number("axis", 1))
     if value is None or scale is None or scale.dtype != "f32":
-        return Refusal("it does not give FLOAT")
+        raise NotApplicable("it does not give FLOAT")
     behind = None if value.rank is None else value.rank - 1 - axis % value.rank if value.rank else 0
     shifted = numbers.shifted(node, 0, 2, behind)
-    if isinstance(shifted, Refusal):
-        return shifted
     known = numbers.stored(scale)
     if known is None and scale.rank != 0:
-        return Refusal("its scale is neither stored nor a scalar")
+        raise NotApplicable("its scale is neither stored nor a scalar")
     factor = scale.name
     if known is not None:
         shaped = along(known, behind)
-        if isinstance(shaped, Refusal):
-            return shaped
         factor = numbers.draft.constant(shaped, "scale")
     numbers.draft.op("Mul", shifted, factor, out=node.output.name)
     return None
 
 
-def _cast(numbers: Numbers, node: Node) -> str | Refusal | None:
+def _cast(numbers: Numbers, node: Node) -> str | None:
     """The numbers as such, in another type than one of eight bits."""
     name, to = numbers.of(node.input(0)), int(node.number("to", 0))
-    if isinstance(name, Refusal):
-        return name
     if quantized_type(node.output) or node.output.dtype is None:
-        return Refusal("Cast gives another type of eight bits")
+        raise NotApplicable("Cast gives another type of eight bits")
     if to == F32:
         numbers.draft.op("Identity", name, out=node.output.name)
     else:
@@ -172,11 +161,11 @@ def _cast(numbers: Numbers, node: Node) -> str | Refusal | None:
     return None
 
 
-def _quantize_dynamically(numbers: Numbers, node: Node) -> str | Refusal | None:
+def _quantize_dynamically(numbers: Numbers, node: Node) -> str | None:
     """The range of a tensor and 0 in 255 steps, as a number that is counted from the least."""
     draft, data = numbers.draft, node.input(0)
     if data is None or len(node.outputs) != 3:
-        return Refusal("it does not give three tensors")
+        raise NotApplicable("it does not give three tensors")
     zero, one, most = (draft.like(number, "f32", "number") for number in (0.0, 1.0, 255.0))
     low, high = (draft.op(pick, draft.op(f"Reduce{pick}", data, keepdims=0), zero) for pick in ("Min", "Max"))
     span = draft.op("Sub", high, low)
@@ -187,20 +176,16 @@ def _quantize_dynamically(numbers: Numbers, node: Node) -> str | Refusal | None:
     steps = draft.op("Add", draft.op("Round", draft.op("Div", data, scale)), point)
     numbers.known[node.outputs[2]] = point
     if any(value.is_output or value.leaves_body for value in (node.output, node.outputs[2])):
-        return Refusal("the quantized tensor or its zero point is an output")
+        raise NotApplicable("the quantized tensor or its zero point is an output")
     return numbers.forms.clip(steps, 0.0, 255.0, "f32")
 
 
-def _real(numbers: Numbers, node: Node, port: int) -> str | Refusal:
+def _real(numbers: Numbers, node: Node, port: int) -> str:
     """The floats that an operand stands for, whose scale and zero point come behind it."""
     shifted = numbers.shifted(node, port, port + 2)
-    if isinstance(shifted, Refusal):
-        return shifted
     scale = numbers.scale(node, port + 1)
-    if isinstance(scale, Refusal):
-        return scale
     if scale.size != 1:
-        return Refusal("it has a scale for each element")
+        raise NotApplicable("it has a scale for each element")
     return numbers.draft.op("Mul", shifted, numbers.draft.constant(scale.reshape(()), "scale"))
 
 
@@ -213,16 +198,12 @@ def _in_floats(reads: tuple[int, ...], scale: int, write: Callable[[Draft, Node,
         write: writes the operator.
     """
 
-    def written(numbers: Numbers, node: Node) -> str | Refusal | None:
+    def written(numbers: Numbers, node: Node) -> str | None:
         operands = []
         for port in reads:
             real = _real(numbers, node, port)
-            if isinstance(real, Refusal):
-                return real
             operands.append(real)
         own = numbers.scale(node, scale)
-        if isinstance(own, Refusal):
-            return own
         return numbers.quantized(node, write(numbers.draft, node, operands), own, scale + 1)
 
     return written
@@ -237,36 +218,32 @@ def _pooled(op: str, *names: str) -> Write:
     """A mean over parts of an image whose channels come before its rows."""
     write = _in_floats((0,), 3, _by(op, *names))
 
-    def written(numbers: Numbers, node: Node) -> str | Refusal | None:
+    def written(numbers: Numbers, node: Node) -> str | None:
         if node.number("channels_last", 0):
-            return Refusal("the channels of its image are last")
+            raise NotApplicable("the channels of its image are last")
         return write(numbers, node)
 
     return written
 
 
-def _softmax(numbers: Numbers, node: Node) -> str | Refusal | None:
+def _softmax(numbers: Numbers, node: Node) -> str | None:
     """Softmax, over all axes from one on where its own opset, and not the model's, is below 13."""
     axis, opset = int(node.number("axis", -1)), numbers.opset
     own = node.number("opset", opset)
     if axis != -1 and (own < _ONE_AXIS) != (opset < _ONE_AXIS):
-        return Refusal("it is that of another opset than the model's")
+        raise NotApplicable("it is that of another opset than the model's")
     return _in_floats((0,), 3, lambda draft, _, operands: draft.op("Softmax", *operands, axis=axis))(
         numbers, node
     )
 
 
-def _concatenated(numbers: Numbers, node: Node) -> str | Refusal | None:
+def _concatenated(numbers: Numbers, node: Node) -> str | None:
     """Tensors with a scale and a zero point each, which come behind those of the result."""
     parts = []
     for port in range(2, len(node.inputs), 3):
         real = _real(numbers, node, port)
-        if isinstance(real, Refusal):
-            return real
         parts.append(real)
     scale = numbers.scale(node, 0)
-    if isinstance(scale, Refusal):
-        return scale
     whole = numbers.draft.op("Concat", *parts, axis=int(node.number("axis", 0)))
     return numbers.quantized(node, whole, scale, 1)
 

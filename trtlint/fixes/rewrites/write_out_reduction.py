@@ -8,25 +8,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _EACH: Mapping[str, str] = {"ReduceL1": "Abs", "ReduceL2": "Abs", "ReduceLogSum": "Log"}
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Replace one reduction."""
     node = fact.node
     tensor = None if node is None else node.input(0)
     if node is None or node.domain or tensor is None or node.input(1) is not None:
-        return Refusal("there is no reduction without axes here")
+        raise NotApplicable("there is no reduction without axes here")
     if not node.number("noop_with_empty_axes", 0) or "axes" in node.attributes:
-        return Refusal("it reduces")
+        raise NotApplicable("it reduces")
     draft = Draft(model, node)
     if node.op in _EACH:
         draft.op(_EACH[node.op], tensor, out=node.output.name)
     elif node.op == "ReduceSumSquare":
         draft.op("Mul", tensor, tensor, out=node.output.name)
     else:
-        return Refusal("it does nothing to single elements")
+        raise NotApplicable("it does nothing to single elements")
     return draft.patch(f"writes {node.op} over no axes out", [node])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._forms import Forms, heads_joined, in_heads
 from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
@@ -22,22 +22,22 @@ _PARTS_ARE_COUNTED = 18
 """From this opset on a ``Split`` into equal parts says how many there are."""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write out the operator at which a fact was found."""
     node = fact.node
     if node is not None and node.domain == ONNX_RUNTIME and node.op == "RotaryEmbedding":
         forms = Forms(Draft(model, node))
-        refused = contrib_rotary(forms, node)
-        return refused or forms.draft.patch(_TITLE, [node])
+        contrib_rotary(forms, node)
+        return forms.draft.patch(_TITLE, [node])
     if node is None or node.op != "RotaryEmbedding" or node.domain:
-        return Refusal("there is no RotaryEmbedding of ONNX here")
+        raise NotApplicable("there is no RotaryEmbedding of ONNX here")
     data, cosine, sine = (node.input(port) for port in range(3))
     if data is None or cosine is None or sine is None or data.shape is None:
-        return Refusal("the shape of what it turns is not known")
+        raise NotApplicable("the shape of what it turns is not known")
     heads = int(node.number("num_heads", 0))
     rank = len(data.shape)
     if rank not in (3, 4) or (rank == 3 and heads < 1):
-        return Refusal("what it turns is not of rank 3 or 4, or the number of heads is not given")
+        raise NotApplicable("what it turns is not of rank 3 or 4, or the number of heads is not given")
     draft = Draft(model, node)
     tensor = data.name
     if rank == 3:
@@ -52,7 +52,7 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
     return draft.patch(_TITLE, [node])
 
 
-def contrib_rotary(forms: Forms, node: Node) -> Refusal | None:
+def contrib_rotary(forms: Forms, node: Node) -> None:
     """ONNX Runtime's operator of that name, whose inputs come in another order.
 
     https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.RotaryEmbedding
@@ -60,12 +60,12 @@ def contrib_rotary(forms: Forms, node: Node) -> Refusal | None:
     draft = forms.draft
     data, positions, cosine, sine = (node.input(port) for port in range(4))
     if data is None or positions is None or cosine is None or sine is None or data.rank not in (3, 4):
-        return Refusal("the shape of what it turns is not known")
+        raise NotApplicable("the shape of what it turns is not known")
     if node.number("is_packed_batching", 0) or node.number("scale", 1.0) != 1.0:
-        return Refusal("it packs batches, or scales")
+        raise NotApplicable("it packs batches, or scales")
     heads, half = int(node.number("num_heads", 0)), cosine.shape[-1] if cosine.shape else None
     if data.rank == 3 and not heads and not isinstance(half, int):
-        return Refusal("the size of a head is not known")
+        raise NotApplicable("the size of a head is not known")
     if positions.rank == 1:
         # One number: the position of the first of the sequence.
         axis = 1 if data.rank == 3 else 2
@@ -77,7 +77,7 @@ def contrib_rotary(forms: Forms, node: Node) -> Refusal | None:
     elif positions.rank == 2:
         places = positions
     else:
-        return Refusal("the shape of the positions is not known")
+        raise NotApplicable("the shape of the positions is not known")
     whole = 2 * half if isinstance(half, int) and not node.number("rotary_embedding_dim", 0) else None
     size = _size(data, heads) or whole if heads else 2 * int(half or 0)
     if data.rank == 4:
@@ -90,7 +90,6 @@ def contrib_rotary(forms: Forms, node: Node) -> Refusal | None:
         draft.op("Transpose", turned, perm=[0, 2, 1, 3], out=node.output.name)
     else:
         heads_joined(draft, turned, heads, size if heads > 0 else None, out=node.output.name)
-    return None
 
 
 def _size(data: Value, parts: int) -> int | None:

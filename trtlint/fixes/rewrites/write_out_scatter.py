@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal, numpy_type
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, numpy_type
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -41,19 +41,19 @@ _REDUCTIONS: Mapping[str, _Reduction] = {
 }
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write out the operator at which a fact was found."""
     node = fact.node
     if node is None or node.domain or node.op not in ("ScatterElements", "ScatterND"):
-        return Refusal("there is no ScatterElements and no ScatterND here")
+        raise NotApplicable("there is no ScatterElements and no ScatterND here")
     reduction = _REDUCTIONS.get(str(node.attribute("reduction", "none")))
     if reduction is None:
-        return Refusal("it has no reduction")
+        raise NotApplicable("it has no reduction")
     data, indices, updates = node.inputs[:3]
     if data is None or indices is None or updates is None or data.dtype is None:
-        return Refusal("the type of its data is not known")
+        raise NotApplicable("the type of its data is not known")
     if data.dtype not in (*FLOAT_DTYPES, "i32", "i64"):
-        return Refusal(f"its data is {data.dtype}")
+        raise NotApplicable(f"its data is {data.dtype}")
     if node.op == "ScatterElements":
         return _elements(Draft(model, node), node, reduction, (data, indices, updates))
     return _nd(Draft(model, node), node, reduction, (data, indices, updates))
@@ -69,24 +69,22 @@ def _neutral(reduction: _Reduction, dtype: str) -> float | int:
     return int(limits.min) if reduction.combine == "Max" else int(limits.max)
 
 
-def _elements(
-    draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, Value, Value]
-) -> Patch | Refusal:
+def _elements(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, Value, Value]) -> Patch:
     data, indices, updates = tensors
     if data.shape is None or indices.shape is None or len(data.shape) != len(indices.shape):
-        return Refusal("the shapes of data and indices are not known")
+        raise NotApplicable("the shapes of data and indices are not known")
     rank = len(data.shape)
     axis = int(node.number("axis", 0)) % rank
     for dim, (size, reach) in enumerate(zip(data.shape, indices.shape, strict=True)):
         if dim != axis and (size is None or size != reach):
-            return Refusal("the indices may not reach over all of the data")
+            raise NotApplicable("the indices may not reach over all of the data")
     size, count = data.shape[axis], indices.shape[axis]
     if (
         isinstance(size, int)
         and isinstance(count, int)
         and math.prod(d for d in data.shape if isinstance(d, int)) * count > _MOST
     ):
-        return Refusal("it would take too much memory")
+        raise NotApplicable("it would take too much memory")
     last = [dim for dim in range(rank) if dim != axis] + [axis]
     chosen, values = (
         draft.op("Unsqueeze", _moved(draft, tensor, last), draft.ints(-2)) for tensor in (indices, updates)
@@ -133,22 +131,20 @@ def _reduced(draft: Draft, reduction: _Reduction, tensor: str) -> str:
     return Forms(draft).reduced(reduction.reduce, tensor, [-1])
 
 
-def _nd(
-    draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, Value, Value]
-) -> Patch | Refusal:
+def _nd(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, Value, Value]) -> Patch:
     data, indices, updates = tensors
     depth = indices.shape[-1] if indices.shape else None
     if data.shape is None or not isinstance(depth, int) or not 1 <= depth <= len(data.shape):
-        return Refusal("the shapes of data and indices are not known")
+        raise NotApplicable("the shapes of data and indices are not known")
     sizes = [dim for dim in data.shape if isinstance(dim, int)]
     if len(sizes) < len(data.shape):
-        return Refusal("the shape of the data is not static")
+        raise NotApplicable("the shape of the data is not static")
     if not all(sizes):
-        return Refusal("the data has no elements")
+        raise NotApplicable("the data has no elements")
     rows, width = math.prod(sizes[:depth]), math.prod(sizes[depth:])
     counts = [dim for dim in (indices.shape or ())[:-1] if isinstance(dim, int)]
     if rows * width * math.prod(counts) > _MOST:
-        return Refusal("it would take too much memory")
+        raise NotApplicable("it would take too much memory")
     wide = draft.op("Cast", indices, to=7)
     flat = draft.op("Reshape", wide, draft.ints(-1, depth))
     limits = draft.constant(np.array(sizes[:depth], np.int64), "sizes")

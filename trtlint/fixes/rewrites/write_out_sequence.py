@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.fixes.rewrites._connected import connected
 from trtlint.fixes.rewrites._forms import Forms
 from trtlint.fixes.rewrites._sequence_loops import carried, near, outermost, write
@@ -55,37 +55,34 @@ class _Lists:
     known: dict[Value, list[str]]
     retyped: list[str]
 
-    def write(self, node: Node) -> str:
-        """Write what one operator gives; returns why that cannot be, empty where it can."""
+    def write(self, node: Node) -> None:
+        """Write the results of one operator."""
         if node.op == "Loop":
-            return self._looped(node)
+            self._looped(node)
+            return
         held = self._held(node)
         if held is not None:
             self.known[node.output] = held
             if len(held) > _MOST_ELEMENTS:
-                return "it holds too many tensors"
+                raise NotApplicable("it holds too many tensors")
             if node.output.is_output or node.output.leaves_body:
-                return "a sequence leaves the model or a body"
-            return ""
+                raise NotApplicable("a sequence leaves the model or a body")
+            return
         first = node.input(0)
         if first is None or first not in self.known or node.op not in _TAKING:
-            return f"what {node.op} gives is known at run time only"
-        return self._taken(node, self.known[first])
+            raise NotApplicable(f"what {node.op} gives is known at run time only")
+        self._taken(node, self.known[first])
 
-    def _looped(self, node: Node) -> str:
+    def _looped(self, node: Node) -> None:
         """Write a Loop out that carries a sequence."""
         held = {value.name: names for value, names in self.known.items()}
-        done = write(self.draft, node, self.model, held)
-        if isinstance(done, Refusal):
-            return done.reason
-        self.retyped.extend(done)
+        self.retyped.extend(write(self.draft, node, self.model, held))
         given = [value for value in node.outputs if value.name in held]
         self.known.update((value, held[value.name]) for value in given)
         if any(len(self.known[value]) > _MOST_ELEMENTS for value in given):
-            return "it holds too many tensors"
+            raise NotApplicable("it holds too many tensors")
         if any(value.is_output or value.leaves_body for value in given):
-            return "a sequence leaves the model or a body"
-        return ""
+            raise NotApplicable("a sequence leaves the model or a body")
 
     def _held(self, node: Node) -> list[str] | None:
         """The tensors in the sequence that an operator gives; None where they are not known."""
@@ -155,19 +152,19 @@ class _Lists:
         step = sizes[0]
         return None if step < 1 else [min(step, size - start) for start in range(0, size, step)]
 
-    def _taken(self, node: Node, held: list[str]) -> str:
+    def _taken(self, node: Node, held: list[str]) -> None:
         """Write the tensor that is made of a sequence."""
         draft, out = self.draft, node.output.name
         if node.op == "SequenceAt":
             place = self._place(node, 1, len(held) - 1)
             if place is None or not 0 <= place < len(held):
-                return "which element is taken is known at run time only"
+                raise NotApplicable("which element is taken is known at run time only")
             draft.op("Identity", held[place], out=out)
         elif node.op in ("SequenceLength", "OptionalHasElement"):
             known = np.array(len(held), np.int64) if node.op == "SequenceLength" else np.array(bool(held))
             draft.op("Identity", draft.constant(known, "known"), out=out)
         elif not held:
-            return "there is no tensor in it"
+            raise NotApplicable("there is no tensor in it")
         elif node.op == "OptionalGetElement":
             draft.op("Identity", held[0], out=out)
         else:
@@ -176,14 +173,13 @@ class _Lists:
                 [self.forms.unsqueeze(name, axis) for name in held] if node.number("new_axis", 0) else held
             )
             draft.op("Concat", *parts, axis=axis, out=out)
-        return ""
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write out the operator at which a fact was found, and all that sequences connect it with."""
     node = fact.node
     if node is None or node.domain or node.op not in _GIVING | _TAKING.keys():
-        return Refusal("there is no sequence here")
+        raise NotApplicable("there is no sequence here")
     graph = model.graph
 
     def takes(node: Node) -> bool:
@@ -194,13 +190,10 @@ def propose(fact: Fact, model: Model) -> Patch | Refusal:
 
     start = outermost(node, graph, _GIVING)
     nodes = connected(start, neighbours, takes, "sequence", _MOST_NODES)
-    if isinstance(nodes, Refusal):
-        return nodes
     draft = Draft(model, start)
     lists = _Lists(model, draft, Forms(draft), {}, [])
     for each in nodes:
-        if why := lists.write(each):
-            return Refusal(why)
+        lists.write(each)
     return draft.patch(
         "writes sequences as the tensors in them",
         nodes,

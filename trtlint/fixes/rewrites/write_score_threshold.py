@@ -6,20 +6,20 @@ https://onnx.ai/onnx/operators/onnx__NonMaxSuppression.html
 from __future__ import annotations
 
 from trtlint.facts.base import Fact
-from trtlint.fixes.patch import Draft, Patch, Refusal, lowest
+from trtlint.fixes.patch import Draft, NotApplicable, Patch, lowest
 from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _THRESHOLD = 4
 
 
-def propose(fact: Fact, model: Model) -> Patch | Refusal:
+def propose(fact: Fact, model: Model) -> Patch:
     """Write a NonMaxSuppression again with a threshold."""
     node = fact.node
     if node is None or node.op != "NonMaxSuppression" or node.domain:
-        return Refusal("there is no NonMaxSuppression here")
+        raise NotApplicable("there is no NonMaxSuppression here")
     if node.input(_THRESHOLD) is not None:
-        return Refusal("it has a score threshold")
+        raise NotApplicable("it has a score threshold")
     draft = Draft(model, node)
     given = [text(name) for name in node.proto.input][:_THRESHOLD]
     given += [""] * (_THRESHOLD - len(given))
