@@ -6,8 +6,7 @@ and nothing waits for the disk: what earlier runs wrote is on it before the next
 
 Each command has a fixed cost, that of starting Python, importing onnx (and numpy with it) and linting the
 graph before and after each rewrite, and one for each gigabyte.  The same graph with weights of a few
-megabytes tells them apart.  ``trtlint fix`` copies while it rewrites and lints: with a second core the wall
-time is that of the longer of both, with one core their sum, as the time of the processor is.
+megabytes tells them apart.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ def main() -> bool:
         met = _for_a_gigabyte(found, gigabytes)
         for size in ("1 GB", "2 GB"):
             times = found[f"trtlint fix, {size}"].seconds / found[f"copying {size}"].seconds
-            met = report(f"trtlint fix of {size}, times the copy", times, 2.0, "x") and met
+            met = report(f"trtlint fix of {size}, times the copy", times, 3.0, "x") and met
         times = found["trtlint fix, 1 GB beside the model"].processor / found["trtlint fix, few MB"].processor
         met = report("1 GB beside the model, times a few MB in it", times, 1.3, "x") and met
         return report("memory of trtlint fix, 2 GB", peak(fix(models["2 GB"], out)), 250, " MB") and met

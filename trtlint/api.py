@@ -189,7 +189,6 @@ def fix(
     from trtlint.fixes.source import beside, read_source
     from trtlint.measurement.measurement import Measurement
     from trtlint.model.errors import ModelError
-    from trtlint.model.writer import Writing
     from trtlint.report.measureadvice import to_keep
 
     prove: Prove | None = import_module("trtlint.fixes.proof").prove_all if verify else None
@@ -211,16 +210,15 @@ def fix(
         measured = given.case.data(Measurement)
         keep = () if measured is None else to_keep(measured)
         result: Any = None
-        with _named(path), Writing(written) as writing:
+        with _named(path):
             source = read_source(path)
-            writing.begin(source.proto, source.raw.tensors)
             with limited(path, allowance=source.allowance()):
                 judge = judging(given.case, Review())
                 fixed = fix_file(source, judge, unsafe=unsafe, prove=prove, keep=keep)
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:
-                write_fixed(fixed, writing)
+                write_fixed(fixed, written)
                 result = written
         if fixed.changed and not isinstance(model, str | os.PathLike):
             result = onnx.load(written)

@@ -170,17 +170,13 @@ def fix(**options: Any) -> int:
     \b
     trtlint fix model.onnx -o fixed.onnx --trt 10.7 --gpu L4 --diff
     """  # noqa: D301 - click's mark of lines that stay
-    from trtlint.commands.ahead import ahead
+    from trtlint.commands.fix import run_fix
     from trtlint.commands.fixrequest import FixOptions
 
     own = given(options)
     as_json = options.pop("format_") == "json"
     lint = LintOptions(target=target_options(options), left=build_files(options), **options)
-    asked = FixOptions(lint, as_json=as_json, **own)
-    with ahead(asked) as begun:
-        from trtlint.commands.fix import run_fix
-
-        return run_fix(asked, begun)
+    return run_fix(FixOptions(lint, as_json=as_json, **own))
 
 
 @cli.command(context_settings=_HELP, short_help="Say what moving models to another version changes.")

@@ -13,16 +13,12 @@ from pathlib import Path
 import pytest
 
 from trtlint.cli import run
-from trtlint.commands import ahead
 from trtlint.commands import fix as command
-from trtlint.commands.fixrequest import FixOptions
 from trtlint.compare.comparison import available
 from trtlint.dry_build import wheels
 from trtlint.engine.finding import ModelReport
 from trtlint.fixes import session, surgeon, verification
 from trtlint.model import writer
-from trtlint.model.writer import Writing
-from trtlint.policy.options import LintOptions, TargetOptions
 
 EXAMPLE = Path(__file__).resolve().parent.parent.parent / "examples" / "vit.onnx"
 FIX = ("fix", "--trt", "10.7", "--isolated", "--select", "ACC102")
@@ -145,33 +141,12 @@ def test_a_proof_without_what_it_needs_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.fixture(params=[0, 1 << 60], ids=["ahead", "at the end"])
-def when(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models written while they are being fixed, as large ones are, or after."""
-    for module in (ahead, writer):
-        monkeypatch.setattr(module, "LARGE", request.param)
-
-
-@pytest.mark.usefixtures("when")
-def test_the_same_is_written_ahead_and_at_the_end(tmp_path: Path) -> None:
-    out = tmp_path / "fixed.onnx"
-    run([*FIX, str(EXAMPLE), "-o", str(out)])
-    first = out.read_bytes()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Writing, "begin", lambda *_: None)
-        run([*FIX, str(EXAMPLE), "-o", str(out)])
-    assert out.read_bytes() == first
-    assert list(tmp_path.iterdir()) == [out]
-
-
-@pytest.mark.usefixtures("when")
 def test_nothing_is_left_of_a_file_in_which_nothing_is_fixed(tmp_path: Path) -> None:
     out = tmp_path / "fixed.onnx"
     assert run([*FIX, str(EXAMPLE), "-o", str(out), "--ignore", "ACC102"]) == 0
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.usefixtures("when")
 def test_nothing_is_left_of_a_file_whose_fix_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -184,7 +159,6 @@ def test_nothing_is_left_of_a_file_whose_fix_is_taken_back(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.usefixtures("when")
 def test_a_full_disk_is_said_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -222,7 +196,6 @@ def test_a_script_that_cannot_be_written_is_no_reason_to_say_nothing_of_the_mode
     assert f"{EXAMPLE} -> {out}\n" in said
 
 
-@pytest.mark.usefixtures("when")
 def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> tuple[ModelReport, ...]:
         raise KeyboardInterrupt
@@ -235,11 +208,8 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
 _TERMINATED = """
 import os, signal, sys
 from trtlint.cli import run
-from trtlint.commands import ahead
-from trtlint.model import writer
 from trtlint.policy.review import Review
 
-ahead.LARGE = writer.LARGE = 0
 Review.apply = lambda *_: os.kill(os.getpid(), signal.SIGTERM)
 run(sys.argv[1:])
 """
@@ -254,20 +224,6 @@ def test_a_process_that_is_told_to_end_does_so_and_leaves_nothing(tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("option", ["--dry-run", "--verify", "--verify-build"])
-def test_what_is_not_to_be_written_yet_is_not_begun(
-    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def begun(*_: object) -> None:
-        raise AssertionError
-
-    monkeypatch.setattr(Writing, "begin", begun)
-    out = tmp_path / "fixed.onnx"
-    run([*FIX, str(EXAMPLE), "-o", str(out), "--ignore", "ACC102", option])
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.usefixtures("when")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -294,37 +250,9 @@ def test_nothing_is_left_of_a_command_that_is_wrong(
     assert list(tmp_path.iterdir()) == [model]
 
 
-@pytest.mark.usefixtures("when")
 def test_what_is_no_model_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = tmp_path / "no.onnx"
     model.write_bytes(b"\x08\x08\x3a\xff")
     assert run(["fix", str(model), "--trt", "10.7", "--isolated"]) == 3
     assert capsys.readouterr().out.count(str(model)) == 1
     assert list(tmp_path.iterdir()) == [model]
-
-
-def test_only_one_large_model_is_begun_before_the_command_is_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ahead, "LARGE", EXAMPLE.stat().st_size)
-
-    def asked(*paths: str, dry_run: bool = False) -> FixOptions:
-        lint = LintOptions(paths=paths, target=TargetOptions())
-        return FixOptions(lint, output=str(tmp_path / "fixed.onnx"), dry_run=dry_run)
-
-    with ahead.ahead(asked(str(EXAMPLE))) as begun:
-        assert begun is not None
-        assert begun.is_of(EXAMPLE, tmp_path / "fixed.onnx")
-        assert not begun.is_of(EXAMPLE, tmp_path / "other.onnx")
-    for options in (
-        asked(str(EXAMPLE), str(EXAMPLE)),
-        asked(str(tmp_path)),
-        asked("no\0name"),
-        asked(str(EXAMPLE), dry_run=True),
-    ):
-        with ahead.ahead(options) as begun:
-            assert begun is None
-    monkeypatch.setattr(ahead, "LARGE", EXAMPLE.stat().st_size + 1)
-    with ahead.ahead(asked(str(EXAMPLE))) as begun:
-        assert begun is None
-    assert not list(tmp_path.iterdir())

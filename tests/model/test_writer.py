@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,12 +13,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from trtlint.model import assembly, writer
+from trtlint.model import writer
 from trtlint.model.copying import copy_stretch
 from trtlint.model.errors import ModelError
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT
-from trtlint.model.writer import Writing, write
+from trtlint.model.writer import write
 
 LARGE = np.arange(4096, dtype=np.float32).reshape(64, 64)
 
@@ -139,35 +137,26 @@ def many(folder: Path) -> Path:
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """Small files written ahead as large ones are; the stretches of the source that are copied."""
+    """The stretches of the source that are copied."""
     copied: list[tuple[int, int]] = []
 
     def copy(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
         copied.append((start, stop))
         copy_stretch(source, target, start, stop)
 
-    monkeypatch.setattr(writer, "LARGE", 0)
     monkeypatch.setattr(writer, "copy_stretch", copy)
-    monkeypatch.setattr(assembly, "LEAST", 5000)
     return copied
 
 
-def test_tensors_side_by_side_are_copied_once_and_before_it_is_known_what_becomes_of_the_rest(
-    tmp_path: Path, steps: list[tuple[int, int]]
-) -> None:
+def test_tensors_side_by_side_are_one_stretch(tmp_path: Path, steps: list[tuple[int, int]]) -> None:
     path, out = many(tmp_path), tmp_path / "out.onnx"
     raw = read(path, whole=True)
-    proto = decode(raw.data)
-    with Writing(out) as writing:
-        writing.begin(proto, raw.tensors)
-        changed = onnx.ModelProto()
-        changed.CopyFrom(proto)
-        changed.graph.node[3].doc_string = "another length" * 1000
-        changed.graph.initializer.append(numpy_helper.from_array(np.float32(3), "new"))
-        writing.finish(changed, raw.tensors)
-    assert len(steps) > 3
-    assert all(before[1] == after[0] for before, after in pairwise(steps))
-    assert steps[-1][1] - steps[0][0] > 7 * LARGE.nbytes
+    changed = decode(raw.data)
+    changed.graph.node[3].doc_string = "another length" * 1000
+    changed.graph.initializer.append(numpy_helper.from_array(np.float32(3), "new"))
+    write(changed, raw.tensors, out)
+    ((start, stop),) = steps
+    assert stop - start > 7 * LARGE.nbytes
     after = onnx.load(out)
     assert [tensor.name for tensor in after.graph.initializer] == [*(f"w{k}" for k in range(12)), "new"]
 
@@ -197,23 +186,15 @@ def emptied_head(proto: onnx.ModelProto) -> None:
     proto.ClearField("producer_name")
 
 
-@pytest.mark.parametrize(
-    "change", [renamed, dropped, added_first, all_dropped, another_head, emptied_head, lambda _: None]
-)
-def test_what_was_written_ahead_and_is_wrong_is_not_kept(
-    tmp_path: Path, steps: list[tuple[int, int]], change: Callable[[onnx.ModelProto], None]
+@pytest.mark.parametrize("change", [renamed, dropped, added_first, all_dropped, another_head, emptied_head])
+def test_what_is_changed_is_all_that_changes(
+    tmp_path: Path, change: Callable[[onnx.ModelProto], None]
 ) -> None:
-    path, out, at_once = many(tmp_path), tmp_path / "out.onnx", tmp_path / "at-once.onnx"
+    path, out = many(tmp_path), tmp_path / "out.onnx"
     raw = read(path, whole=True)
     proto = decode(raw.data)
-    with Writing(out) as writing:
-        writing.begin(proto, raw.tensors)
-        while not steps or steps[-1][1] - steps[0][0] < 7 * LARGE.nbytes:
-            pass  # until it is being copied to the end
-        change(proto)
-        writing.finish(proto, raw.tensors)
-    write(proto, raw.tensors, at_once)
-    assert out.read_bytes() == at_once.read_bytes()
+    change(proto)
+    write(proto, raw.tensors, out)
     expected = onnx.load(path)
     change(expected)
     assert onnx.load(out).SerializeToString(deterministic=True) == expected.SerializeToString(
@@ -221,60 +202,34 @@ def test_what_was_written_ahead_and_is_wrong_is_not_kept(
     )
 
 
-@pytest.mark.parametrize("error", [None, ModelError("refused"), KeyboardInterrupt()], ids=repr)
-def test_what_is_never_finished_leaves_nothing_and_replaces_nothing(
-    tmp_path: Path, steps: list[tuple[int, int]], error: BaseException | None
-) -> None:
-    path, out = many(tmp_path), tmp_path / "out.onnx"
-    out.write_bytes(b"old")
-    raw = read(path, whole=True)
-
-    def abandon() -> None:
-        with Writing(out) as writing:
-            writing.begin(decode(raw.data), raw.tensors)
-            while not steps:
-                assert out.read_bytes() == b"old"
-            if error is not None:
-                raise error
-
-    if error is None:
-        abandon()
-    else:
-        with pytest.raises(type(error)):
-            abandon()
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["model.onnx", "out.onnx"]
-    assert out.read_bytes() == b"old"
-    assert "trtlint-writing" not in [thread.name for thread in threading.enumerate()]
-
-
-def test_what_keeps_it_from_being_written_ahead_is_said_at_the_end(
-    tmp_path: Path, steps: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+def test_a_write_that_fails_leaves_nothing_and_replaces_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     path, out = many(tmp_path), tmp_path / "out.onnx"
+    out.write_bytes(b"old")
     raw = read(path, whole=True)
     monkeypatch.setattr(writer, "copy_stretch", full)
-    with Writing(out) as writing:
-        writing.begin(decode(raw.data), raw.tensors)
-        with pytest.raises(OSError, match="No space left") as caught:
-            writing.finish(decode(raw.data), raw.tensors)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write(decode(raw.data), raw.tensors, out)
     assert caught.value.filename == str(out)
-    assert not steps
-    assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["model.onnx", "out.onnx"]
+    assert out.read_bytes() == b"old"
 
 
 def test_a_source_that_changes_while_it_is_copied_is_refused(
-    tmp_path: Path, steps: list[tuple[int, int]]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, out = many(tmp_path), tmp_path / "out.onnx"
     raw = read(path, whole=True)
-    with Writing(out) as writing:
-        writing.begin(decode(raw.data), raw.tensors)
-        while not steps:
-            pass
+
+    def copy(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
+        copy_stretch(source, target, start, stop)
         os.utime(path, ns=(0, 0))
-        with pytest.raises(ModelError, match="the file changed after it was read"):
-            writing.finish(decode(raw.data), raw.tensors)
+
+    monkeypatch.setattr(writer, "copy_stretch", copy)
+    with pytest.raises(ModelError, match="the file changed after it was read"):
+        write(decode(raw.data), raw.tensors, out)
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]

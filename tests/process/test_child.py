@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,7 +56,7 @@ def fork_then_signal(monkeypatch: pytest.MonkeyPatch, pids: list[int]) -> None:
     def fork() -> int:
         pid = real()
         pids.append(pid)
-        os.kill(os.getpid(), signal.SIGUSR1)
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)  # the tests may have other threads
         return pid
 
     monkeypatch.setattr(os, "fork", fork)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trtlint.commands.ahead import Begun, destination
 from trtlint.commands.fixrequest import FixOptions
 from trtlint.commands.inputs import require_here, tasks_of
 from trtlint.commands.stopping import tidying_up
@@ -29,7 +28,6 @@ from trtlint.fixes.relint import judging
 from trtlint.fixes.source import beside, read_source
 from trtlint.measurement.inputs import InputsError
 from trtlint.model.errors import ModelError
-from trtlint.model.writer import Writing
 from trtlint.policy.failing import fails, unsearched
 from trtlint.policy.review import Review
 from trtlint.report.fixes import FixReport
@@ -42,13 +40,8 @@ if TYPE_CHECKING:
     from trtlint.report.fixpage import FixPage
 
 
-def run_fix(options: FixOptions, begun: Begun | None = None) -> int:
-    """Fix what was asked for, say what was done, return the exit code.
-
-    Args:
-        options: what was asked for.
-        begun: the only model, where it was read and is being copied already.
-    """
+def run_fix(options: FixOptions) -> int:
+    """Fix what was asked for, say what was done, return the exit code."""
     tasks = _sources(tasks_of(TaskFactory(options.lint), options.lint))
     require_here([task.address for task in tasks if task.address is not None])
     if any(task.case.alone for task in tasks):
@@ -57,7 +50,7 @@ def run_fix(options: FixOptions, begun: Begun | None = None) -> int:
         raise click.UsageError(f"-o names one file, and {len(tasks)} models are given")
     if options.script is not None and len(tasks) > 1:
         raise click.UsageError(f"--script names one file, and {len(tasks)} models are given")
-    outs = [destination(task.file, options.output) for task in tasks]
+    outs = [_destination(task.file, options.output) for task in tasks]
     _require_means(options)
     _require_apart([*outs, *(Path(name) for name in (options.script, options.html) if name is not None)])
     spared = [*(task.file for task in tasks), *outs]
@@ -67,17 +60,14 @@ def run_fix(options: FixOptions, begun: Begun | None = None) -> int:
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
     ended = Exit.CLEAN
     for task, out, keep in zip(tasks, outs, [_kept(task) for task in tasks], strict=True):
-        own = begun if begun is not None and begun.is_of(task.file, out) else None
-        ended = max(ended, _fix(task, out, keep, options, report, own))
+        ended = max(ended, _fix(task, out, keep, options, report))
     report.close()
     if page is not None:
         replace_text(Path(str(options.html)), page.text(), spared)
     return ended
 
 
-def _fix(
-    task: Task, out: Path, keep: Sequence[str], options: FixOptions, report: FixReport, begun: Begun | None
-) -> Exit:
+def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report: FixReport) -> Exit:
     """Fix one model and report on it.
 
     Args:
@@ -86,20 +76,16 @@ def _fix(
         keep: paths of operators that are to compute in FP32.
         options: what was asked for.
         report: is told what was done, or what kept it from being done.
-        begun: the model, where it was read and is being copied already.
 
     Raises:
         click.UsageError: what was asked for cannot be had of this model.
     """
-    writing = Writing(out) if begun is None else begun.writing
     verdicts: tuple[Verdict, ...] = ()
     if not options.dry_run:
         remove_stale(out.parent)
-    with tidying_up(), writing:
+    with tidying_up():
         try:
-            source = read_source(task.file) if begun is None else begun.source
-            if begun is None and options.writes_at_once:
-                writing.begin(source.proto, source.raw.tensors)
+            source = read_source(task.file)
             with limited(task.file, allowance=source.allowance()):
                 fixed, verdicts = _fixed(source, task, out, keep, options)
                 edits = _script(fixed, Path(options.script)) if options.script is not None else None
@@ -112,7 +98,7 @@ def _fix(
             report.problem(Problem.of(task.file, error))
             return Exit.UNREADABLE
         try:
-            written = _write(fixed, out, options, writing, verdicts)
+            written = _write(fixed, out, options, verdicts)
             costs = costs_of(fixed, source, written, verdicts)
         except (ModelError, OSError) as error:
             problem = Problem.of(task.file, error)
@@ -134,6 +120,20 @@ def _fix(
     unproven = any(verdict.good is None for verdict in verdicts)
     found = fails(fixed.outcome.after.reports, task.settings.fail_on)
     return Exit.FINDINGS if found or unproven else Exit.CLEAN
+
+
+def _destination(model: Path, given: str | None) -> Path:
+    """Where the fixed model goes.
+
+    Raises:
+        click.UsageError: it cannot go there.
+    """
+    out = beside(model) if given is None else Path(given)
+    if out.exists() and model.exists() and out.samefile(model):
+        raise click.UsageError(f"{out} is the model itself; a model is never fixed in place")
+    if not out.parent.is_dir():
+        raise click.UsageError(f"there is no folder {out.parent} for the fixed model")
+    return out
 
 
 def _sources(tasks: Sequence[Task]) -> list[Task]:
@@ -282,11 +282,9 @@ def _kept(task: Task) -> tuple[str, ...]:
         raise click.UsageError(f"{task.file}: {error}") from None
 
 
-def _write(
-    fixed: Fixed, out: Path, options: FixOptions, writing: Writing, verdicts: Sequence[Verdict]
-) -> Path | None:
+def _write(fixed: Fixed, out: Path, options: FixOptions, verdicts: Sequence[Verdict]) -> Path | None:
     """Write the model if there is something to write; gives the file."""
     if not fixed.changed or fixed.fault or options.dry_run:
         return None
-    write_fixed(fixed, writing, [verdict.document for verdict in verdicts])
+    write_fixed(fixed, out, [verdict.document for verdict in verdicts])
     return out

@@ -1,4 +1,4 @@
-"""What ``trtlint fix`` was asked for; what does it is loaded after a large model began to be copied."""
+"""The request of ``trtlint fix``."""
 
 from __future__ import annotations
 
@@ -24,8 +24,3 @@ class FixOptions:
     html: str | None = None
     inputs: Inputs = field(default_factory=Inputs)
     as_json: bool = False
-
-    @property
-    def writes_at_once(self) -> bool:
-        """Whether a fixed model is written as soon as it is there, before anything is proven of the file."""
-        return not (self.dry_run or self.verify or self.verify_build)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trtlint.fixes.fixing import Fixed, described
 from trtlint.lean import dataclass
-from trtlint.model.assembly import Assembly, size_of
+from trtlint.model.assembly import pieces_of, size_of
 
 if TYPE_CHECKING:
     from trtlint.fixes.source import Source
@@ -101,7 +101,7 @@ def costs_of(fixed: Fixed, source: Source, written: Path | None, verdicts: Seque
         after = written.stat().st_size
     else:
         structure = described(fixed, [verdict.document for verdict in verdicts]).SerializeToString()
-        after = sum(map(size_of, Assembly(fixed.raw.tensors).pieces(structure)))
+        after = sum(map(size_of, pieces_of(structure, fixed.raw.tensors)))
     apart = source.external
     first, second = next((verdict.times for verdict in verdicts if verdict.times[0]), ((), ()))
     return Costs(before + apart, after + apart, first, second)

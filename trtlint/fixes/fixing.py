@@ -15,7 +15,7 @@ from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
 from trtlint.measurement.identity import digest_of
 from trtlint.model.reader import RawModel
-from trtlint.model.writer import Writing
+from trtlint.model.writer import write
 
 if TYPE_CHECKING:
     from trtlint.fixes.outcome import Applied, Key, Outcome, Prove
@@ -115,19 +115,19 @@ def fix_file(
     return Fixed(source.path, outcome, fixed, wrong, source.raw)
 
 
-def write_fixed(fixed: Fixed, writing: Writing, proofs: Sequence[object] = ()) -> None:
+def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
     """Write a fixed model, with what was done to it in its metadata.
 
     Args:
         fixed: the model.
-        writing: the file; external data stays where it is, so it must be in the folder of the source.
+        out: the file; external data stays where it is, so it must be in the folder of the source.
         proofs: JSON data of what was proven of the whole model.
 
     Raises:
         ModelError: the source changed meanwhile.
         OSError: the file cannot be written.
     """
-    writing.finish(described(fixed, proofs), fixed.raw.tensors)
+    write(described(fixed, proofs), fixed.raw.tensors, out)
 
 
 def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:

@@ -1,9 +1,8 @@
-"""What a file consists of that holds a changed model: bytes of its structure, and stretches of the source.
+"""The pieces of a file that holds a changed model: bytes of its structure, and stretches of the source.
 
 The stored tensors of a graph come before all else in it, in their order: a protobuf message may have its
 fields in any order (https://protobuf.dev/programming-guides/encoding/#order).  Most rewrites leave them
-as they are, so that what comes first is known before it is known what becomes of the rest; and tensors
-that lie side by side in the source are one stretch.
+as they are, so that tensors side by side in the source are one stretch.
 """
 
 from __future__ import annotations
@@ -23,10 +22,6 @@ from trtlint.model.wire import LENGTH, fields, header, record
 Piece = bytes | tuple[int, int]
 """Bytes, or where in the source file bytes begin and end."""
 
-LEAST = 32 << 20
-"""Bytes that are copied at once; of a long stretch each time as many as before, so that copying takes few
-calls, and giving it up in between at most as long as it has taken."""
-
 _NAME = 8
 """``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
 _MARK = onnx.StringStringEntryProto(key="location", value=LEFT).SerializeToString(deterministic=True)
@@ -37,63 +32,47 @@ def size_of(piece: Piece) -> int:
     return len(piece) if isinstance(piece, bytes) else piece[1] - piece[0]
 
 
-class Assembly:
-    """Puts the tensors of a source file back into structures of which they were left out.
+def pieces_of(structure: bytes, source: TensorStore) -> list[Piece]:
+    """The file, in order, that holds a model whose tensors were left out.
 
     Args:
-        source: the tensors of the file; where one was found is kept, as structures of one model have
-            most in common.
+        structure: the model as serialized protobuf.
+        source: the tensors of the file that it was read from.
+
+    Raises:
+        ModelError: the source has changed, or the model claims to have left out a tensor that is not
+            in it.
+        OSError: the source cannot be read.
     """
+    with source.opened() as file:
+        data = View(file, source.size)
+        return list(_joined(_message(MODEL, structure, 0, len(structure), data), data))
 
-    def __init__(self, source: TensorStore) -> None:
-        self.source = source
-        self._tensors: dict[bytes, list[Piece]] = {}
 
-    def pieces(self, structure: bytes) -> list[Piece]:
-        """The file, in order, that holds a model.
-
-        Args:
-            structure: the model as serialized protobuf.
-
-        Raises:
-            ModelError: the source has changed, or the model claims to have left out a tensor that is not
-                in it.
-            OSError: the source cannot be read.
-        """
-        with self.source.opened() as file:
-            data = View(file, self.source.size)
-            return list(_cut(_joined(self._message(MODEL, structure, 0, len(structure), data), data)))
-
-    def _message(self, kind: int, data: bytes, start: int, end: int, source: View) -> list[Piece]:
-        """A message with the tensors put back that were left out."""
-        stored: list[Piece] = []
-        rest: list[Piece] = []
-        copied = start
-        for number, wire, at, begin, stop in fields(data, start, end):
-            part = PARTS[kind].get(number)
-            if part is None or wire != LENGTH:
+def _message(kind: int, data: bytes, start: int, end: int, source: View) -> list[Piece]:
+    """A message with the tensors put back that were left out."""
+    stored: list[Piece] = []
+    rest: list[Piece] = []
+    copied = start
+    for number, wire, at, begin, stop in fields(data, start, end):
+        part = PARTS[kind].get(number)
+        if part is None or wire != LENGTH:
+            continue
+        is_stored = kind == GRAPH and part == TENSOR
+        inner: list[Piece]
+        if data.find(_MARK, begin, stop) < 0:
+            if not is_stored:
                 continue
-            is_stored = kind == GRAPH and part == TENSOR
-            inner: list[Piece]
-            if data.find(_MARK, begin, stop) < 0:
-                if not is_stored:
-                    continue
-                inner = [data[begin:stop]]
-            elif part == TENSOR:
-                inner = self._tensor(data[begin:stop], source)
-            else:
-                inner = self._message(part, data, begin, stop, source)
-            rest.append(data[copied:at])
-            (stored if is_stored else rest).extend((header(number, sum(map(size_of, inner))), *inner))
-            copied = stop
-        rest.append(data[copied:end])
-        return stored + rest
-
-    def _tensor(self, stub: bytes, source: View) -> list[Piece]:
-        """What stands in the source for a tensor that was left out, under the name that it has now."""
-        if stub not in self._tensors:
-            self._tensors[stub] = _found(onnx.TensorProto.FromString(stub), source)
-        return self._tensors[stub]
+            inner = [data[begin:stop]]
+        elif part == TENSOR:
+            inner = _found(onnx.TensorProto.FromString(data[begin:stop]), source)
+        else:
+            inner = _message(part, data, begin, stop, source)
+        rest.append(data[copied:at])
+        (stored if is_stored else rest).extend((header(number, sum(map(size_of, inner))), *inner))
+        copied = stop
+    rest.append(data[copied:end])
+    return stored + rest
 
 
 def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
@@ -111,18 +90,6 @@ def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
         yield last
         last = piece
     yield last
-
-
-def _cut(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """Pieces without empty ones, long stretches cut."""
-    for piece in pieces:
-        if isinstance(piece, tuple):
-            at, end = piece
-            while at < end:
-                begin, at = at, min(at + max(LEAST, at - piece[0]), end)
-                yield begin, at
-        elif piece:
-            yield piece
 
 
 def _found(tensor: onnx.TensorProto, source: View) -> list[Piece]:

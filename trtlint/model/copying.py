@@ -8,8 +8,6 @@ from typing import BinaryIO
 
 from trtlint.model.errors import ModelError
 
-LARGE = 128 << 20
-"""Bytes of a file from which on copying begins ahead; less takes a few hundredths of a second."""
 _CHUNK = 1 << 20
 
 
