@@ -74,7 +74,6 @@ def test_operands() -> None:
         ("layer", '"fp16" in input_types', "did you mean 'f16'?"),
         ("layer", 'precision == "fp32"', "did you mean 'f32'?"),
         ("layer", 'asked == "fp32"', "did you mean 'f32'?"),
-        ("engine", 'precision_layers["fp32"] > 2', "did you mean 'f32'?"),
         ("log_message", 'name == "norm_f16"', "did you mean 'norm_fp16'?"),
         ("build", '"engine_times" in counts', "did you mean 'engine_time'?"),
         ("build", 'counts["engine_times"] > 1', "did you mean 'engine_time'?"),

@@ -85,7 +85,7 @@ def test_the_engine(facts: Facts) -> None:
     assert (engine.file, engine.layers, engine.joined, engine.reformat_layers) == ("layers.json", 4, 3, 1)
     assert (engine.ms, engine.reformat_ms) == (10.0, 3.0)
     assert engine.reformat_share == pytest.approx(0.3)
-    assert (engine.top_layer, engine.top_type) == ("a + b", "CaskConvolution")
+    assert engine.top_layer == "a + b"
     assert engine.top_share == pytest.approx(0.6)
     assert engine.precisions == frozenset({"f16", "f32"})
 

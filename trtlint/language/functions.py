@@ -10,7 +10,7 @@ import onnx
 
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
 from trtlint.language.flowfunctions import FLOW_FUNCTIONS
-from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
+from trtlint.language.function import MOST_VISITED, TUPLE, VALUE, Function
 from trtlint.language.graphfunctions import GRAPH_FUNCTIONS
 from trtlint.language.valuefunctions import VALUE_FUNCTIONS
 from trtlint.model.folding import ma
@@ -18,7 +18,7 @@ from trtlint.model.graph import Value
 from trtlint.model.imported import beyond_shapes, is_static
 from trtlint.model.protos import DTYPES
 from trtlint.model.walks import behind, search
-from trtlint.target.truth import Unknown, both, either
+from trtlint.target.truth import Unknown
 
 if TYPE_CHECKING:
     from trtlint.model.values import Constants
@@ -163,22 +163,9 @@ def _round(_: object, x: float, digits: int = 0) -> object:
     return round(x, digits) if digits else round(x)
 
 
-def _close(_: object, a: float, b: float, rel: float = 1e-3) -> bool:
-    return math.isclose(a, b, rel_tol=max(rel, 0.0), abs_tol=1e-12)
-
-
-def _any(_: object, xs: Any) -> object:
-    return either(*(x if isinstance(x, bool) else UNKNOWN for x in xs))
-
-
-def _all(_: object, xs: Any) -> object:
-    return both(*(x if isinstance(x, bool) else UNKNOWN for x in xs))
-
-
 _DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
 _DTYPES: Kinds = (Kind("tuple", items=_DTYPE),)
 _NUMBERS: Kinds = (Kind("tuple", items=NUMBER),)
-_TRUTHS: Kinds = (Kind("tuple", items=TRUTH),)
 
 FUNCTIONS: Mapping[str, Function] = {
     "const": Function(
@@ -317,16 +304,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "round": Function(
         "round(x, digits=0)", "x to that many decimals", (NUMBER,), NUMBER, _round, {"digits": NUMBER}
     ),
-    "close": Function(
-        "close(a, b, rel=0.001)",
-        "whether two numbers agree to a relative tolerance (FP16 keeps about three digits)",
-        (NUMBER, NUMBER),
-        TRUTH,
-        _close,
-        {"rel": NUMBER},
-    ),
-    "any": Function("any(xs)", "whether one element of a tuple is true", (_TRUTHS,), TRUTH, _any),
-    "all": Function("all(xs)", "whether every element of a tuple is true", (_TRUTHS,), TRUTH, _all),
     **GRAPH_FUNCTIONS,
     **FLOW_FUNCTIONS,
     **VALUE_FUNCTIONS,

@@ -61,11 +61,8 @@ class BuildFact(Fact):
         seconds: durations: ``parse``, ``graph``, ``engine``, ``build``.
         memory: bytes, by what the log says they are for, such as ``Total Weights Memory``.
         workspace_wanted: bytes of the largest tactic that was skipped for lack of memory.
-        island_seconds: seconds spent compiling islands of Myelin.
         warnings: how many warnings the log has.
         errors: how many errors the log has, internal and fatal ones included.
-        dynamic_inputs: inputs of the network with a dimension that varies, as the log prints them.
-        shapes_given: inputs for which the log prints the shapes of an optimisation profile.
     """
 
     kind: ClassVar[str] = "build"
@@ -106,11 +103,8 @@ class BuildFact(Fact):
     seconds: Mapping[str, float]
     memory: Mapping[str, float]
     workspace_wanted: int | None
-    island_seconds: float | None
     warnings: int | None
     errors: int | None
-    dynamic_inputs: tuple[str, ...]
-    shapes_given: tuple[str, ...]
 
     @property
     def place(self) -> str:
@@ -125,8 +119,6 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         return
     settings, log = record.settings, record.log
     program = front_end(settings.tool)
-    inputs = [] if log is None else [message.groups for message in log.telling("input")]
-    islands = [] if log is None else _numbers(log.telling("island_time"), "seconds")
     skipped = [] if log is None else _numbers(log.telling("memory_wanted"), "bytes")
     yield BuildFact(
         node=None,
@@ -166,11 +158,8 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         seconds={} if log is None else log.seconds(),
         memory=_memory(record),
         workspace_wanted=int(max(skipped)) if skipped else None,
-        island_seconds=sum(islands) if islands else None,
         warnings=None if log is None else log.severities.get("W", 0),
         errors=None if log is None else sum(log.severities.get(letter, 0) for letter in "EF"),
-        dynamic_inputs=tuple(groups["name"] for groups in inputs if "-1" in groups["dims"]),
-        shapes_given=tuple(dict.fromkeys(shape.name for shape in settings.shapes)),
     )
 
 

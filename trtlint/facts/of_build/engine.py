@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,7 +31,7 @@ class EngineFact(Fact):
         reformat_layers: how many layers only copy a tensor into another layout or type.
         attentions: how many layers are fused attention kernels.
         dynamic_filters: how many layers take their weights as a tensor at run time.
-        precisions: how many layers work in each type, reformat_layers and those of unknown type apart.
+        precisions: the types that layers work in, reformat_layers and those of unknown type apart.
         profiles: how many optimisation profiles it has.
         ms: time of all layers; None without a profile.
         reformat_ms: time of the reformat_layers.
@@ -40,7 +39,6 @@ class EngineFact(Fact):
         tiny_layers: how many layers take less than 10 microseconds, but some time.
         tiny_share: their share of the time.
         top_layer: the name of the layer that takes longest.
-        top_type: what that layer is.
         top_share: its share of the time.
         inputs: names of the engine's inputs, where its file tells inputs from outputs.
         outputs: names of its outputs.
@@ -58,7 +56,6 @@ class EngineFact(Fact):
     attentions: int
     dynamic_filters: int
     precisions: frozenset[EngineType]
-    precision_layers: Mapping[EngineType, int]
     profiles: int
     ms: float | None
     reformat_ms: float | None
@@ -66,7 +63,6 @@ class EngineFact(Fact):
     tiny_layers: int | None
     tiny_share: float | None
     top_layer: str | None
-    top_type: str | None
     top_share: float | None
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -98,7 +94,7 @@ def find(facts: Facts) -> Iterator[EngineFact]:
     top_layer = max(timed, key=lambda layer: layer.ms, default=None) if total else None
     reformat_ms = sum(layer.ms for layer in timed if layer.reformat)
     tiny = [layer.ms for layer in timed if 0 < layer.ms < _TINY]
-    working = Counter(layer.precision for layer in layers if layer.precision and not layer.reformat)
+    working = frozenset(layer.precision for layer in layers if layer.precision and not layer.reformat)
     tensors = () if record.layers is None else record.layers.tensors
     yield EngineFact(
         node=None,
@@ -111,8 +107,7 @@ def find(facts: Facts) -> Iterator[EngineFact]:
         reformat_layers=sum(layer.reformat for layer in layers or timed),
         attentions=sum(layer.attention is True for layer in layers),
         dynamic_filters=sum(layer.dynamic_filter is True for layer in layers),
-        precisions=frozenset(working),
-        precision_layers=working,
+        precisions=working,
         profiles=1 + max((layer.profile for layer in layers), default=0),
         ms=total or None,
         reformat_ms=reformat_ms if total else None,
@@ -120,7 +115,6 @@ def find(facts: Facts) -> Iterator[EngineFact]:
         tiny_layers=len(tiny) if total else None,
         tiny_share=sum(tiny) / total if total else None,
         top_layer=None if top_layer is None else top_layer.name,
-        top_type=None if top_layer is None else top_layer.type,
         top_share=None if top_layer is None else top_layer.ms / total,
         inputs=tuple(tensor.name for tensor in tensors if tensor.is_input),
         outputs=tuple(tensor.name for tensor in tensors if tensor.is_input is False),

@@ -44,7 +44,6 @@ class Normalization(Fact):
             variance such as Bessel's, and the epsilon added below the root.
         upcast: whether a Cast widens the tensor before its statistics are taken.
         follows_attention: whether the tensor comes from an attention block a few operators upstream.
-        attention_distance: how many operators upstream, None where it does not follow attention.
     """
 
     kind: ClassVar[str] = "normalization"
@@ -70,7 +69,6 @@ class Normalization(Fact):
     standard: bool = True
     upcast: bool = False
     follows_attention: bool = False
-    attention_distance: int | None = None
 
 
 # The operators, with the statistics' type where it is not the input's: `stash_type` defaults to
@@ -137,7 +135,6 @@ def _operator(node: Node, distances: Mapping[Node, int]) -> Normalization:
         statistics_dtype=statistics,
         upcast=_upcast(tensor),
         follows_attention=node in distances,
-        attention_distance=distances.get(node),
     )
 
 
@@ -177,5 +174,4 @@ def _decomposed(norm: Decomposed, distances: Mapping[Node, int]) -> Normalizatio
         standard=norm.standard,
         upcast=_upcast(norm.tensor) and mean != "f16",
         follows_attention=bool(near),
-        attention_distance=min(near, default=None),
     )
