@@ -9,7 +9,7 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
-from trtlint.buildfiles.sourcelines import release_of
+from trtlint.knowledge.source_lines import release_of
 from trtlint.lean import dataclass
 
 _FLAGS = {
