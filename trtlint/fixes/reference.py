@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
 
 from trtlint.compare.reference import more_ops
 from trtlint.errors import ExperimentError
 from trtlint.fixes.opsets import has, raises
-from trtlint.model.contents import nodes
-from trtlint.model.protos import bodies, domain_of, opsets
+from trtlint.model.contents import graphs, nodes
+from trtlint.model.protos import domain_of, opsets
+from trtlint.model.widening import FP64, widen_node, widen_tensor
 
-_FLOATS = frozenset({1, 10, 11, 16})
 _OPSETS = (19, 21, 23)
 """Opsets in which the reference has operators that it lacks in older ones."""
 _LACKING = "implementation for operator"
@@ -66,27 +65,12 @@ def widened(proto: onnx.ModelProto) -> onnx.ModelProto:
     """A model that computes in FP64 what it computes in other float types."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
-    _widen_graph(copy.graph)
-    return copy
-
-
-def _widen_graph(graph: onnx.GraphProto) -> None:
-    for tensor in graph.initializer:
-        _widen(tensor)
-    for node in graph.node:
+    for graph in graphs(copy):
+        for tensor in graph.initializer:
+            widen_tensor(tensor, FP64)
+    for node in nodes(copy):
+        widen_node(node, FP64)
         for attribute in node.attribute:
-            if attribute.name in ("to", "softmax_precision", "dtype") and attribute.i in _FLOATS:
+            if attribute.name == "softmax_precision" and attribute.i in FP64:
                 attribute.i = onnx.TensorProto.DOUBLE
-            elif attribute.HasField("t"):
-                _widen(attribute.t)
-            elif node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
-                numbers = np.array(helper.get_attribute_value(attribute), np.float64)
-                attribute.CopyFrom(helper.make_attribute("value", numpy_helper.from_array(numbers)))
-            for body in bodies(attribute):
-                _widen_graph(body)
-
-
-def _widen(tensor: onnx.TensorProto) -> None:
-    if tensor.data_type in _FLOATS and tensor.data_location != onnx.TensorProto.EXTERNAL:
-        numbers = numpy_helper.to_array(tensor).astype(np.float64)
-        tensor.CopyFrom(numpy_helper.from_array(numbers, tensor.name))
+    return copy

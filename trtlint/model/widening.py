@@ -25,8 +25,8 @@ def widen_type(target: onnx.ValueInfoProto, source: onnx.ValueInfoProto, types: 
 
 
 def widen_tensor(tensor: onnx.TensorProto, types: Types = FP32) -> None:
-    """Store a tensor in a wider element type."""
-    if tensor.data_type in types:
+    """Store a tensor in a wider element type; one in a file of its own stays."""
+    if tensor.data_type in types and tensor.data_location != TensorProto.EXTERNAL:
         wide = helper.tensor_dtype_to_np_dtype(types[tensor.data_type])
         tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(wide), tensor.name))
 
