@@ -76,6 +76,34 @@ def of(*lines: str) -> Diagnosis:
         ((UNKNOWN, CAUSE), 1),
         ((SETTER, UNKNOWN), 2),
         ((SETTER, ECHO), 1),
+        # https://github.com/linClubs/BEVFusion-ROS-TensorRT/issues/19
+        (("[ERROR] [bevfusion_node-1]: process has died [pid 23482, exit code -11, cmd 'x'].",), 1),
+        # https://github.com/microsoft/onnxruntime/issues/14614
+        (
+            (
+                "Exception thrown at 0x00007FF8 (onnxruntime_providers_tensorrt.dll) in a.exe: 0xC0000005: Access violation reading location 0xFF.",
+            ),
+            1,
+        ),
+        # https://github.com/AmusementClub/vs-mlrt/issues/89
+        (("Python exception: trtexec execution fails, log has been written to C:\\a.log",), 1),
+        # https://github.com/comfyanonymous/ComfyUI_TensorRT/issues/105
+        (("- **Exception Message:** a bytes-like object is required, not 'NoneType'",), 1),
+        # https://github.com/mcmonkeyprojects/SwarmUI/issues/248
+        (
+            ('    "message": "Cannot execute because node DYNAMIC_TRT_MODEL_CONVERSION does not exist.",',),
+            1,
+        ),
+        # tensorrtx prints it whatever came of the build: https://github.com/wang-xinyu/tensorrtx/issues/819
+        ((UNKNOWN, "Build engine successfully!"), 1),
+        # https://github.com/microsoft/onnxruntime/issues/19489
+        (
+            (
+                "Unhandled exception. Microsoft.ML.OnnxRuntime.OnnxRuntimeException: [ErrorCode:RuntimeException] ",
+                '[ONNXRuntimeError] : 1 : FAIL : LoadLibrary failed with error 126 "" when trying to load ',
+            ),
+            2,
+        ),
     ],
 )
 def test_failures_that_no_entry_explains(lines: tuple[str, ...], line: int) -> None:
@@ -87,7 +115,29 @@ def test_failures_that_no_entry_explains(lines: tuple[str, ...], line: int) -> N
 
 @pytest.mark.parametrize(
     "lines",
-    [(CAUSE, UNKNOWN), (CAUSE, ECHO), (NO_GPU,), (SKIPPED, CAUSE), (UFF, "  what():  std::exception")],
+    [
+        (CAUSE, UNKNOWN),
+        (CAUSE, ECHO),
+        (NO_GPU,),
+        (SKIPPED, CAUSE),
+        (UFF, "  what():  std::exception"),
+        # https://github.com/pykeio/ort/issues/236
+        ("Failed to register TensorRT!", "Attempt to use DefaultLogger but none has been registered."),
+        # https://github.com/autowarefoundation/autoware/issues/6434
+        ("  what():  cudaErrorUnsupportedPtxVersion (222)@a.cpp#L222: the provided PTX is unsupported",),
+        # https://github.com/comfyanonymous/ComfyUI_TensorRT/issues/53
+        (
+            "Error occurred when executing DYNAMIC_TRT_MODEL_CONVERSION:",
+            "",
+            "load_models_gpu() got an unexpected keyword argument 'force_patch_weights'",
+        ),
+        # https://github.com/dusty-nv/jetson-inference/issues/1736
+        ("imagenet: error while loading shared libraries: /usr/lib/libnvinfer.so.8: file too short",),
+        # https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_dnn_inference/issues/35
+        (
+            "ERROR: infer_trtis_server.cpp:994 Triton: failed to create repo server, err_msg:failed to stat file /tmp/models",
+        ),
+    ],
 )
 def test_failures_that_an_entry_explains(lines: tuple[str, ...]) -> None:
     found = of(*lines)
@@ -128,6 +178,19 @@ def test_failures_that_an_entry_explains(lines: tuple[str, ...]) -> None:
         ),
         (CAUSE, "[05/21/2024-10:00:33] [TRT-LLM] [I] Total time of building all engines: 00:01:44"),
         (CAUSE, "TensorRT: export success ✅ 190.1s, saved as 'a.engine' (16.1 MB)"),
+        # https://github.com/NVIDIA/TensorRT/issues/3855
+        (
+            "[E]     FAILED | Mismatched outputs: ['score']",
+            "        [E] FAILED | Runtime: 13.374s | Command: /usr/local/bin/polygraphy run a.engine --trt --load-outputs debug_output.json",
+            "[E]     ========== CAPTURED STDERR ==========",
+            "[E]     Artifact: replay.json does not exist, skipping.",
+            "[E]     FAILED | Iteration 1 | Duration 110.6s",
+        ),
+        # https://github.com/wang-xinyu/tensorrtx/issues/1299
+        (
+            "[E] [TRT] 3: [builder.cpp::~Builder::307] Error Code 3: API Usage Error (Parameter check failed at: b.cpp::~Builder::307, condition: mObjectCounter.use_count() == 1. Destroying a builder object before destroying objects it created leads to undefined behavior.",
+            ")",
+        ),
     ],
 )
 def test_logs_that_show_no_failure(lines: tuple[str, ...]) -> None:

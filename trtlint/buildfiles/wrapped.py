@@ -94,7 +94,7 @@ MARKS = (
     b"llegal", b"nsupp", b"violat", b"warn", b"nvinf", b"sig", b"[e]", b"[w]", b"[f]", b"xit ",
     b"nable", b"ameter check", b"invalid", b"parsing node", b"in function", b"dcheck", b"memory",
     b"what():", b"termina", b"\xe6", b"\xe5", b"traceb", b"alloc", b" must ",
-    b"whereas",
+    b"whereas", b"unexpected", b"providers_tensorrt",
 )  # fmt: skip
 """What a line that tells anything holds one of, in small letters; a quick look at lines that nobody's logger
 has marked."""
