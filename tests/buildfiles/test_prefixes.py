@@ -58,7 +58,8 @@ def test_shapes(line: str, severity: str, shape: str, library: bool | None, comm
     found = parse_prefix(line.encode())
     assert found is not None
     assert (found.severity, found.library, found.common) == (severity, library, common)
-    assert found.tool == ("triton" if shape == "glog" and library else TOOLS.get(shape, "logger"))
+    tool = "triton" if shape == "glog" and library else TOOLS.get(shape, "logger")
+    assert found.tool == ("polygraphy" if line.startswith("[!]") else tool)
     assert line[found.start :].strip() == "x"
 
 

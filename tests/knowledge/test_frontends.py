@@ -31,6 +31,10 @@ def test_unknown_program() -> None:
             "deepstream",
         ),
         ("[01/15/2025-17:13:04] [TRT] [W] hello", "python"),
+        # https://github.com/yuvraj108c/ComfyUI-Upscaler-Tensorrt/issues/36
+        ("[!] Invalid Engine. Please ensure the engine was built correctly", "polygraphy"),
+        # https://github.com/AmusementClub/vs-mlrt/issues/35
+        ("Failed to evaluate the script: error in vsmlrt", "vs-mlrt"),
     ],
 )
 def test_program_of_a_log(line: str, tool: str) -> None:

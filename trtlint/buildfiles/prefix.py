@@ -115,6 +115,8 @@ def parse_prefix(line: bytes) -> Prefix | None:
         library, common = True, False
         tool = "triton" if group == "glog" else tool
     word = found[group]
+    if word == b"!" and tool == "logger":
+        tool = "polygraphy"  # nobody else marks a critical message so
     return Prefix(_LETTERS.get(word) or letter(word), tool, found.end(), library, common)
 
 

@@ -25,7 +25,7 @@ _LONGEST_COMMAND = 20_000
 """Characters of a command that are taken apart."""
 _TOOLS = (
     "ultralytics", "deepstream", "triton", "torch-tensorrt", "onnxruntime", "tensorrt-llm", "tensorflow",
-    "python", "logger",
+    "vs-mlrt", "polygraphy", "python", "logger",
 )  # fmt: skip
 """Programs by their loggers, the outermost first."""
 _BUILDER_FLAGS = re.compile(r"^\s*Flags\s+\| \[([^\]]*)\]", re.MULTILINE)
