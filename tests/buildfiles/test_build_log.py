@@ -113,7 +113,7 @@ def test_the_way_a_log_is_stored_does_not_matter() -> None:
         ("[TensorRT] INTERNAL_ERROR: {}", "F", "python"),
         ("[TensorRT-LLM][ERROR] {}", "E", "tensorrt-llm"),
         ("[W] {}", "W", "logger"),
-        ("[!] {}", "F", "logger"),
+        ("[!] {}", "F", "polygraphy"),
         ("WARNING:torch_tensorrt [TensorRT Conversion Context]:{}", "W", "torch-tensorrt"),
         ("WARNING: [Torch-TensorRT] - {}", "W", "torch-tensorrt"),
         (
