@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # The tests keep every core busy; a second thread of numpy's library would only spin in each process.
 test check: export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test check docs package oldest viewers bench fuzz mutants clean
+.PHONY: demo test types units check docs package oldest viewers bench fuzz mutants clean
 
 demo: $(VENV)/.demo
 	$(BIN)/trtlint examples/*.onnx --trt 10.7 --gpu L4 --output html:$(VENV)/report.html || test $$? -eq 1
@@ -26,13 +26,17 @@ demo: $(VENV)/.demo
 CODE := benchmarks examples fuzzing scripts tests trtlint
 
 # The examples of rules and tables, which `trtlint test` runs, are among the tests.
-# mypy uses one core only, so it runs beside the tests; its report comes at the end.
+# mypy uses one core only, so it runs beside the tests.
 test: $(VENV)/.dev
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
-	$(BIN)/mypy > $(VENV)/mypy.log 2>&1 & types=$$!; \
-	$(BIN)/pytest -n auto --dist worksteal; tests=$$?; \
-	wait $$types; types=$$?; cat $(VENV)/mypy.log; test $$tests -eq 0 && test $$types -eq 0
+	$(MAKE) --no-print-directory --jobs 2 types units
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+units: $(VENV)/.dev
+	$(BIN)/pytest -n auto --dist worksteal
 
 # The quick part, for while one works.
 check: $(VENV)/.dev

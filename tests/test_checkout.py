@@ -55,7 +55,7 @@ def test_mypy_and_pytest_read_folders_of_their_own() -> None:
     assert mypy[1:] == []
     assert set(PROJECT["tool"]["mypy"]["files"]) == {"trtlint", "tests", "benchmarks", "scripts", "fuzzing"}
     (pytest_,) = (words for words in commands("test") if words[0].endswith("/pytest"))
-    assert pytest_[1:] == ["-n", "auto"]
+    assert pytest_[1:] == ["-n", "auto", "--dist", "worksteal"]
     assert PROJECT["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests"]
 
 
