@@ -15,7 +15,7 @@ from trtlint.knowledge.parsers import bundled, library_plugin
 
 ROI = """< ir_version: 8, opset_import: ["" : 16] >
 g (float[1,1,8,8] x, float[2,4] r, int64[2] b) => (float[2,1,2,2] y)
-{ y = RoiAlign <output_height = 2, output_width = 2> (x, r, b) }"""
+{ y = RoiAlign <output_height = 2, output_width = 2, sampling_ratio = 2> (x, r, b) }"""
 SCATTER = """< ir_version: 8, opset_import: ["" : 18] >
 g (float[2,3] x, float[1,1] u) => (float[2,3] y, float[2,3] z) < int64[1,1] i = {1} >
 { y = ScatterElements <reduction = "add"> (x, i, u)  z = ScatterElements (x, i, u) }"""
