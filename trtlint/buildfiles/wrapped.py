@@ -60,7 +60,7 @@ _NAME_ONLY = re.compile(
     rb"(?:\[(?:NVINFER LOG|TRT|TensorRT|trt)\]:?|(?:TRT(?:Net|Logger)?|trt_infer|TensorRT|NVInfer): )[ \t]*"
 )
 _SEVERITY_ONLY = re.compile(
-    rb"(?:\[?[\d/:., T-]{8,32}\]?[ \t]*)?(?:\[(?P<word>"
+    rb"(?:\[?[\d/:., T-]{8,32}\]?[ \t]{0,40})?(?:\[(?P<word>"
     + _WORD
     + rb"|[EWFIV])\][ \t]*:?[ \t]*|(?P<bare>"
     + _WORD
