@@ -457,3 +457,8 @@ def test_explained_misses(
 ) -> None:
     assert run(["models/b.onnx", "--explain-miss", rule, node, "--rules", "house", *options]) == 0
     assert reason in capsys.readouterr().out
+
+
+def test_an_empty_path_is_not_the_current_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["lint", ""]) == 2
+    assert "a path is empty" in capsys.readouterr().err

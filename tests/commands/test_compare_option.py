@@ -79,12 +79,20 @@ def test_inputs_of_the_user_are_used(tmp_path: Path, capsys: pytest.CaptureFixtu
     ("options", "said"),
     [
         (("--compare=missing.npz",), "--compare: missing.npz: No such file or directory"),
+        (("--compare=damaged.npz",), "--compare: damaged.npz: not an .npz file of arrays"),
+        (("--compare=probe", "--compare=damaged.npz"), "leave one of the two out"),
         (("--compare", "--no-dry-build"), "--no-dry-build excludes --compare"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(
-    options: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    options: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("damaged.npz").write_bytes(b"PK\x03\x04 and no end")
     assert run([str(write(tmp_path, PLAIN)), *options]) == 2
     assert said in capsys.readouterr().err
 

@@ -24,6 +24,8 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
     Raises:
         click.UsageError: files of a build with several models, or as :meth:`TaskFactory.settings` does.
     """
+    if "" in options.paths:
+        raise click.UsageError("a path is empty: is a variable of the shell not set?")
     models, files = sort(options.paths, options.left)
     here, addresses = _apart(models)
     found = factory.settings([*expand(here), *(Path(address.name) for address in addresses)])

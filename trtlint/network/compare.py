@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import zipfile
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from trtlint.dry_build.agreement import Agreement
 from trtlint.dry_build.wheels import Wheels
+from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.process.spawn import Ended, Limits, run
@@ -50,6 +52,8 @@ def request_of(values: tuple[str, ...], shapes: _SHAPES = ()) -> CompareRequest:
     Raises:
         InputsError: a file or a folder cannot be used.
     """
+    if PROBE in values and set(values) - {"", PROBE}:
+        raise InputsError(f"{PROBE} makes inputs, and files are given as well: leave one of the two out")
     files: list[str] = []
     for value in (value for value in values if value not in ("", PROBE)):
         path = Path(value)
@@ -61,6 +65,10 @@ def request_of(values: tuple[str, ...], shapes: _SHAPES = ()) -> CompareRequest:
         raise InputsError(f"more than {_MOST_FILES} files of inputs")
     inputs = Inputs(tuple(files))
     inputs.require()
+    for file in files:
+        with open_regular(Path(file)) as content:
+            if not zipfile.is_zipfile(content):
+                raise InputsError(f"{file}: not an .npz file of arrays")
     return CompareRequest(tuple(files), PROBE in values, shapes)
 
 
