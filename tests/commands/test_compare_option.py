@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import jsonschema
@@ -110,3 +111,18 @@ def test_a_fix_compares_the_networks_of_both_models(tmp_path: Path) -> None:
     assert better is not None
     assert (worse.check, worse.good, better.good) == ("network", False, True)
     assert "1 of 1 compared tensors differ from ONNX (the first is y); 0 before" in worse.words
+
+
+def test_external_data_that_are_no_file_are_not_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proto = onnx.parser.parse_model(
+        '< ir_version: 8, opset_import: ["" : 17] > g (float[2] x) => (float[2] y) { y = Add (x, w) }'
+    )
+    tensor = proto.graph.initializer.add(name="w", data_type=onnx.TensorProto.FLOAT, dims=[2])
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="pipe")
+    os.mkfifo(tmp_path / "pipe")
+    onnx.save(proto, tmp_path / "model.onnx")
+    run([str(tmp_path / "model.onnx"), "--compare", *OPTIONS])
+    assert "its external data pipe cannot be read" in capsys.readouterr().out

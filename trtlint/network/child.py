@@ -8,9 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from trtlint.files.regular import open_regular
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.errors import ModelError
-from trtlint.model.load import load
+from trtlint.model.load import Model, load
 from trtlint.network.comparing import Comparing, NotComparableError
 from trtlint.network.expected import WeightsMissingError
 from trtlint.network.feeding import sets_of
@@ -31,6 +32,14 @@ def work(request: dict[str, Any], say: Say) -> None:
     """
     began = time.monotonic()
     path = Path(request["model"])
+    try:
+        model = load(path)
+    except ModelError as error:
+        say({"reason": str(error)[:_LONGEST]})
+        return
+    if location := _unreadable(model):
+        say({"reason": f"its external data {location[:_LONGEST]} cannot be read"})
+        return
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
     logger = trt.Logger(trt.Logger.ERROR)
     builder = trt.Builder(logger)
@@ -43,9 +52,7 @@ def work(request: dict[str, Any], say: Say) -> None:
         network = Reader(trt, parsed).read()
         comparing = Comparing(path, network, lambda share: say({"done": round(share, 3)}))
         given = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
-        sets = sets_of(
-            load(path).graph.inputs, given, comparing, request["shapes"], probe=bool(request["probe"])
-        )
+        sets = sets_of(model.graph.inputs, given, comparing, request["shapes"], probe=bool(request["probe"]))
         for name, feeds in sets:
             comparing.run(name, feeds)
         found = comparing.agreement()
@@ -59,3 +66,16 @@ def work(request: dict[str, Any], say: Say) -> None:
         say({"reason": "it takes more memory than there is"})
         return
     say({"agreement": {**found, "seconds": time.monotonic() - began}})
+
+
+def _unreadable(model: Model) -> str:
+    """The first file with external data that is not there, or no regular file; empty if all can be read."""
+    for location in model.tensors.locations:
+        found = model.tensors.file_of(location)
+        try:
+            if found is None:
+                return location
+            open_regular(found[0]).close()
+        except OSError:
+            return location
+    return ""
