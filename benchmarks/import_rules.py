@@ -49,14 +49,14 @@ def misses(folder: Path) -> tuple[int, list[Miss]]:
     for case in _cases(folder):
         for wanted, key in ((True, "wrong"), (False, "right")):
             for release in case[key]:
-                rules = told(folder / str(case["model"]), str(release))
+                rules = reported(folder / str(case["model"]), str(release))
                 count += 1
                 if wanted != any(wanted or not rule.startswith(_OTHERS) for rule in rules):
                     found.append(Miss(str(case["case"]), str(release), wanted, rules))
     return count, found
 
 
-def told(model: Path, release: str) -> tuple[str, ...]:
+def reported(model: Path, release: str) -> tuple[str, ...]:
     """The rules that fire above a note on a model for a release such as ``RTX 1.7.1``."""
     product, _, version = release.partition(" ")
     target = Target("tensorrt-rtx" if product == "RTX" else "tensorrt", version)
@@ -79,7 +79,7 @@ def main() -> None:
     for miss in found:
         said = ", ".join(miss.found) or "nothing"
         print(f"{miss.case:40} {miss.release:10} {'missed' if miss.wanted else 'false alarm':12} {said}")
-    print(f"{count - len(found)} of {count} releases of cases are told rightly")
+    print(f"{count - len(found)} of {count} releases of cases are reported correctly")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ Say = Callable[[Any], None]
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Say of each case ``[number, outcome, text]``, before it that it begins."""
+    """Report the start of each case, and its outcome as ``[number, outcome, text]``."""
     warnings.simplefilter("ignore")
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
     logger = trt.Logger(trt.Logger.INTERNAL_ERROR)

@@ -15,10 +15,10 @@ from onnx import NodeProto, helper
 
 from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
-from trtlint.model.contents import graphs, nodes
+from trtlint.model.contents import nodes
 from trtlint.model.operators import RANDOM
 from trtlint.model.protos import domain_of, text
-from trtlint.model.widening import Types, widen_node, widen_tensor, widen_type
+from trtlint.model.widening import Types, widen_model
 
 IR_VERSION = 10
 """The newest version of the format that all of ONNX Runtime since 1.18 reads; newer ones only add to it.
@@ -78,7 +78,7 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
             seed = float(zlib.crc32(_key(node).encode()) % 10_000)
             node.attribute.append(helper.make_attribute("seed", seed))
         if types is not None:
-            _widen(proto, types)
+            widen_model(proto, types)
         proto.ir_version = min(proto.ir_version, IR_VERSION)
         apart = f"{copy.stem}.{'own' if types is None else len(types)}.bin"
         (folder / apart).unlink(missing_ok=True)  # what is there would be appended to
@@ -109,17 +109,3 @@ def _is_random(node: NodeProto) -> bool:
         return False
     trained = node.op_type == "Dropout" and len(node.input) > _TRAINED and bool(node.input[_TRAINED])
     return node.op_type in RANDOM or trained
-
-
-def _widen(proto: onnx.ModelProto, types: Types) -> None:
-    """Let a model compute in wider types."""
-    for graph in graphs(proto):
-        for tensor in graph.initializer:
-            widen_tensor(tensor, types)
-        for info in (*graph.input, *graph.output):
-            copy = onnx.ValueInfoProto()
-            copy.CopyFrom(info)
-            widen_type(info, copy, types)
-        del graph.value_info[:]
-    for node in nodes(proto):
-        widen_node(node, types)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from trtlint.model.contents import graphs, nodes
+
 Types = Mapping[int, int]
 """By number of an element type, the number of the type that takes its place."""
 
@@ -46,3 +48,17 @@ def widen_node(node: NodeProto, types: Types = FP32) -> None:
             numbers = [attribute.f] if single else list(attribute.floats)
             wide = helper.make_tensor("", types[TensorProto.FLOAT], dims, numbers)
             attribute.CopyFrom(helper.make_attribute("value", wide))
+
+
+def widen_model(proto: onnx.ModelProto, types: Types = FP32) -> None:
+    """Let a model compute in wider types, in its bodies and functions as well."""
+    for graph in graphs(proto):
+        for tensor in graph.initializer:
+            widen_tensor(tensor, types)
+        for info in (*graph.input, *graph.output):
+            copy = onnx.ValueInfoProto()
+            copy.CopyFrom(info)
+            widen_type(info, copy, types)
+        del graph.value_info[:]
+    for node in nodes(proto):
+        widen_node(node, types)

@@ -15,11 +15,11 @@ from trtlint.compare.alike import IR_VERSION
 from trtlint.compare.reference import begun, more_ops, stacks
 from trtlint.errors import ExperimentError
 from trtlint.files.telemetry import onnx_runtime
-from trtlint.model.contents import all_tensors, graphs, nodes
+from trtlint.model.contents import all_tensors, nodes
 from trtlint.model.operators import RANDOM
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
-from trtlint.model.widening import Types, widen_node, widen_tensor, widen_type
+from trtlint.model.widening import Types, widen_model
 from trtlint.network.layers import Array
 
 _FIRST = 16
@@ -58,24 +58,9 @@ def linked(model: Path, types: Types | None = None) -> ModelProto:
         if tensor.data_location == TensorProto.EXTERNAL:
             _relink(tensor, raw.tensors, copied=types is not None and tensor.data_type in types)
     if types is not None:
-        _widen(proto, types)
+        widen_model(proto, types)
     proto.ir_version = min(proto.ir_version, IR_VERSION)
     return proto
-
-
-def _widen(proto: ModelProto, types: Types) -> None:
-    """Let a model compute in wider types."""
-    for graph in graphs(proto):
-        for tensor in graph.initializer:
-            if tensor.data_location != TensorProto.EXTERNAL:
-                widen_tensor(tensor, types)
-        for info in (*graph.input, *graph.output):
-            copy = onnx.ValueInfoProto()
-            copy.CopyFrom(info)
-            widen_type(info, copy, types)
-        del graph.value_info[:]
-    for node in nodes(proto):
-        widen_node(node, types)
 
 
 def _relink(tensor: TensorProto, store: TensorStore, *, copied: bool) -> None:
