@@ -20,6 +20,7 @@ from scripts.manual.markdown import plain, portable, table
 from scripts.manual.rulepages import rule_pages
 from scripts.manual.site import DOCS, build, navigation, project, write
 from tests.conftest import REPOSITORY
+from tests.engine.rules import make_rule
 from trtlint.cli import cli
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.rulebook import load_builtin
@@ -68,6 +69,14 @@ def test_every_rule_has_a_page_and_is_in_every_index(pages: Mapping[str, str]) -
         assert len(sections) == len(set(sections)), rule.id
         for index in ("index", "by-severity", "by-evidence", "by-version", "by-status"):
             assert f"[{rule.id}]({rule.id}.md)" in pages[f"rules/{index}.md"], index
+
+
+def test_the_page_of_a_rule_opens_with_its_summary(tmp_path: Path) -> None:
+    rule = make_rule(tmp_path, "## What it does\n\nFinds Relu.\n", summary="Relu, which is slow.")
+    pages = rule_pages([rule])
+    assert pages["rules/TST001.md"].startswith("# TST001 a-rule\n\nRelu, which is slow.\n\n|")
+    assert "## Message\n\n> a `op`\n" in pages["rules/TST001.md"]
+    assert "| Relu, which is slow. |" in pages["rules/by-severity.md"]
 
 
 def test_examples_stand_in_the_page_as_they_are_run(pages: Mapping[str, str]) -> None:

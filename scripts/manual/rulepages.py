@@ -13,7 +13,7 @@ from trtlint.knowledge.ranges import covers_all, in_words, matching
 from trtlint.knowledge.redirects import Redirect, redirects
 from trtlint.knowledge.releases import PRODUCTS, Product, releases
 from trtlint.language.template import Template
-from trtlint.report.ruletext import applies, what
+from trtlint.report.ruletext import applies, summary
 
 _EXAMPLES = "\n## Fires\n"
 _CONCERNS = {"graph": "the model", "command": "the build command", "code": "the program that runs the engine"}
@@ -43,14 +43,15 @@ def rule_pages(rules: Iterable[Rule]) -> dict[str, str]:
 
 
 def rule_page(rule: Rule) -> str:
-    """What a rule says of itself: its facts, its documentation, advice, sources, examples."""
+    """The page of a rule: summary, facts, documentation, message, advice, sources, examples."""
     documentation, _, examples = f"\n{rule.body}".partition(_EXAMPLES)
     facts = _facts(rule)
     parts = [
         f"# {rule.id} {rule.name}",
-        f"> {plain(_text(rule.message))}",
+        *((plain(rule.summary),) if rule.summary else ()),
         table(next(facts), facts),
         documentation.strip(),
+        f"## Message\n\n> {plain(_text(rule.message))}",
         "## Advice",
         "\n".join(f"- {_advice(advice)}" for advice in rule.advice),
         "## Sources",
@@ -100,12 +101,13 @@ def _link(rule: Rule) -> str:
 
 
 def _listing(rules: Iterable[Rule]) -> str:
-    rows = ((_link(rule), rule.severity, applies(rule), f"{_what(rule)}.") for rule in rules)
-    return table(("rule", "severity", "applies to", "what it finds"), rows)
+    rows = ((_link(rule), rule.severity, applies(rule), _summary(rule)) for rule in rules)
+    return table(("rule", "severity", "applies to", "summary"), rows)
 
 
-def _what(rule: Rule) -> str:
-    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", what(rule))
+def _summary(rule: Rule) -> str:
+    """The summary, without links."""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", summary(rule))
 
 
 def _groups(rules: Sequence[Rule]) -> str:

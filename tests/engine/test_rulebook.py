@@ -37,6 +37,12 @@ def test_a_star_is_every_version_and_a_product_left_out_is_none(tmp_path: Path) 
     assert make_rule(tmp_path, applies='{tensorrt-rtx: "*"}').applies == {"tensorrt-rtx": ""}
 
 
+def test_a_summary_is_one_line_of_plain_text_and_optional(tmp_path: Path) -> None:
+    assert make_rule(tmp_path).summary == ""
+    rule = make_rule(tmp_path, summary=">-\n  Relu with {braces},\n  which is slow.")
+    assert rule.summary == "Relu with {braces}, which is slow."
+
+
 def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> None:
     assert make_rule(tmp_path).concerns == "graph"
     assert make_rule(tmp_path, concerns="code").concerns == "code"
@@ -86,6 +92,9 @@ def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> N
         ),
         ({"message": "''"}, "message", "message is empty"),
         ({"message": "[a]"}, "message", "message must be text"),
+        ({"summary": "''"}, "summary", "summary is empty"),
+        ({"summary": "[a]"}, "summary", "summary must be text"),
+        ({"summary": "x" * 501}, "summary", "summary: longer than 500 characters"),
     ],
 )
 def test_a_mistake_is_an_error_in_its_line(

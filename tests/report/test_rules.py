@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 import re
+from pathlib import Path
 
 import pytest
 
+from tests.engine.rules import make_rule
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
 from trtlint.report.rules import write_rule, write_table
-from trtlint.report.ruletext import what
+from trtlint.report.rulestatistics import write_json
+from trtlint.report.ruletext import summary
 
 RULES = tuple(load_builtin())
 
@@ -49,9 +53,36 @@ def test_table_off_a_terminal_has_one_line_a_rule() -> None:
     assert len(out.getvalue().splitlines()) == len(RULES) + 1
 
 
-def test_every_rule_says_what_it_finds_in_a_sentence() -> None:
-    for rule in RULES:
-        assert 20 < len(what(rule)) < 400, rule.id
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_every_builtin_rule_has_a_summary_of_one_short_sentence(rule: Rule) -> None:
+    assert re.fullmatch(r"[A-Z0-9].{20,108}\.", rule.summary), rule.summary
+    assert len(rule.summary.split()) <= 20
+    assert not re.search(r"[`{}\[\]\n]|\.\s", rule.summary), "plain text, one sentence"
+
+
+def test_summaries_differ() -> None:
+    summaries = [rule.summary for rule in RULES if rule.summary]
+    assert len(summaries) == len(set(summaries))
+
+
+def test_the_summary_opens_the_explanation_and_is_in_the_table_and_the_data(tmp_path: Path) -> None:
+    rule = make_rule(tmp_path, "## What it does\n\nFinds Relu.\n", summary="Relu, which is slow.")
+    explained, listed, data = io.StringIO(), io.StringIO(), io.StringIO()
+    write_rule(rule, explained)
+    write_table([rule], listed)
+    write_json([rule], data, statistics=False)
+    assert explained.getvalue().splitlines()[:3] == ["warning[TST001] a-rule", "", "Relu, which is slow."]
+    assert listed.getvalue().rstrip().endswith("Relu, which is slow.")
+    assert json.loads(data.getvalue())[0]["summary"] == "Relu, which is slow."
+
+
+def test_without_a_summary_the_first_sentence_of_the_documentation_is_shown(tmp_path: Path) -> None:
+    rule = make_rule(tmp_path, "## What it does\n\nFinds Relu: all\nof them. It is slow.\n")
+    assert rule.summary == ""
+    assert summary(rule) == "Finds Relu."
+    explained = io.StringIO()
+    write_rule(rule, explained)
+    assert explained.getvalue().count("Finds Relu") == 1
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

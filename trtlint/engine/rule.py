@@ -104,6 +104,7 @@ class Rule:
         body: the documentation, Markdown.
         body_line: line of the file where ``body`` begins.
         status: whether it is tried out, stands, or is about to go.
+        summary: one sentence with the defect and its consequence; empty if the file has none.
     """
 
     id: str
@@ -127,6 +128,7 @@ class Rule:
     body: str
     body_line: int
     status: Status = "stable"
+    summary: str = ""
 
     @property
     def group(self) -> str:

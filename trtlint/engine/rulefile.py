@@ -34,10 +34,10 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RELEASE = re.compile(r"[0-9]+(\.[0-9]+){1,2}")
 _URL = re.compile(r"https://[^\s/]+\.[^\s/.]+(/\S*)?")
 _LONGEST_WORD = 500
-"""Characters of an id, a name, a URL or a version specifier."""
+"""Characters of an id, a name, a summary, a URL or a version specifier."""
 
 _KEYS = (
-    *("id", "name", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
+    *("id", "name", "summary", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
     *("severity_when", "message", "advice", "references", "concerns", "witness"),
     *("yields", "status"),
 )
@@ -124,7 +124,17 @@ class _Reader:
             body=body,
             body_line=body_line,
             status=self._status(),
+            summary=self._summary(),
         )
+
+    def _summary(self) -> str:
+        """One line of plain text, empty if the key is missing: only the built-in rules need one."""
+        item = self.front.get("summary")
+        if item is None:
+            return ""
+        text = " ".join(item.text("summary").split())
+        _bounded(text, "summary", item.line)
+        return text
 
     def _yields(self) -> frozenset[str]:
         item = self.front.get("yields")

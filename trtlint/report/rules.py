@@ -14,7 +14,7 @@ from trtlint.engine.rule import Rule
 from trtlint.report.escape import clean, clean_block
 from trtlint.report.layout import hang
 from trtlint.report.manual import rule_page
-from trtlint.report.ruletext import applies, what
+from trtlint.report.ruletext import applies, summary
 from trtlint.report.terminal import console
 from trtlint.report.text import SEVERITY_STYLES
 
@@ -26,7 +26,7 @@ _ENDLESS = 10_000
 
 
 def write_table(rules: Iterable[Rule], file: TextIO) -> None:
-    """One line a rule: id, name, severity, versions, what it rests on, what it finds.
+    """One line a rule: id, name, severity, versions, evidence, summary.
 
     On a terminal too narrow for that, a paragraph a rule.
     """
@@ -40,10 +40,10 @@ def write_table(rules: Iterable[Rule], file: TextIO) -> None:
     table.add_column("severity", no_wrap=True)
     table.add_column("applies to", min_width=16)
     table.add_column("evidence", no_wrap=True)
-    table.add_column("what", min_width=20)
+    table.add_column("summary", min_width=20)
     for rule in rules:
         severity = Text(rule.severity, style=SEVERITY_STYLES[rule.severity])
-        table.add_row(rule.id, rule.name, severity, applies(rule), _standing(rule), clean(what(rule)))
+        table.add_row(rule.id, rule.name, severity, applies(rule), _standing(rule), clean(summary(rule)))
     with out.capture() as captured:
         out.print(table)
     for line in captured.get().splitlines():
@@ -54,7 +54,7 @@ def _write_paragraphs(rules: Iterable[Rule], out: Console) -> None:
     for rule in rules:
         style = SEVERITY_STYLES[rule.severity]
         out.print(Text.assemble((f"{rule.severity}[{rule.id}] ", style), (rule.name, "bold")))
-        for line in (f"{applies(rule)} ({_standing(rule)})", clean(what(rule))):
+        for line in (f"{applies(rule)} ({_standing(rule)})", clean(summary(rule))):
             for part in hang(Text("  "), Text(line), out.width):
                 out.print(part, soft_wrap=True)
 
@@ -64,15 +64,23 @@ def _standing(rule: Rule) -> str:
     return rule.evidence if rule.status == "stable" else f"{rule.evidence}, {rule.status}"
 
 
+def _width(out: Console, file: TextIO) -> int:
+    """Cells of a line of running text: bounded on a terminal, not in a file or pipe."""
+    return min(out.width, _READABLE) if file.isatty() else _ENDLESS
+
+
 def write_rule(rule: Rule, file: TextIO) -> None:
-    """A rule's documentation, then its versions and references."""
+    """Write the summary of a rule, its documentation, then its versions and references."""
     out = console(file)
     style = SEVERITY_STYLES[rule.severity]
     out.print(Text.assemble((f"{rule.severity}[{rule.id}] ", style), (rule.name, "bold")), soft_wrap=True)
     out.print()
+    if rule.summary:
+        out.print(Text(clean(rule.summary)), width=_width(out, file))
+        out.print()
     body = clean_block(rule.body)
     if file.isatty():
-        out.print(Markdown(body), width=min(out.width, _READABLE))
+        out.print(Markdown(body), width=_width(out, file))
     else:
         print(body.strip(), file=file)
     out.print()

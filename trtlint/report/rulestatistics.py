@@ -74,6 +74,7 @@ def _as_data(rule: Rule) -> dict[str, object]:
     return {
         "id": rule.id,
         "name": rule.name,
+        "summary": rule.summary,
         "group": rule.group,
         "ground": ground(rule),
         "severity": rule.severity,

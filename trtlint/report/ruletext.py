@@ -17,12 +17,16 @@ def applies(rule: Rule) -> str:
     return ", ".join(in_words(product, specifier) for product, specifier in ranges)
 
 
-def what(rule: Rule) -> str:
-    """The first sentence of a rule's documentation."""
+def summary(rule: Rule) -> str:
+    """The summary of a rule, or the first sentence of its documentation if it has none."""
+    return rule.summary or _first_sentence(rule)
+
+
+def _first_sentence(rule: Rule) -> str:
     for paragraph in rule.body.split("\n\n"):
         lines = [line for line in paragraph.strip().splitlines() if not line.startswith("#")]
         text = " ".join(" ".join(lines).split())
         if text:
             match = _SENTENCE.match(text)
-            return match[1].rstrip(".:;") if match else text
+            return f"{(match[1] if match else text).rstrip('.:;')}."
     return ""

@@ -22,7 +22,7 @@ from trtlint.report.escape import clean
 from trtlint.report.formats import Run
 from trtlint.report.locations import Overview, Place, Spot
 from trtlint.report.provenance import provenance
-from trtlint.report.ruletext import applies, what
+from trtlint.report.ruletext import applies, summary
 from trtlint.report.wording import fix_command, full, witnesses
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -77,8 +77,8 @@ def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.id,
         "name": rule.name,
-        "shortDescription": {"text": f"{clean(what(rule))}."},
-        "fullDescription": {"text": f"{clean(what(rule))}. Applies to {clean(applies(rule))}."},
+        "shortDescription": {"text": clean(summary(rule))},
+        "fullDescription": {"text": f"{clean(summary(rule))} Applies to {clean(applies(rule))}."},
         "helpUri": manual.rule_page(rule.id) or rule.references[0],
         "help": {"text": rule.body.strip(), "markdown": rule.body.strip()},
         "defaultConfiguration": {"level": rule.severity},
