@@ -95,8 +95,8 @@ def _ellipsis_ranks(_: object, equation: str, values: tuple[Any, ...]) -> object
 FLOW_FUNCTIONS: Mapping[str, Function] = {
     "repeated_in_flow": Function(
         "repeated_in_flow(v)",
-        "whether the operator that computes v works on the result of an If, a loop or a recurrence, or in"
-        " the body of one, and either an operator of its type does so before it or its result goes into"
+        "whether the operator that computes v reads the result of an If, a loop or a recurrence, or is in"
+        " the body of one, and an earlier operator of its type also does, or its own result goes into"
         " another If, loop or recurrence",
         (VALUE,),
         TRUTH,
@@ -104,8 +104,8 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "reads_past_loop": Function(
         "reads_past_loop(v)",
-        "whether the operator that computes v lies in a Loop in a branch of an If, and reads, itself or in"
-        " its bodies, what is computed outside of that Loop",
+        "whether the operator that computes v is in a Loop in a branch of an If, and it or its bodies read"
+        " values computed outside that Loop",
         (VALUE,),
         TRUTH,
         _reads_past_loop,
@@ -115,8 +115,8 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "partial_shapes": Function(
         "partial_shapes(vs)",
-        "whether one of several values is computed, number by number or by Concat, from a Shape that leaves"
-        " out dimensions (start, end)",
+        "whether one of several values is computed, number by number or by Concat, from a Shape with start"
+        " or end",
         (TUPLE,),
         TRUTH,
         _partial_shapes,
@@ -131,22 +131,23 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
     ),
     "refused_if_empty": Function(
         "refused_if_empty(vs)",
-        "whether several values are read as nothing but sizes of Slice, Pad, NonMaxSuppression and, of a"
-        " dynamic shape, Squeeze, of which parsers refuse empty ones",
+        "whether all readers of several values are sizes of Slice, Pad, NonMaxSuppression or, for a dynamic"
+        " shape, Squeeze; parsers reject empty sizes of these",
         (TUPLE,),
         TRUTH,
         _refused_if_empty,
     ),
     "ellipsis_ranks": Function(
         "ellipsis_ranks(equation, vs)",
-        "how many dimensions the ellipsis in the equation of an Einsum stands for, by operand that has one",
+        "the number of dimensions of the ellipsis in the equation of an Einsum, for each operand that has"
+        " one",
         (TEXT, TUPLE),
         (Kind("tuple", items=NUMBER),),
         _ellipsis_ranks,
     ),
     "unread": Function(
         "unread(vs)",
-        "whether one of several values is read by no operator and leaves no graph",
+        "whether no operator reads one of several values, and it is not an output of its graph",
         (TUPLE,),
         TRUTH,
         _unread,

@@ -170,14 +170,14 @@ _NUMBERS: Kinds = (Kind("tuple", items=NUMBER),)
 FUNCTIONS: Mapping[str, Function] = {
     "const": Function(
         "const(v)",
-        "the number that the value v holds whatever is fed, if it holds one number only",
+        "the one number that v always holds; unknown if v depends on inputs or holds several numbers",
         (VALUE,),
         NUMBER,
         _const,
     ),
     "uses": Function(
         "uses(v)",
-        "how many inputs of operators read v; being an output of the graph or of a body counts as one",
+        "the number of operator inputs that read v; an output of the graph or of a body counts as one",
         (VALUE,),
         NUMBER,
         lambda _, v: len(v.uses) + v.is_output + v.leaves_body,
@@ -185,32 +185,33 @@ FUNCTIONS: Mapping[str, Function] = {
     "dtype": Function(
         "dtype(v)", "the element type of v, such as 'f16'", (VALUE,), _DTYPE, lambda _, v: v.dtype
     ),
-    "rank": Function("rank(v)", "how many dimensions v has", (VALUE,), NUMBER, lambda _, v: v.rank),
+    "rank": Function("rank(v)", "the number of dimensions of v", (VALUE,), NUMBER, lambda _, v: v.rank),
     "dim": Function(
         "dim(v, i)",
-        "the size of dimension i of v; -1 is the last; unknown if it is dynamic",
+        "the size of dimension i of v (-1: the last); unknown if it is dynamic",
         (VALUE, NUMBER),
         NUMBER,
         _dim,
     ),
-    "size": Function("size(v)", "how many elements v has", (VALUE,), NUMBER, _size),
+    "size": Function("size(v)", "the number of elements of v", (VALUE,), NUMBER, _size),
     "attribute": Function(
         "attribute(v, name)",
-        "the attribute of that name of the operator that computes v; unknown if it is left out",
+        "this attribute of the operator that computes v; unknown if the attribute is missing",
         (VALUE, TEXT),
         ANYTHING,
         _attribute,
     ),
     "operator": Function(
         "operator(v)",
-        "the type of the operator that computes v, such as 'Neg'; empty where none does",
+        "the type of the operator that computes v, such as 'Neg'; empty if there is none",
         (VALUE,),
         TEXT,
         _operator,
     ),
     "split_heads": Function(
         "split_heads(v)",
-        "whether v is [batch, heads, length, size], made of [batch, length, width] by Reshape and Transpose",
+        "whether v is [batch, heads, length, size], computed from [batch, length, width] by Reshape and"
+        " Transpose",
         (VALUE,),
         TRUTH,
         _split_heads,
@@ -231,29 +232,29 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "fed": Function(
         "fed(v)",
-        "the element types of the inputs of the model whose data (not shapes) v is computed from",
+        "the element types of the model inputs whose data (not shapes) v depends on",
         (VALUE,),
         _DTYPES,
         _fed,
     ),
     "constant": Function(
         "constant(v)",
-        "whether v depends on stored tensors and static shapes only, whatever is fed",
+        "whether v depends only on stored tensors and static shapes",
         (VALUE,),
         TRUTH,
         _constant,
     ),
     "elements": Function(
         "elements(v)",
-        "the numbers that v holds whatever is fed, as a flat tuple; unknown for large tensors",
+        "the numbers that v always holds, as a flat tuple; unknown if v depends on inputs or is large",
         (VALUE,),
         _NUMBERS,
         _elements,
     ),
     "broadcasts": Function(
         "broadcasts(v, w, ignore=0)",
-        "whether the shapes of v and w can be broadcast, as far as their sizes are in the file; the last"
-        " dimensions may be ignored",
+        "whether the shapes of v and w can be broadcast, judged by the sizes in the file; ignore skips that"
+        " many last dimensions",
         (VALUE, VALUE),
         TRUTH,
         _broadcasts,
@@ -263,11 +264,11 @@ FUNCTIONS: Mapping[str, Function] = {
         "dtypes(vs)", "the element types of several values, such as inputs", (TUPLE,), _DTYPES, _dtypes
     ),
     "static": Function(
-        "static(v)", "whether the file has the size of every dimension of v", (VALUE,), TRUTH, _static
+        "static(v)", "whether every dimension of v has a size in the file", (VALUE,), TRUTH, _static
     ),
     "default": Function(
         "default(x, otherwise)",
-        "x, or otherwise where x is unknown, such as an attribute that was left out",
+        "x, or otherwise if x is unknown, such as a missing attribute",
         (ANYTHING, ANYTHING),
         ANYTHING,
         _default,
@@ -277,16 +278,16 @@ FUNCTIONS: Mapping[str, Function] = {
     "known": Function("known(x)", "whether x is known", (ANYTHING,), TRUTH, _known, sees_unknown=True),
     "given": Function(
         "given(x)",
-        "whether x is known and true: false, not unknown, where x is unknown",
+        "whether x is known and true; false if x is unknown",
         (TRUTH,),
         TRUTH,
         _given,
         sees_unknown=True,
     ),
-    "abs": Function("abs(x)", "x without its sign", (NUMBER,), NUMBER, lambda _, x: abs(x)),
+    "abs": Function("abs(x)", "the absolute value of x", (NUMBER,), NUMBER, lambda _, x: abs(x)),
     "min": Function(
         "min(a, b, ...)",
-        "the least of numbers, or of a tuple",
+        "the smallest of several numbers, or of a tuple",
         ((*NUMBER, *TUPLE),),
         NUMBER,
         _min,
@@ -294,15 +295,17 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "max": Function(
         "max(a, b, ...)",
-        "the greatest of numbers, or of a tuple",
+        "the largest of several numbers, or of a tuple",
         ((*NUMBER, *TUPLE),),
         NUMBER,
         _max,
         variadic=True,
     ),
-    "len": Function("len(x)", "how many elements or letters x has", (_MANY,), NUMBER, lambda _, x: len(x)),
+    "len": Function(
+        "len(x)", "the number of elements or characters of x", (_MANY,), NUMBER, lambda _, x: len(x)
+    ),
     "round": Function(
-        "round(x, digits=0)", "x to that many decimals", (NUMBER,), NUMBER, _round, {"digits": NUMBER}
+        "round(x, digits=0)", "x rounded to that many decimals", (NUMBER,), NUMBER, _round, {"digits": NUMBER}
     ),
     **GRAPH_FUNCTIONS,
     **FLOW_FUNCTIONS,

@@ -229,15 +229,14 @@ _DTYPE: Kinds = (Kind("text", frozenset(DTYPES.values())),)
 GRAPH_FUNCTIONS: Mapping[str, Function] = {
     "imported": Function(
         "imported(v)",
-        "the element type that TensorRT's parser gives v: that of a stored uint8 tensor is 'i32', of a"
-        " quantized one 'i8'",
+        "the element type of v after the import: 'i32' for a stored uint8 tensor, 'i8' for a quantized one",
         (VALUE,),
         _DTYPE,
         _imported,
     ),
     "internal": Function(
         "internal(vs, type)",
-        "whether one of several values is of a type, as the parser imports it, and is read by operators only",
+        "whether one of several values has this imported type and is read only by operators",
         (TUPLE, _DTYPE),
         TRUTH,
         _internal,
@@ -251,16 +250,16 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "dequantized": Function(
         "dequantized(v)",
-        "the element type that v was dequantized from, through operators that move elements only; unknown if"
-        " it was not",
+        "the element type before the dequantization of v, through operators that only move elements; unknown"
+        " without a dequantization",
         (VALUE,),
         _DTYPE,
         _dequantized,
     ),
     "cast_from": Function(
         "cast_from(v)",
-        "the element type that v was cast from, through operators that move elements only; unknown if it was"
-        " not",
+        "the element type before the cast of v, through operators that only move elements; unknown without a"
+        " cast",
         (VALUE,),
         _DTYPE,
         _cast_from,
@@ -274,25 +273,25 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "scale_rank": Function(
         "scale_rank(v)",
-        "how many dimensions the scale has that v was dequantized with",
+        "the number of dimensions of the scale that dequantized v",
         (VALUE,),
         NUMBER,
         _scale_rank,
     ),
     "same": Function(
-        "same(v, w)", "whether v and w are one value, Identity aside", (VALUE, VALUE), TRUTH, _same
+        "same(v, w)", "whether v and w are the same value, ignoring Identity", (VALUE, VALUE), TRUTH, _same
     ),
     "rest": Function("rest(xs, n)", "a tuple without its first n elements", (TUPLE, NUMBER), ANYTHING, _rest),
     "first": Function(
         "first(xs, n)",
-        "the first n elements of a tuple; without the last n, where n is negative",
+        "the first n elements of a tuple; all but the last -n elements if n is negative",
         (TUPLE, NUMBER),
         ANYTHING,
         _first,
     ),
     "computed_by": Function(
         "computed_by(vs)",
-        "the types of the operators that compute values, within the graph or body that these leave",
+        "the types of the operators that compute several values within their graph or body",
         (TUPLE,),
         (Kind("tuple", items=TEXT),),
         _computed_by,
@@ -302,42 +301,43 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "same_ranks": Function(
         "same_ranks(vs, ws)",
-        "whether each of several values has as many dimensions as its counterpart",
+        "whether each value in vs has as many dimensions as its counterpart in ws",
         (TUPLE, TUPLE),
         TRUTH,
         _same_ranks,
     ),
     "same_types": Function(
         "same_types(vs, ws)",
-        "whether each of several values has the element type of its counterpart, as the parser imports it",
+        "whether each value in vs has the same imported element type as its counterpart in ws",
         (TUPLE, TUPLE),
         TRUTH,
         _same_types,
     ),
     "same_shapes": Function(
         "same_shapes(vs, ws)",
-        "whether each of several values has the shape of its counterpart, as far as sizes are in the file",
+        "whether each value in vs has the same shape as its counterpart in ws, judged by the sizes in the"
+        " file",
         (TUPLE, TUPLE),
         TRUTH,
         _same_shapes,
     ),
     "concatenates": Function(
         "concatenates(vs, axis)",
-        "whether values agree in all dimensions but one, as far as their sizes are in the file",
+        "whether values agree in all dimensions but one, judged by their sizes in the file",
         (TUPLE, NUMBER),
         TRUTH,
         _concatenates,
     ),
     "expands": Function(
         "expands(v, sizes)",
-        "whether v broadcasts with a shape of these sizes, as far as its own are in the file",
+        "whether v broadcasts with a shape of these sizes, judged by its sizes in the file",
         (VALUE, TUPLE),
         TRUTH,
         _expands,
     ),
     "zero_point": Function(
         "zero_point(v)",
-        "whether v is read, and as the zero point of quantizers only",
+        "whether v has readers, and all read it as the zero point of a quantizer",
         (VALUE,),
         TRUTH,
         _zero_point,
@@ -347,21 +347,21 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "dynamic": Function(
         "dynamic(v, i)",
-        "whether dimension i of v has no size in the file, and is named or one of an input",
+        "whether dimension i of v has no size in the file, and has a name or belongs to an input",
         (VALUE, NUMBER),
         TRUTH,
         _dynamic,
     ),
     "unsigned": Function(
         "unsigned(vs)",
-        "whether one of several values is uint8 and made of a stored tensor, which the parser imports as"
-        " int32",
+        "whether one of several values is uint8 and computed from a stored tensor, which the parser imports"
+        " as int32",
         (TUPLE,),
         TRUTH,
         _unsigned,
     ),
     "product": Function(
-        "product(xs)", "the product of whole numbers, of 1 if there is none", (TUPLE,), NUMBER, _product
+        "product(xs)", "the product of whole numbers; 1 for an empty tuple", (TUPLE,), NUMBER, _product
     ),
     "halves_equal": Function(
         "halves_equal(xs)",
@@ -372,23 +372,22 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
     ),
     "settled": Function(
         "settled(v)",
-        "whether the builder knows v: it is computed in integers and booleans from stored tensors and shapes",
+        "whether the builder knows v: v is computed in integers and booleans from stored tensors and shapes",
         (VALUE,),
         TRUTH,
         _settled,
     ),
     "miscounted": Function(
         "miscounted(vs)",
-        "whether one of several values, read as sizes, is computed from the numbers of an input that is"
-        " neither int32 nor int64",
+        "whether one of several values, read as sizes, depends on the numbers of an input that is neither"
+        " int32 nor int64",
         (TUPLE,),
         TRUTH,
         _miscounted,
     ),
     "handed": Function(
         "handed(vs)",
-        "whether one of several values, read as sizes, is computed from the numbers that a loop hands its"
-        " body",
+        "whether one of several values, read as sizes, depends on the numbers that a loop passes to its body",
         (TUPLE,),
         TRUTH,
         _handed,

@@ -79,15 +79,15 @@ def _in_int32_data(constants: Constants | None, values: tuple[Any, ...]) -> obje
 VALUE_FUNCTIONS: Mapping[str, Function] = {
     "never_negative": Function(
         "never_negative(v)",
-        "whether v is known to hold no negative number, whatever is fed",
+        "whether v is known to hold no negative number for any input",
         (VALUE,),
         TRUTH,
         _never_negative,
     ),
     "in_int32_data": Function(
         "in_int32_data(vs)",
-        "whether one of several values is a stored uint8 tensor whose elements, more than one, are in the"
-        " field int32_data of the file",
+        "whether one of several values is a stored uint8 tensor of more than one element, stored in the"
+        " field int32_data",
         (TUPLE,),
         TRUTH,
         _in_int32_data,
