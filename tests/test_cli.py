@@ -391,7 +391,7 @@ def test_output_needs_no_unicode(work: Path) -> None:
 def test_rules_table(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["rules", "--rules", "house"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["id", "name", "severity", "applies", "to", "evidence", "what"]
+    assert lines[0].split() == ["id", "name", "severity", "applies", "to", "evidence", "summary"]
     (row,) = [line for line in lines if line.startswith("XYZ901")]
     for part in ("house-relu", "error", "TensorRT 10.7", "documented", "Finds a house-relu"):
         assert part in row

@@ -43,7 +43,7 @@ CLIPPED = "[W] [TRT] (Unnamed Layer* 18) [Constant] [CONSTANT] contains out-of-r
         # https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_dnn_inference/issues/35
         ((STAT,), "model_repository_paths", "does not say why"),
         # https://github.com/nvidia-holoscan/holohub/issues/1570
-        ((CLIPPED,), "in a mask, where it changes nothing", "--bf16"),
+        ((CLIPPED,), "in a mask, where it has no effect", "--bf16"),
         # https://github.com/yuvraj108c/ComfyUI-Upscaler-Tensorrt/issues/36
         ((NO_KERNEL, "[!] Invalid Engine."), "G_LOGGER.module_severity", "trtexec --verbose"),
     ],

@@ -84,8 +84,8 @@ def test_what_reads_such_a_measurement_does_not_advise_to_keep_the_nodes(
     assert run(["chain.onnx", "--trt", "11.0", "--fp16", "--ranges", "ranges.json"]) == 1
     out = capsys.readouterr().out
     assert "NUM101" in out
-    assert "FP16 does not fit this model" in out
-    assert "trtlint measure names the least set" not in out
+    assert "Build without FP16: so much of this model would have to stay in FP32" in out
+    assert "trtlint measure prints the smallest set" not in out
     assert run(["fix", "chain.onnx", "--ranges", "ranges.json", "--trt", "11.0", "-o", "fixed.onnx"]) == 2
     err = capsys.readouterr().err
     assert "FP16 does not fit this model: 21 of its 21 nodes" in err
