@@ -44,7 +44,7 @@ def test_there_are_none_where_nothing_was_measured() -> None:
 def test_an_overflow_confirms_what_was_found_in_the_graph() -> None:
     found = findings("d -312 300\nsquare 0 97344 origin\nharm")["ACC101"]
     assert (found.standing, found.confidence, found.severity) == ("confirmed", "confirmed", "warning")
-    assert "the greatest square is 97,344, FP16 ends at 65,504 (1 batch of batch.npz)" in found.said[0]
+    assert "the largest square is 97,344; the limit of FP16 is 65,504 (1 batch of batch.npz)" in found.said[0]
 
 
 @pytest.mark.slow
@@ -53,7 +53,10 @@ def test_ranges_within_refute_it() -> None:
         "ACC101"
     ]
     assert (found.standing, found.severity) == ("refuted", "note")
-    assert "at most 1,156 in the block on 1 batch of batch.npz; FP16 ends at 65,504" in found.said[0]
+    assert (
+        "values in the block reach at most 1,156 on 1 batch of batch.npz; the limit of FP16 is 65,504"
+        in found.said[0]
+    )
 
 
 def test_made_up_inputs_refute_nothing() -> None:

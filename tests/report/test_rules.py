@@ -66,14 +66,15 @@ def test_summaries_differ() -> None:
 
 
 def test_the_summary_opens_the_explanation_and_is_in_the_table_and_the_data(tmp_path: Path) -> None:
-    rule = make_rule(tmp_path, "## What it does\n\nFinds Relu.\n", summary="Relu, which is slow.")
+    text = "Relu, which is slow because it reads and writes all its elements in a kernel of its own on every GPU."
+    rule = make_rule(tmp_path, "## What it does\n\nFinds Relu.\n", summary=text)
     explained, listed, data = io.StringIO(), io.StringIO(), io.StringIO()
     write_rule(rule, explained)
     write_table([rule], listed)
     write_json([rule], data, statistics=False)
-    assert explained.getvalue().splitlines()[:3] == ["warning[TST001] a-rule", "", "Relu, which is slow."]
-    assert listed.getvalue().rstrip().endswith("Relu, which is slow.")
-    assert json.loads(data.getvalue())[0]["summary"] == "Relu, which is slow."
+    assert explained.getvalue().splitlines()[:3] == ["warning[TST001] a-rule", "", text]
+    assert listed.getvalue().rstrip().endswith(text)
+    assert json.loads(data.getvalue())[0]["summary"] == text
 
 
 def test_without_a_summary_the_first_sentence_of_the_documentation_is_shown(tmp_path: Path) -> None:

@@ -64,23 +64,22 @@ def _standing(rule: Rule) -> str:
     return rule.evidence if rule.status == "stable" else f"{rule.evidence}, {rule.status}"
 
 
-def _width(out: Console, file: TextIO) -> int:
-    """Cells of a line of running text: bounded on a terminal, not in a file or pipe."""
-    return min(out.width, _READABLE) if file.isatty() else _ENDLESS
-
-
 def write_rule(rule: Rule, file: TextIO) -> None:
     """Write the summary of a rule, its documentation, then its versions and references."""
     out = console(file)
+    width = min(out.width, _READABLE)
     style = SEVERITY_STYLES[rule.severity]
     out.print(Text.assemble((f"{rule.severity}[{rule.id}] ", style), (rule.name, "bold")), soft_wrap=True)
     out.print()
     if rule.summary:
-        out.print(Text(clean(rule.summary)), width=_width(out, file))
+        if file.isatty():
+            out.print(Text(clean(rule.summary)), width=width)
+        else:
+            print(clean(rule.summary), file=file)
         out.print()
     body = clean_block(rule.body)
     if file.isatty():
-        out.print(Markdown(body), width=_width(out, file))
+        out.print(Markdown(body), width=width)
     else:
         print(body.strip(), file=file)
     out.print()
