@@ -43,6 +43,12 @@ def test_a_summary_is_one_line_of_plain_text_and_optional(tmp_path: Path) -> Non
     assert rule.summary == "Relu with {braces}, which is slow."
 
 
+def test_the_first_reason_that_holds_says_why_a_place_has_no_rewrite(tmp_path: Path) -> None:
+    rule = make_rule(tmp_path, unfixable='[{where: op == "Relu", because: one}, {because: "two\n\nlines"}]')
+    assert [rule.why_unfixable({"op": op}) for op in ("Relu", "Elu")] == ["one", "two lines"]
+    assert make_rule(tmp_path).why_unfixable({"op": "Relu"}) == ""
+
+
 def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> None:
     assert make_rule(tmp_path).concerns == "graph"
     assert make_rule(tmp_path, concerns="code").concerns == "code"
@@ -74,6 +80,7 @@ def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> N
         ({"mark": "[culprit]"}, "mark", "unknown 'culprit'; there are node"),
         ({"mark": "{culprit: here}"}, "mark", "unknown key 'culprit'"),
         ({"severity_when": "[{where: op == domain}]"}, "severity_when", "the key 'severity' is missing"),
+        ({"unfixable": "[{where: op == domain}]"}, "unfixable", "the key 'because' is missing"),
         ({"severity_when": "[{severity: note}]"}, "severity_when", "the key 'where' is missing"),
         ({"advice": "[{fix: merge-scale}]"}, "advice", "the key 'do' is missing"),
         ({"advice": "[{do: x, tensorrt: newest}]"}, "advice", "no PEP 440 version specifier"),

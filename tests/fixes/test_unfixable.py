@@ -14,22 +14,22 @@ HEAD = '< ir_version: 10, opset_import: ["" : 17, "ai.onnx.ml" : 3, "house" : 1]
 CASES = {
     "an operator of nobody's": (
         "(float[2] x) => (float[2] y) { y = house.Fold (x) }",
-        "ONNX does not define its operator, and the file does not say what that computes",
+        "ONNX does not define this operator, and the file does not say what it computes",
     ),
     "trees": (
         """(float[2,2] x) => (float[2,1] y) { y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1,
             nodes_modes = ["LEAF"], nodes_nodeids = [0], nodes_treeids = [0], nodes_featureids = [0],
             nodes_falsenodeids = [0], nodes_truenodeids = [0], nodes_values = [0.0], target_ids = [0],
             target_nodeids = [0], target_treeids = [0], target_weights = [1.0]> (x) }""",
-        "it takes another path through its trees for each row, and no operator of TensorRT does that",
+        "each row takes another path through the trees, and no operator of TensorRT does this",
     ),
     "chance": (
         "(float[2] x) => (float[2] y) { y = Bernoulli (x) }",
-        "it draws its results at random, and nothing equal stands for that",
+        "its results are random, and no equal operator exists",
     ),
     "a wrong file": (
         "(float[2,3] x, float[3,3] z) => (float[A,B] y) { y = Concat <axis = 1> (x, z) }",
-        "the file is wrong, and other runtimes refuse it as well: it has to be exported anew",
+        "the file is invalid, and other runtimes reject it too; export it again",
     ),
     "a value from around a loop": (
         """(float[2] x, bool c) => (float[2] y) < int64 n = {3}, bool t = {1} > { y = If (c) <
@@ -39,7 +39,7 @@ CASES = {
                 w = If (c) <then_branch = d () => (float[2] q) { q = Neg (v) },
                             else_branch = e () => (float[2] r) { r = Abs (v) }> }> },
             else_branch = f () => (float[2] s) { s = Relu (x) }> }""",
-        "the Loop around it would have to carry what it reads, and trtlint knows no rewrite for that",
+        "the Loop around it would have to carry the value it reads, and trtlint has no rewrite for this",
     ),
 }
 

@@ -341,6 +341,7 @@ class _RuleSearch:
             rows=tuple(self._row(step, names) for step in subject.chain),
             fingerprint=fingerprint,
             route=None if subject.position is None else Route(self.rule.find, subject.position),
+            unfixable=self.rule.why_unfixable(names),
         )
 
     def _row(self, step: Step, names: Mapping[str, object]) -> Row:
@@ -361,7 +362,6 @@ class _RuleSearch:
         times: BlockTimes | None,
     ) -> Finding:
         rule, product = self.rule, self.target.product
-        specifier = group.versions.specifier
         return Finding(
             rule=rule.id,
             name=rule.name,
@@ -370,7 +370,7 @@ class _RuleSearch:
             evidence_level=rule.evidence if group.refusal is None else group.refusal.known or rule.evidence,
             message=group.message,
             sites=tuple(sites),
-            applies=in_words(product, specifier),
+            applies=in_words(product, group.versions.specifier),
             advice=group.advice,
             references=rule.references,
             fingerprint=fingerprint,

@@ -72,6 +72,8 @@ class Site:
     """16 hex digits that survive a re-export which renames nodes and values."""
     route: Route | None = None
     """The way back to the fact, None for a match of a pattern."""
+    unfixable: str = ""
+    """Why no rewrite exists for this place, as the rule says; empty where it gives no reason."""
 
 
 @dataclass(frozen=True, slots=True)

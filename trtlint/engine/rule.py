@@ -78,6 +78,19 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfixable:
+    """Why no rewrite exists for some places.
+
+    Attributes:
+        where: a further condition, None for none.
+        because: the reason, a clause without a full stop.
+    """
+
+    where: Expression | None
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A rule, ready to be evaluated.
 
@@ -95,6 +108,7 @@ class Rule:
         severity_when: severities with their conditions; the first that holds wins.
         message: the first line of the finding.
         advice: in the order of the file.
+        unfixable: why a place has no rewrite; the first entry whose condition holds wins.
         references: public URLs.
         concerns: what has to change where the rule holds.
         witness: the conditions under which evidence confirms or refutes its findings.
@@ -129,11 +143,19 @@ class Rule:
     body_line: int
     status: Status = "stable"
     summary: str = ""
+    unfixable: tuple[Unfixable, ...] = ()
 
     @property
     def group(self) -> str:
         """What hurts, a key of :data:`GROUPS`: the name of its folder; empty in any other folder."""
         return group_of(self.path)
+
+    def why_unfixable(self, names: Mapping[str, object]) -> str:
+        """Return why a place has no rewrite; empty where the rule gives no reason."""
+        for entry in self.unfixable:
+            if entry.where is None or entry.where.truth(names) is True:
+                return entry.because
+        return ""
 
 
 def group_of(path: Path) -> str:

@@ -19,7 +19,7 @@ from trtlint.buildfiles.patterns import pattern_names
 from trtlint.engine.evidence.conditions import read_conditions
 from trtlint.engine.finding import SEVERITIES, Severity
 from trtlint.engine.frontmatter import FrontMatterError, Item, split
-from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError, Safety, Status
+from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleError, Safety, Status, Unfixable
 from trtlint.engine.ruletext import read_rule
 from trtlint.engine.scope import predicts_refusal, scope_of_kind, scope_of_pattern
 from trtlint.facts import kinds as facts
@@ -39,7 +39,7 @@ _LONGEST_WORD = 500
 _KEYS = (
     *("id", "name", "summary", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
     *("severity_when", "message", "advice", "references", "concerns", "witness"),
-    *("yields", "status"),
+    *("yields", "status", "unfixable"),
 )
 _REQUIRED = ("id", "name", "severity", "since", "evidence", "find", "message", "advice", "references")
 
@@ -125,6 +125,7 @@ class _Reader:
             body_line=body_line,
             status=self._status(),
             summary=self._summary(),
+            unfixable=self._unfixable(),
         )
 
     def _summary(self) -> str:
@@ -243,6 +244,18 @@ class _Reader:
             fix=None if fix is None else _matching(fix, "fix", _NAME, "words joined with '-'"),
             safety="safe" if safety is None else _safety(safety),
         )
+
+    def _unfixable(self) -> tuple[Unfixable, ...]:
+        item = self.front.get("unfixable")
+        found = []
+        for entry in [] if item is None else item.items("unfixable"):
+            fields = entry.mapping("unfixable", ("where", "because"))
+            if "because" not in fields:
+                raise FrontMatterError("unfixable: the key 'because' is missing", entry.line)
+            where = fields.get("where")
+            condition = None if where is None else self._condition(where, "unfixable where")
+            found.append(Unfixable(condition, " ".join(fields["because"].text("because").split())))
+        return tuple(found)
 
     def _concerns(self) -> Concern:
         item = self.front.get("concerns")

@@ -48,6 +48,9 @@ def _expressions(rule: Rule) -> Iterator[Expression]:
         yield rule.where
     for where, _ in rule.severity_when:
         yield where
+    for reason in rule.unfixable:
+        if reason.where is not None:
+            yield reason.where
     for template in templates:
         yield from (piece for piece in template.pieces if isinstance(piece, Expression))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import onnx
 
-from trtlint.engine.finding import SEVERITIES, Rewrite, Severity, Site
+from trtlint.engine.finding import SEVERITIES, Finding, Rewrite, Severity, Site
 from trtlint.facts.base import Fact, Step
 from trtlint.files.limits import current
 from trtlint.fixes import keeping, names, proposer
@@ -14,7 +14,6 @@ from trtlint.fixes.edit import EditError, apply
 from trtlint.fixes.harm import harm_of, places_of
 from trtlint.fixes.outcome import Applied, Key, Lint, Linted, Outcome, Proof, Prove, Refused
 from trtlint.fixes.patch import NotApplicable, Patch
-from trtlint.fixes.unfixable import reason as unfixable
 from trtlint.lean import dataclass
 from trtlint.model.check import fault
 from trtlint.model.errors import ModelError
@@ -163,10 +162,9 @@ class Session:
         for finding in (each for report in outcome.after.reports for each in report.findings):
             if finding.rule in told:
                 continue
-            unknown = "" if finding.fixes else unfixable(finding)
             for site in finding.sites:
                 name = next((fix.name for fix in finding.fixes if (fix.name, site.node) in tried), None)
-                why = unknown if name is None else tried[name, site.node]
+                why = tried[name, site.node] if name is not None else _why_unfixable(finding, site)
                 if why:
                     found[Refused(finding.rule, finding.severity, name, site.node, why)] = None
         outcome.refused += found
@@ -327,6 +325,14 @@ def _wanted(state: Linted) -> list[_Wanted]:
                     nodes = tuple(step.node for step in fact.chain)
                     found.setdefault((finding.rule, rewrite.name, site.route, fact.node, nodes), each)
     return sorted(found.values(), key=lambda each: SEVERITIES.index(each.severity))
+
+
+def _why_unfixable(finding: Finding, site: Site) -> str:
+    """Return why nothing was tried at a place; empty for a note whose rule gives no reason."""
+    if finding.fixes:
+        return ""
+    unknown = "" if finding.severity == "note" else "trtlint knows no rewrite for it"
+    return site.unfixable or unknown
 
 
 def _fact(state: Linted, site: Site) -> Fact:
