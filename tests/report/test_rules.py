@@ -66,7 +66,9 @@ def test_summaries_differ() -> None:
 
 
 def test_the_summary_opens_the_explanation_and_is_in_the_table_and_the_data(tmp_path: Path) -> None:
-    text = "Relu, which is slow because it reads and writes all its elements in a kernel of its own on every GPU."
+    text = (
+        "Relu, which is slow because it reads and writes all its elements in a separate kernel on every GPU."
+    )
     rule = make_rule(tmp_path, "## What it does\n\nFinds Relu.\n", summary=text)
     explained, listed, data = io.StringIO(), io.StringIO(), io.StringIO()
     write_rule(rule, explained)
