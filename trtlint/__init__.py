@@ -14,19 +14,30 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from trtlint.api import CheckError, Fix, Measured, check, fix, lint, load_rules, measure, upgrade
+    from trtlint.api import (
+        CheckError,
+        Fix,
+        Measured,
+        check,
+        fix,
+        lint,
+        load_rules,
+        measure,
+        read_build,
+        upgrade,
+    )
     from trtlint.buildcommand import CommandError
     from trtlint.buildfiles.errors import BuildFileError
-    from trtlint.buildfiles.record import read_build
     from trtlint.case import Case
     from trtlint.engine.finding import Finding, ModelReport, Report, Site
     from trtlint.engine.rule import Rule, RuleError
-    from trtlint.errors import ExperimentError, FileError, SettingError, TrtlintError
+    from trtlint.errors import ArgumentError, ExperimentError, FileError, SettingError, TrtlintError
     from trtlint.model.errors import ModelError
     from trtlint.target.parsing import TargetError
     from trtlint.target.target import Target
 
 __all__ = [
+    "ArgumentError",
     "BuildFileError",
     "Case",
     "CheckError",
@@ -59,14 +70,13 @@ __all__ = [
 _HOMES = {
     name: home
     for home, listed in {
-        "trtlint.api": "CheckError Fix Measured check fix lint load_rules measure upgrade",
+        "trtlint.api": "CheckError Fix Measured check fix lint load_rules measure read_build upgrade",
         "trtlint.buildcommand": "CommandError",
         "trtlint.buildfiles.errors": "BuildFileError",
-        "trtlint.buildfiles.record": "read_build",
         "trtlint.case": "Case",
         "trtlint.engine.finding": "Finding ModelReport Report Site",
         "trtlint.engine.rule": "Rule RuleError",
-        "trtlint.errors": "ExperimentError FileError SettingError TrtlintError",
+        "trtlint.errors": "ArgumentError ExperimentError FileError SettingError TrtlintError",
         "trtlint.model.errors": "ModelError",
         "trtlint.target.parsing": "TargetError",
         "trtlint.target.target": "Target",

@@ -12,10 +12,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from trtlint.cases import AnyPath, Keywords, cases
+from trtlint.arguments import read, read_local, read_one, read_paths
+from trtlint.cases import AnyPath, Keywords, cases, one_case
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rulebook import load_rules as load_rulebook
-from trtlint.errors import SettingError, TrtlintError
+from trtlint.errors import ArgumentError, SettingError, TrtlintError
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.lean import dataclass
 from trtlint.model.sources import Sources
@@ -29,6 +30,8 @@ from trtlint.target.target import Target
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from trtlint.buildfiles.record import BuildRecord
+    from trtlint.buildfiles.witnesses import GivenAs
     from trtlint.engine.rule import Rule
     from trtlint.engine.upgrade import Upgrade
     from trtlint.fixes.outcome import Applied, Prove, Refused
@@ -56,10 +59,11 @@ def lint(
         files are for the command line only.  A notebook shows the report as cards.
 
     Raises:
+        ArgumentError: there is no such keyword, its value is not one that is allowed, or ``path`` is neither
+            a path nor a model.  All functions check their arguments before anything else.
         SettingError: a keyword has a value that cannot be used: a version, a rule, a command, an address.
         FileError: a measurement or another file that a keyword names cannot be used.
         ExperimentError: a dry build is asked for, and cannot be made here.
-        TypeError: ``path`` is neither a path nor a model, or there is no such keyword.
     """
     sources, review = Sources(), Review()
     found: list[ModelReport] = []
@@ -74,9 +78,27 @@ def load_rules(*paths: AnyPath) -> tuple[Rule, ...]:
     """Load the rules of folders or files, for the keyword ``rules``.
 
     Raises:
+        ArgumentError: ``paths`` are not paths.
         RuleError: a file is wrong, or two rules have one id or name; the message names file and line.
     """
-    return tuple(load_rulebook(map(Path, paths)))
+    return tuple(load_rulebook(map(Path, read_paths("paths", paths))))
+
+
+def read_build(paths: AnyPath | Iterable[AnyPath | tuple[AnyPath, GivenAs]]) -> BuildRecord:
+    """Read the files of one build, for the keyword ``record``.
+
+    Args:
+        paths: the files, each as a path or as a path with its kind: ``any``, ``log``, ``layers`` or
+            ``profile``.  ``-`` is a log on standard input.
+
+    Raises:
+        ArgumentError: ``paths`` are not paths.
+        BuildFileError: a file cannot be read, is not of the kind given, or is the second of its kind; the
+            message begins with the file's name.
+    """
+    from trtlint.buildfiles import record
+
+    return record.read_build(read_one("paths", paths))
 
 
 def _unsearched_rules(report: Report) -> list[str]:
@@ -121,12 +143,13 @@ def check(
     Raises:
         CheckError: there are findings of that severity, the model cannot be read, or a rule of that severity
             was not searched to the end.
-        SettingError, FileError, ExperimentError, TypeError: as :func:`lint`.
+        ArgumentError, SettingError, FileError, ExperimentError: as :func:`lint`.
     """
     from trtlint.report.text import render
 
+    fail_on = read({"fail_on": fail_on, "file": file}).get("fail_on", "error")
     report = lint(model, target, **keywords)
-    render(report, file or sys.stderr)
+    render(report, sys.stderr if file is None else file)
     unread = unsearched(report.models, fail_on) or any(each.errors for each in report.models)
     if unread or fails(report.models, fail_on):
         raise CheckError(report)
@@ -176,8 +199,7 @@ def fix(
         ModelError: the model cannot be read, or the checker refuses the fixed one.
         MeasurementError: ``ranges`` is no measurement, one of another model, or names nothing to keep.
         OSError: a file cannot be read or written.
-        SettingError, FileError, ExperimentError: as :func:`lint`.
-        TypeError: ``model`` is none of these.
+        ArgumentError, SettingError, FileError, ExperimentError: as :func:`lint`.
     """
     import tempfile
 
@@ -191,30 +213,30 @@ def fix(
     from trtlint.model.errors import ModelError
     from trtlint.report.measureadvice import to_keep
 
-    prove: Prove | None = import_module("trtlint.fixes.proof").prove_all if verify else None
+    own = read({"out": out, "unsafe": unsafe, "verify": verify})
+    prove: Prove | None = import_module("trtlint.fixes.proof").prove_all if own.get("verify") else None
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         graph: Any = None
         if isinstance(model, str | os.PathLike):
-            path = Path(model)
-            written = beside(path) if out is None else Path(out)
+            path = read_local("model", model)
+            written = Path(own["out"]) if "out" in own else beside(path)
         else:
             if not isinstance(model, onnx.ModelProto):
                 if not type(model).__module__.startswith("onnx_graphsurgeon."):
-                    raise TypeError(
-                        f"no path, no ModelProto and no graph of onnx-graphsurgeon: {type(model)}"
-                    )
+                    expected = "a path, an onnx.ModelProto or a graph of onnx-graphsurgeon"
+                    raise ArgumentError.of("model", model, expected)
                 graph = import_module("onnx_graphsurgeon")
             path, written = Path(folder, "model.onnx"), Path(folder, "fixed.onnx")
             onnx.save(model if graph is None else graph.export_onnx(model), path)
-        (given,) = cases(path, target, keywords)
-        measured = given.case.data(Measurement)
+        case = one_case(path, target, keywords)
+        measured = case.data(Measurement)
         keep = () if measured is None else to_keep(measured)
         result: Any = None
         with _named(path):
             source = read_source(path)
             with limited(path, allowance=source.allowance()):
-                judge = judging(given.case, Review())
-                fixed = fix_file(source, judge, unsafe=unsafe, prove=prove, keep=keep)
+                judge = judging(case, Review())
+                fixed = fix_file(source, judge, unsafe=own.get("unsafe", False), prove=prove, keep=keep)
             if fixed.fault:
                 raise ModelError(f"the fixed model is not valid: {fixed.fault}")
             if fixed.changed:
@@ -246,22 +268,24 @@ def upgrade(
 
     Raises:
         ModelError, OSError: the model cannot be read.
-        SettingError, FileError, TypeError: as :func:`lint`.
+        ArgumentError, SettingError, FileError: as :func:`lint`.
     """
     from trtlint.engine.upgrade import targets, upgrade
     from trtlint.knowledge.releases import minors
 
+    own = read({"last": last, "product": product})
+    first, product = read_one("first", first), own.get("product", "tensorrt")
     if "trt" in keywords or "rtx" in keywords:
         raise SettingError("the versions of an upgrade are its first and its last: leave out trt and rtx")
-    (given,) = cases(model, None, keywords)
-    base = replace(given.case.built_for[0], product=product, version=None, previous=None)
-    way = targets(base, first, last or minors(product)[-1])
+    case = one_case(model, None, keywords)
+    base = replace(case.built_for[0], product=product, version=None, previous=None)
+    way = targets(base, first, own.get("last", minors(product)[-1]))
     if len(way) < 2:
         raise SettingError(f"{first} and {last} are one release line: nothing is upgraded")
-    with _named(given.case.path):
-        opened = given.case.open()
-        found = given.case.reviewed(map(opened.evaluate, way), Review())
-        return upgrade(opened.facts(), way, found, [entry.read() for entry in given.case.applicable])
+    with _named(case.path):
+        opened = case.open()
+        found = case.reviewed(map(opened.evaluate, way), Review())
+        return upgrade(opened.facts(), way, found, [entry.read() for entry in case.applicable])
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,15 +309,16 @@ class Measured:
         from trtlint.files.replace import replace_text
         from trtlint.measurement.measurement import to_data
 
-        replace_text(Path(path), json.dumps(to_data(self.measurement), indent=1) + "\n", ())
+        replace_text(Path(read_one("out", path)), json.dumps(to_data(self.measurement), indent=1) + "\n", ())
 
 
 def measure(
     model: AnyPath,
     target: Target | Sequence[Target] | None = None,
     *,
-    inputs: Sequence[AnyPath] = (),
-    load_inputs: Sequence[AnyPath] = (),
+    inputs: AnyPath | Iterable[AnyPath] = (),
+    load_inputs: AnyPath | Iterable[AnyPath] = (),
+    data_loader_script: str | None = None,
     type: Literal["fp16", "bf16"] = "fp16",
     rehearse: bool = True,
     batches: int | None = None,
@@ -309,6 +334,7 @@ def measure(
         target: as of :func:`lint`; the type that is measured counts as asked for.
         inputs: ``.npz`` files, a batch each; made-up inputs if left out.
         load_inputs: inputs that Polygraphy saved.
+        data_loader_script: ``FILE.py:FUNCTION``, which yields inputs as Polygraphy takes them; it is run.
         type: the type; a file that keeps tensors in 16 bits itself says which.
         rehearse: whether to compute the outputs in that type.
         batches: the greatest number of batches.
@@ -321,27 +347,43 @@ def measure(
         ExperimentError: ONNX Runtime is not installed, or the model cannot be measured.
         InputsError: the inputs cannot be used.
         ModelError, OSError: the model cannot be read.
-        SettingError, FileError, TypeError: as :func:`lint`.
+        ArgumentError, SettingError, FileError: as :func:`lint`.
     """
+    from trtlint.engine.evidence.ranges import RangeEvidence
     from trtlint.measurement.measure import Request, limits_for, measure
     from trtlint.model.load import load
 
-    request = Request(
-        model=os.fspath(model),
-        name=os.fspath(model),
-        files=tuple(os.fspath(each) for each in inputs),
-        lists=tuple(os.fspath(each) for each in load_inputs),
-        type=type,
-        rehearse=rehearse,
-        batches=batches,
-        bound=bound,
+    own = read(
+        {
+            "inputs": inputs,
+            "load_inputs": load_inputs,
+            "data_loader_script": data_loader_script,
+            "type": type,
+            "rehearse": rehearse,
+            "batches": batches,
+            "bound": bound,
+            "seconds": seconds,
+            "memory": memory,
+        }
     )
-    with _named(Path(model)):
+    path = read_local("model", model)
+    case = one_case(path, target, {**keywords, "ranges": None})
+    request = Request(
+        model=str(path),
+        name=str(path),
+        files=own.get("inputs", ()),
+        lists=own.get("load_inputs", ()),
+        script=own.get("data_loader_script"),
+        type=own.get("type", "fp16"),
+        rehearse=own.get("rehearse", True),
+        batches=own.get("batches"),
+        bound=own.get("bound", 1e-2),
+    )
+    with _named(path):
         request.inputs.require()
-        found = measure(request, limits_for(load(Path(model)), seconds, memory))
-    (given,) = cases(model, target, {**keywords, "ranges": found})
-    narrow = (each if found.typed else each.completed({found.type: True}) for each in given.case.targets)
-    reports = replace(given.case, targets=tuple(narrow)).report()
+        found = measure(request, limits_for(load(path), own.get("seconds"), own.get("memory")))
+    narrow = (each if found.typed else each.completed({found.type: True}) for each in case.targets)
+    reports = replace(case, targets=tuple(narrow), evidence=(*case.evidence, RangeEvidence(found))).report()
     find = Sources().finder()
     return Measured(found, NotebookReport(tuple(report.located(find) for report in reports)))
 

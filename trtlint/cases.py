@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, get_args
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
+from trtlint.arguments import read, read_file, read_one
 from trtlint.buildcommand import BuildCommand, commands_for, config_beside, read_commands, read_config
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.case import Case
+from trtlint.dry_build.result import Level
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.finding import Confidence
 from trtlint.engine.rule import Rule
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
-from trtlint.errors import SettingError
+from trtlint.errors import ArgumentError, SettingError
 from trtlint.files.expand import expand
 from trtlint.files.problem import Problem
-from trtlint.knowledge.nearest import did_you_mean
 from trtlint.lean import dataclass
 from trtlint.model.memory import NAME, HeldModel
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.review import Policy, names
-from trtlint.policy.selection import choose
+from trtlint.policy.selection import Layer, choose_by_layers, split
 from trtlint.policy.targets import targets_of
 from trtlint.remote.addresses import Address, is_address, parse
 from trtlint.remote.file import require_packages
@@ -33,9 +35,11 @@ from trtlint.target.target import Target
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
     from trtlint.measurement.measurement import Measurement
+    from trtlint.runs.dryjob import DryJob
 
 AnyPath = str | os.PathLike[str]
 Texts = str | Iterable[str]
+_SELECTORS = ("select", "extend_select", "ignore")
 
 
 class Keywords(TypedDict, total=False):
@@ -57,17 +61,19 @@ class Keywords(TypedDict, total=False):
     best: bool
     strongly_typed: bool
     tf32: bool
-    plugins: Iterable[str]
+    plugins: Texts
     """Plugins that the build loads besides TensorRT's own."""
     rules: Iterable[Rule]
     """The rules to apply, from :func:`trtlint.load_rules`; by default those that come with trtlint."""
     select: Texts
     """Only these rules: ids, id prefixes, names or groups."""
+    extend_select: Texts
+    """These rules as well."""
     ignore: Texts
     """Not these rules."""
     preview: bool
     """Also run preview rules."""
-    command: str
+    command: AnyPath
     """The trtexec command that builds the model, or a file with such commands."""
     log: AnyPath
     """The log of a build."""
@@ -81,8 +87,24 @@ class Keywords(TypedDict, total=False):
     """The measurement of the model, from :func:`trtlint.measure` or the file that the command wrote."""
     weights: bool
     """Read all weights: NaN, infinity, values beyond FP16."""
-    dry_build: bool | Literal["parse", "build"]
-    """Ask NVIDIA's parser and builder, without a GPU."""
+    dry_build: bool | str
+    """Ask NVIDIA's parser and builder, without a GPU: True, ``"parse"`` for the parser alone, or the release
+    of TensorRT-RTX that must be installed, such as ``"1.7.1"``."""
+    dry_parse: bool
+    """Ask the parser alone, which needs no shapes."""
+    compare: bool | AnyPath | Iterable[AnyPath]
+    """Compute the parsed network on a CPU and compare it with ONNX Runtime: True for made-up inputs,
+    ``"probe"`` for inputs that probe edge cases, or ``.npz`` files and folders of them."""
+    shapes: Texts | Mapping[str, Sequence[int]]
+    """The input shapes of a dry build: ``"x:1x3x224x224"`` or ``{"x": (1, 3, 224, 224)}``."""
+    rtx_path: AnyPath
+    """The folder with the wheels of another release of TensorRT-RTX."""
+    dry_build_seconds: float
+    """The time limit of one dry build."""
+    dry_build_memory: int
+    """The memory limit of one dry build, in bytes."""
+    dry_build_logs: AnyPath
+    """The folder that gets the log and the result of a dry build."""
     isolated: bool
     """Ignore suppressions that a model carries in its own metadata."""
     min_confidence: Confidence
@@ -100,20 +122,21 @@ class NamedCase:
 def cases(
     path: AnyPath | Iterable[AnyPath] | Any,
     target: Target | Sequence[Target] | None,
-    keywords: Keywords,
+    keywords: Mapping[str, object],
 ) -> Iterator[NamedCase]:
     """Yield the cases of some models; without a model, that of a build.
 
     Raises:
+        ArgumentError: there is no such keyword, it has a wrong value, or ``path`` is neither a path nor a
+            model.
         SettingError: a keyword has a value that cannot be used.
-        TypeError: there is no such keyword, or ``path`` is neither a path nor a model.
         FileError: a file that a keyword names cannot be used.
     """
     given = _Given(target, keywords)
-    if not isinstance(path, str | os.PathLike | Iterable):
-        yield NamedCase(given.case(Path(NAME), HeldModel(path)), NAME)
+    if not isinstance(path, str | os.PathLike | bytes | Iterable):
+        yield NamedCase(given.case(Path(NAME), HeldModel(path, "path")), NAME)
         return
-    listed = [os.fspath(each) for each in ([path] if isinstance(path, str | os.PathLike) else path)]
+    listed: tuple[str, ...] = read_one("path", path)
     if not listed and given.has_build:
         yield given.alone()
         return
@@ -125,15 +148,26 @@ def cases(
         yield NamedCase(given.case(Path(address.name), address), address.name)
 
 
+def one_case(model: Any, target: Target | Sequence[Target] | None, keywords: Mapping[str, object]) -> Case:
+    """Return the case of one model.
+
+    Raises:
+        ArgumentError: ``model`` is a folder, several models or none, or as :func:`cases` raises it.
+        SettingError, FileError: as :func:`cases` raises them.
+    """
+    if isinstance(model, str | os.PathLike | bytes):
+        model = read_file("model", model)
+    found = [*islice(cases(model, target, keywords), 2)]
+    if len(found) != 1:
+        raise ArgumentError.of("model", model, "one model")
+    return found[0].case
+
+
 class _Given:
     """The keywords of one call, read."""
 
-    def __init__(self, target: Target | Sequence[Target] | None, keywords: Keywords) -> None:
-        known = Keywords.__annotations__
-        for name in keywords:
-            if name not in known:
-                raise TypeError(f"no keyword {name!r}{did_you_mean(name, known)}")
-        self._keywords = keywords
+    def __init__(self, target: Target | Sequence[Target] | None, keywords: Mapping[str, object]) -> None:
+        self._keywords = keywords = read(keywords, Keywords.__annotations__)
         self._targets = self._read_targets(target)
         chosen = keywords.get("rules")
         entries = (*load_builtin().entries,) if chosen is None else RuleSet.of(chosen).entries
@@ -142,20 +176,27 @@ class _Given:
             known=names(entries),
             own=not keywords.get("isolated", False),
         )
-        select, ignore = (_texts(keywords.get(name)) for name in ("select", "ignore"))
-        if chosen is None or select or ignore:
-            preview = keywords.get("preview", False)
-            entries = (*choose(entries, select=select, ignore=ignore, preview=preview),)
+        select, extend, ignore = (tuple(split(keywords.get(name, ()))) for name in _SELECTORS)
+        layer = Layer(select, extend, ignore)
+        if chosen is None or layer != Layer():
+            entries = (*choose_by_layers(entries, [layer], preview=keywords.get("preview", False)),)
         self._rules = RuleSet(entries)
         text = keywords.get("command")
         self._commands = () if text is None else read_commands(text)
-        self._files: BuildFiles = {
-            kind: os.fspath(file) for kind in WITNESSES if (file := keywords.get(kind)) is not None
-        }
+        self._files: BuildFiles = {kind: keywords[kind] for kind in WITNESSES if kind in keywords}
         if self._files and "record" in keywords:
             raise SettingError("record is a build that was read: leave out log, layers and profile")
-        if self.has_build and keywords.get("dry_build"):
-            raise SettingError("a real build says more than a dry one: leave out dry_build, or the build")
+        if self.has_build and self._level is not None:
+            asked = next(name for name in ("dry_build", "dry_parse", "compare") if keywords.get(name))
+            raise SettingError(f"a real build says more than a dry one: leave out {asked}, or the build")
+
+    @property
+    def _level(self) -> Level | None:
+        """How far a dry build goes, None for no dry build; as on the command line."""
+        wanted = self._keywords.get("dry_build", False)
+        if wanted == "parse" or self._keywords.get("dry_parse"):
+            return "parse"
+        return "build" if wanted else "parse" if self._keywords.get("compare") else None
 
     @property
     def has_build(self) -> bool:
@@ -180,7 +221,7 @@ class _Given:
         Raises:
             SettingError: it is asked for.
         """
-        for name in ("ranges", "dry_build"):
+        for name in ("ranges", "dry_build", "dry_parse", "compare"):
             if self._keywords.get(name):
                 raise SettingError(f"{address.name}: {name} needs the model here: download it")
 
@@ -209,19 +250,18 @@ class _Given:
     def _read_targets(self, target: Target | Sequence[Target] | None) -> tuple[Target, ...]:
         keywords = self._keywords
         switches = ((flag, keywords.get(flag.replace("-", "_"))) for flag in get_args(Flag))
-        plugins = keywords.get("plugins")
         options = TargetOptions(
-            _texts(keywords.get("trt")),
-            _texts(keywords.get("rtx")),
+            keywords.get("trt", ()),
+            keywords.get("rtx", ()),
             keywords.get("gpu"),
-            tuple((flag, bool(on)) for flag, on in switches if on is not None),
-            None if plugins is None else tuple(plugins),
+            tuple((flag, on) for flag, on in switches if on is not None),
+            keywords.get("plugins"),
         )
         if target is None:
             return tuple(targets_of(options))
         if options != TargetOptions():
             raise SettingError("the target is given twice: as target, and by keywords such as trt or fp16")
-        return (target,) if isinstance(target, Target) else tuple(target)
+        return tuple(read_one("target", target))
 
     def _command_for(self, file: Path) -> BuildCommand | None:
         """The command that builds a model, or the configuration of Triton beside it."""
@@ -246,20 +286,45 @@ class _Given:
     def _found_out(
         self, path: Path, source: Address | HeldModel | None
     ) -> Iterator[Evidence | PendingEvidence]:
-        wanted = self._keywords.get("dry_build", False)
-        if wanted:
+        if self._level is not None:
             if source is not None:
-                raise SettingError(f"{path}: dry_build needs a file: save the model")
-            from trtlint.dry_build.wheels import find
-            from trtlint.process.spawn import Limits
-            from trtlint.runs.dryjob import DryJob
-
-            yield DryJob(find().version, None, "parse" if wanted == "parse" else "build", (), Limits())
+                asked = next(
+                    name for name in ("dry_build", "dry_parse", "compare") if self._keywords.get(name)
+                )
+                raise SettingError(f"{path}: {asked} needs a file: save the model")
+            yield self._dry_job(path, self._level)
         ranges = self._keywords.get("ranges")
         if ranges is not None:
             from trtlint.engine.evidence.ranges import RangeEvidence
 
             yield RangeEvidence(_measurement(ranges, path if source is None else None))
+
+    def _dry_job(self, path: Path, level: Level) -> DryJob:
+        from trtlint.dry_build.given import command_shapes, fixed_shapes
+        from trtlint.dry_build.wheels import find
+        from trtlint.network.compare import request_of
+        from trtlint.process.spawn import Limits
+        from trtlint.runs.dryjob import DryJob
+
+        keywords, usual = self._keywords, Limits()
+        wanted, folder, logs = (keywords.get(name) for name in ("dry_build", "rtx_path", "dry_build_logs"))
+        release = wanted if isinstance(wanted, str) and wanted not in get_args(Level) else None
+        shapes = (*command_shapes(self._command_for(path)), *fixed_shapes(keywords.get("shapes", ())))
+        compare = keywords.get("compare", ())
+        return DryJob(
+            find(release, None if folder is None else Path(folder)).version,
+            None if folder is None else os.path.abspath(folder),  # noqa: PTH100 - links stay
+            level,
+            shapes,
+            Limits(
+                keywords.get("dry_build_seconds", usual.seconds),
+                keywords.get("dry_build_memory", usual.memory),
+            ),
+            logs=None if logs is None else Path(logs),
+            compare=request_of(compare, tuple((each.name, each.shapes[1]) for each in shapes))
+            if compare
+            else None,
+        )
 
 
 def _measurement(given: AnyPath | Measurement, model: Path | None) -> Measurement:
@@ -276,8 +341,3 @@ def _measurement(given: AnyPath | Measurement, model: Path | None) -> Measuremen
         name = found.path if isinstance(given, Measurement) else os.fspath(given)
         raise MeasurementError(f"{name}: measured on another model ({found.path}, or what it was then)")
     return found
-
-
-def _texts(given: object) -> tuple[str, ...]:
-    """One text or several as a tuple."""
-    return (given,) if isinstance(given, str) else tuple(cast("Iterable[str]", given or ()))

@@ -128,7 +128,7 @@ def test_a_payload_that_does_not_fit_its_shape(count: int) -> None:
 
 
 def test_what_is_no_model() -> None:
-    with pytest.raises(TypeError, match="int: give a path"):
+    with pytest.raises(TypeError, match="model=1: expected a path"):
         HeldModel(1)
     (report,) = trtlint.lint(onnx.ModelProto()).models
     assert "holds no graph" in report.errors[0].message

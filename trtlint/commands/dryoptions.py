@@ -8,12 +8,9 @@ from typing import Any
 import click
 
 from trtlint.commands.arguments import bundle
-from trtlint.policy.options import INSTALLED, DryOptions
+from trtlint.policy.options import INSTALLED, MOST_SECONDS, RELEASE, DryOptions
 
-_RELEASE = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}")
 _SIZE = re.compile(r"(?i)(\d{1,6}(?:\.\d{1,3})?)\s*(M|MB|G|GB)")
-MOST_SECONDS = 24 * 3600
-
 
 _BARE = ("--dry-build", "--compare")
 """Options whose value may be left out."""
@@ -40,7 +37,7 @@ def memory_size(_: click.Context, __: click.Parameter, text: str | None) -> int 
 
 
 def _release(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    if text not in (None, INSTALLED) and not _RELEASE.fullmatch(text or ""):
+    if text not in (None, INSTALLED) and not RELEASE.fullmatch(text or ""):
         raise click.BadParameter(f"{text!r} is no release of TensorRT-RTX such as 1.7.1")
     return text
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from trtlint.buildcommand.shapes import read_shapes, shapes_of
+from trtlint.buildcommand.shapes import read_shapes
 from trtlint.buildfiles.plan import is_plan
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.commands.tasks import Settings
@@ -156,7 +156,9 @@ class DryBuildReader:
         wanted = next((each for each in (self._options, *reversed(named)) if each.level is not None), None)
         if wanted is None or wanted.level in (None, "off"):
             return Read()
-        shapes = [*_shapes(named, str(settings.configuration.file)), *_shapes_of_command(settings)]
+        from trtlint.dry_build.given import command_shapes
+
+        shapes = [*_shapes(named, str(settings.configuration.file)), *command_shapes(settings.command)]
         shapes += _shapes([self._options], "--shapes")
         return Read((self._job(settings.file, wanted, tuple(shapes)),))
 
@@ -213,26 +215,13 @@ class DryBuildReader:
 
 
 def _shapes(options: Sequence[DryOptions], where: str) -> Iterator[Given]:
-    from trtlint.dry_build.shapes import Given
+    from trtlint.dry_build.given import fixed_shapes
 
     for text in (text for each in options for text in each.shapes):
         for name, shape in read_shapes(text):
             if shape is None or not name:
                 raise click.UsageError(f"{where}: {text!r} is no shape such as NAME:1x3x224x224")
-            yield Given(name, (shape, shape, shape))
-
-
-def _shapes_of_command(settings: Settings) -> Iterator[Given]:
-    """The shapes of the first profile of the command that builds the model."""
-    from trtlint.dry_build.shapes import Given
-
-    if settings.command is None:
-        return
-    specs = shapes_of(settings.command).specs
-    for spec in specs:
-        usual = spec.opt or spec.max or spec.min
-        if usual is not None and spec.profile == specs[0].profile:
-            yield Given(spec.name, (spec.min or usual, usual, spec.max or usual))
+            yield from fixed_shapes([(name, shape)])
 
 
 class RangeReader:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from trtlint.commands.arguments import bundle
-from trtlint.commands.dryoptions import MOST_SECONDS, memory_size
+from trtlint.commands.dryoptions import memory_size
+from trtlint.policy.options import MOST_SECONDS
 
 measure_options = bundle(
     click.option("--inputs", multiple=True, metavar="FILE.npz", help="One batch of real inputs; repeatable."),

@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from trtlint.errors import ArgumentError
 from trtlint.model import reader
 from trtlint.model.errors import ModelError
 from trtlint.model.external import place_of
@@ -51,12 +52,13 @@ class HeldModel:
     Args:
         model: an ``onnx.ModelProto``; the ``ONNXProgram`` that ``torch.onnx.export(..., dynamo=True)``
             gives, or its ``Model`` of ONNX IR.  It is not changed.
+        name: the argument that it was given as, for the error.
 
     Raises:
-        TypeError: it is none of these.
+        ArgumentError: it is none of these.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, name: str = "model") -> None:
         inner = getattr(model, "model", None)
         if isinstance(model, onnx.ModelProto):
             self._model: Any = model
@@ -65,8 +67,8 @@ class HeldModel:
         elif isinstance(getattr(type(model), "model_proto", None), property):
             self._model = model.model_proto
         else:
-            raise TypeError(
-                f"{type(model).__name__}: give a path, an onnx.ModelProto, or what torch.onnx.export gives"
+            raise ArgumentError.of(
+                name, model, "a path, paths, an onnx.ModelProto, or the result of torch.onnx.export"
             )
 
     def read(self) -> RawModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from typing import Literal
 
@@ -26,6 +27,10 @@ class TargetOptions:
     """Names of the plugins that the build loads."""
 
 
+MOST_SECONDS = 24 * 3600
+"""Seconds that an experiment may take at most."""
+RELEASE = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}")
+"""A release of TensorRT-RTX, as it is asked for."""
 INSTALLED = ""
 """The release of TensorRT-RTX that is there, whichever it is."""
 

@@ -6,12 +6,13 @@ None, and :meth:`Target.needs` names the command-line options that would settle 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from packaging.version import Version
 
+from trtlint.errors import ArgumentError
 from trtlint.knowledge.gpus import Architecture, architecture
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.releases import PRODUCTS, Product, Release, Typing
@@ -37,6 +38,20 @@ _FLAG_WORDS: Mapping[Flag, str] = {
     "strongly-typed": "strongly typed",
     "tf32": "TF32",
 }
+_TYPES: Mapping[str, tuple[type, str]] = {
+    "product": (str, f"one of {', '.join(PRODUCTS)}"),
+    "version": (str, "a text such as '10.7'"),
+    "sm": (int, "a compute capability times ten, such as 89"),
+    "gpu": (str, "a text such as 'L4' or 'sm89'"),
+    "previous": (str, "a text such as '10.7'"),
+}
+"""Fields that have one value: its type, and the allowed values in words."""
+_SETS: Mapping[str, str] = {
+    "asked": "names of builder settings such as {'fp16'}",
+    "refused": "names of builder settings such as {'tf32'}",
+    "plugins": "names of plugins such as {'MyPlugin'}",
+}
+"""Fields that have several values, and the allowed values in words."""
 _PRECISIONS: frozenset[Flag] = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
 
 
@@ -57,6 +72,7 @@ class Target:
 
     Raises:
         TargetError: a version, GPU or flag that does not exist, or an ``sm`` that is not the GPU's.
+        ArgumentError: a field has a value of the wrong type.
     """
 
     product: Product = "tensorrt"
@@ -84,6 +100,7 @@ class Target:
     """The command-line option that settles an unknown property."""
 
     def __post_init__(self) -> None:
+        self._require_types()
         if self.product not in PRODUCTS:
             raise TargetError(f"unknown product {self.product!r}{did_you_mean(self.product, PRODUCTS)}")
         put = object.__setattr__
@@ -105,6 +122,23 @@ class Target:
             put(self, "previous", check_version(self.previous, self.product))
         if contradiction := self.asked & self.refused:
             raise TargetError(f"{min(contradiction)} is both asked for and refused")
+
+    def _require_types(self) -> None:
+        for name, (type_, expected) in _TYPES.items():
+            value = getattr(self, name)
+            if value is None and name != "product":
+                continue
+            if not isinstance(value, type_) or isinstance(value, bool):
+                raise ArgumentError.of(name, value, expected)
+        for name, expected in _SETS.items():
+            given = getattr(self, name)
+            if given is None and name == "plugins":
+                continue
+            if isinstance(given, str) or not isinstance(given, Collection):
+                raise ArgumentError.of(name, given, expected)
+            for each in given:
+                if not isinstance(each, str):
+                    raise ArgumentError.of(name, each, expected)
 
     @property
     def release(self) -> tuple[int, int] | None:

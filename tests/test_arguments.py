@@ -1,0 +1,316 @@
+"""Wrong arguments of the Python API are refused before any work, with one line and one type."""
+
+from __future__ import annotations
+
+import inspect
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import trtlint
+from tests.dry_build.rtx import NEEDS_WHEELS
+from trtlint import api
+from trtlint.arguments import ARGUMENTS, read, read_one
+from trtlint.cases import Keywords
+from trtlint.cli import cli
+from trtlint.runs.dryjob import DryJob
+
+RELU = '< ir_version: 8, opset_import: ["" : 17] > g (float[1,8] x) => (float[1,8] y) { y = Relu (x) }'
+FUNCTIONS = (api.lint, api.check, api.fix, api.upgrade, api.measure)
+NO_KEYWORDS = {
+    "baseline", "cache", "cache_dir", "config", "executor", "exit_zero", "explain_miss", "format_", "jobs",
+    "no_dry_build", "outputs", "quiet", "require_lfs", "show_conditional", "show_settings", "source_root",
+    "statistics", "update_baseline", "write_baseline",
+}  # fmt: skip
+"""Options of the command line that are about its output, its configuration files or how it runs."""
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model in the current folder, and a folder with another."""
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    for name in ("model.onnx", "folder/other.onnx"):
+        onnx.save(onnx.parser.parse_model(RELU), name)
+    return tmp_path / "model.onnx"
+
+
+def keyword(**keywords: Any) -> Callable[[], object]:
+    """Lint the model with keywords."""
+    return lambda: trtlint.lint("model.onnx", **keywords)
+
+
+def measuring(**keywords: Any) -> Callable[[], object]:
+    """Measure the model with arguments."""
+    return lambda: trtlint.measure("model.onnx", **keywords)
+
+
+def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Callable[[], object]:
+    """Call a function with arguments that its types forbid."""
+    return lambda: function(*given, **keywords)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (keyword(fp16="yes"), "fp16='yes': expected True or False"),
+        (keyword(strongly_typed=1), "strongly_typed=1: expected True or False"),
+        (keyword(weights="x"), "weights='x': expected True or False"),
+        (keyword(trt=10.7), "trt=10.7: expected a version such as '10.7', or several"),
+        (keyword(trt=["10.7", 10.8]), "trt[1]=10.8: expected a version such as '10.7', or several"),
+        (keyword(gpu=89), "gpu=89: expected a text such as 'L4', 'sm89' or 'sm75,sm89'"),
+        (keyword(plugins=5), "plugins=5: expected names of plugins"),
+        (keyword(rules="house"), "rules='house': expected rules as trtlint.load_rules returns them"),
+        (keyword(rules=["house"]), "rules[0]='house': expected rules as trtlint.load_rules returns them"),
+        (keyword(select=5), "select=5: expected ids, id prefixes, names or groups of rules"),
+        (keyword(command=5), "command=5: expected a trtexec command, or a path"),
+        (keyword(log=5), "log=5: expected a path"),
+        (keyword(log=""), "log='': expected a path, and no file can have this name"),
+        (
+            keyword(record="build.log"),
+            "record='build.log': expected a build as trtlint.read_build returns it",
+        ),
+        (keyword(ranges=5), "ranges=5: expected a path, or the measurement of what trtlint.measure returns"),
+        (
+            keyword(dry_build="zzz"),
+            "dry_build='zzz': expected True, False, 'parse', 'build', or a release of TensorRT-RTX such as "
+            "'1.7.1'",
+        ),
+        (keyword(compare=5), "compare=5: expected True, 'probe', or paths of .npz files or their folders"),
+        (
+            keyword(shapes="x"),
+            "shapes='x': expected shapes such as 'x:1x3x224x224' or {'x': (1, 3, 224, 224)}",
+        ),
+        (keyword(shapes={"x": (1, -3)}), "shapes['x']=-3: expected sizes such as (1, 3, 224, 224)"),
+        (keyword(shapes={"x": "13"}), "shapes['x']='13': expected sizes such as (1, 3, 224, 224)"),
+        (keyword(dry_build_seconds=0), "dry_build_seconds=0: expected seconds above 0, at most 86400"),
+        (keyword(dry_build_memory=1.5), "dry_build_memory=1.5: expected a number of bytes above 0"),
+        (
+            keyword(min_confidence="zz"),
+            "min_confidence='zz': expected one of 'confirmed', 'high', 'medium', 'low'",
+        ),
+        (keyword(target="10.7"), "target='10.7': expected a trtlint.Target, or several"),
+        (keyword(target=[5]), "target[0]=5: expected a trtlint.Target, or several"),
+        (keyword(target=[]), "target is empty: expected a trtlint.Target, or several"),
+        (keyword(fp61=True), "no keyword 'fp61'; did you mean 'fp16'?"),
+        (measuring(batches=0), "batches=0: expected a whole number above 0"),
+        (measuring(batches=True), "batches=True: expected a whole number above 0"),
+        (measuring(bound=float("nan")), "bound=nan: expected a finite number above 0"),
+        (measuring(bound=10**4000), "bound=<int>: expected a finite number above 0"),
+        (measuring(seconds="x"), "seconds='x': expected seconds above 0, at most 86400"),
+        (measuring(seconds=86401), "seconds=86401: expected seconds above 0, at most 86400"),
+        (measuring(memory="8G"), "memory='8G': expected a number of bytes above 0"),
+        (measuring(type="fp8"), "type='fp8': expected one of 'fp16', 'bf16'"),
+        (measuring(rehearse="no"), "rehearse='no': expected True or False"),
+        (measuring(inputs=5), "inputs=5: expected a path, or several"),
+        (loose(trtlint.measure, onnx.ModelProto()), "model=<ModelProto>: expected a path"),
+        (loose(trtlint.measure, "folder"), "model='folder': expected one file, and this is a folder"),
+        (
+            loose(trtlint.check, "model.onnx", fail_on="zzz"),
+            "fail_on='zzz': expected one of 'error', 'warning', 'note', 'never'",
+        ),
+        (loose(trtlint.check, "model.onnx", file="x"), "file='x': expected a file that is open for text"),
+        (loose(trtlint.fix, "folder"), "model='folder': expected one file, and this is a folder"),
+        (loose(trtlint.fix, "model.onnx", out=5), "out=5: expected a path"),
+        (loose(trtlint.fix, "model.onnx", unsafe="no"), "unsafe='no': expected True or False"),
+        (
+            loose(trtlint.fix, ["model.onnx"]),
+            "model=<list>: expected a path, an onnx.ModelProto or a graph of onnx-graphsurgeon",
+        ),
+        (loose(trtlint.upgrade, "folder", "10.6"), "model='folder': expected one file, and this is a folder"),
+        (loose(trtlint.upgrade, ["model.onnx", "folder"], "10.6"), "model=<list>: expected one model"),
+        (loose(trtlint.upgrade, "model.onnx", 10.6), "first=10.6: expected a version such as '8.6'"),
+        (loose(trtlint.upgrade, "model.onnx", None), "first=None: expected a version such as '8.6'"),
+        (loose(trtlint.upgrade, "model.onnx", "10.6", 10.8), "last=10.8: expected a version such as '10.7'"),
+        (
+            loose(trtlint.upgrade, "model.onnx", "10.6", product="x"),
+            "product='x': expected one of 'tensorrt', 'tensorrt-rtx'",
+        ),
+        (loose(trtlint.lint, "a\0b"), "path='a\\x00b': expected a path, and no file can have this name"),
+        (
+            loose(trtlint.lint, [onnx.ModelProto(), onnx.ModelProto()]),
+            "path[0]=<ModelProto>: expected a path",
+        ),
+        (
+            loose(trtlint.lint, None),
+            "path=None: expected a path, paths, an onnx.ModelProto, or the result of torch.onnx.export",
+        ),
+        (
+            loose(trtlint.lint, b"model.onnx"),
+            "path=b'model.onnx': expected a path, paths, an onnx.ModelProto, or the result of "
+            "torch.onnx.export",
+        ),
+        (loose(trtlint.load_rules, 5), "paths[0]=5: expected a path"),
+        (loose(trtlint.load_rules, ""), "paths[0]='': expected a path, and no file can have this name"),
+        (loose(trtlint.read_build, 5), "paths=5: expected paths"),
+        (
+            loose(trtlint.read_build, [("build.log", "lgo")]),
+            "paths[0]='lgo': expected a path, or a path with one of 'any', 'log', 'layers', 'profile'",
+        ),
+        (loose(trtlint.Target, version=10.7), "version=10.7: expected a text such as '10.7'"),
+        (loose(trtlint.Target, gpu=89), "gpu=89: expected a text such as 'L4' or 'sm89'"),
+        (loose(trtlint.Target, sm="89"), "sm='89': expected a compute capability times ten, such as 89"),
+        (
+            loose(trtlint.Target, asked="fp16"),
+            "asked='fp16': expected names of builder settings such as {'fp16'}",
+        ),
+        (
+            loose(trtlint.Target, refused={16}),
+            "refused=16: expected names of builder settings such as {'tf32'}",
+        ),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_allowed(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(trtlint.ArgumentError) as caught:
+        call()
+    assert str(caught.value) == words
+    assert isinstance(caught.value, trtlint.SettingError)
+
+
+@pytest.mark.parametrize("function", [trtlint.lint, trtlint.check, trtlint.fix, trtlint.measure])
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800"])
+def test_a_name_that_no_file_can_have(function: Callable[..., object], name: str) -> None:
+    with pytest.raises(trtlint.ArgumentError, match="no file can have this name"):
+        function(name)
+
+
+def test_a_long_value_is_shortened_to_one_line() -> None:
+    with pytest.raises(trtlint.ArgumentError) as caught:
+        trtlint.lint("model.onnx", command="x", min_confidence="a\n" * 1000)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+def test_nothing_is_done_before_the_arguments_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trtlint.measurement.measure.measure", lambda *_: pytest.fail("it was measured"))
+    with pytest.raises(trtlint.ArgumentError):
+        trtlint.measure("model.onnx", fp16="yes")  # type: ignore[arg-type]
+
+
+def test_none_is_what_was_not_given() -> None:
+    keywords = dict.fromkeys(Keywords.__annotations__)
+    assert trtlint.lint("model.onnx", None, **keywords) == trtlint.lint("model.onnx")  # type: ignore[arg-type]
+
+
+def test_every_argument_has_a_reader_and_every_reader_an_argument() -> None:
+    own = {
+        name
+        for function in FUNCTIONS
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    }
+    assert {*Keywords.__annotations__, *own} - {"model"} == set(ARGUMENTS) - {"paths"}
+
+
+def test_what_decides_a_verdict_on_the_command_line_is_a_keyword() -> None:
+    lint = cli.commands["lint"]
+    options = {str(option.name) for option in lint.params} - {"paths"}
+    renamed = {"build": "command"}
+    keywords = {*Keywords.__annotations__, *inspect.signature(api.check).parameters}
+    assert options >= NO_KEYWORDS
+    assert {renamed.get(name, name) for name in options - NO_KEYWORDS} <= keywords
+
+
+def test_values_are_given_in_the_form_that_functions_use() -> None:
+    given = {
+        "trt": "10.7", "plugins": "A, B", "shapes": "x:1x3,y:4", "compare": True, "batches": np.int64(3),
+        "bound": np.float32(0.5), "inputs": Path("a.npz"), "log": Path("build.log"), "fp16": None,
+    }  # fmt: skip
+    assert read(given) == {
+        "trt": ("10.7",), "plugins": ("A", "B"), "shapes": (("x", (1, 3)), ("y", (4,))), "compare": ("",),
+        "batches": 3, "bound": 0.5, "inputs": ("a.npz",), "log": "build.log",
+    }  # fmt: skip
+    assert read({"shapes": {"x": [2, 3]}, "compare": False, "inputs": ["a", Path("b")]}) == {
+        "shapes": (("x", (2, 3)),), "compare": (), "inputs": ("a", "b"),
+    }  # fmt: skip
+    assert read_one("paths", "build.log") == (("build.log", "any"),)
+    assert read_one("paths", [Path("a"), ("b", "log")]) == (("a", "any"), ("b", "log"))
+
+
+def test_plugins_in_one_text_are_names_and_not_letters() -> None:
+    (report,) = trtlint.lint("model.onnx", trt="10.7", plugins="Foo,Bar").models
+    assert "Foo" in report.target or report.target == "TensorRT 10.7"
+    assert read_one("plugins", "Foo,Bar") == ("Foo", "Bar")
+
+
+def jobs(**keywords: Any) -> list[DryJob]:
+    """The dry builds that keywords ask for."""
+    from trtlint.cases import cases
+
+    (given,) = cases("model.onnx", None, keywords)
+    return [each for each in given.case.evidence if isinstance(each, DryJob)]
+
+
+@NEEDS_WHEELS
+def test_dry_builds_are_asked_for_as_on_the_command_line() -> None:
+    assert [job.level for job in jobs(dry_build=True)] == ["build"]
+    assert [job.level for job in jobs(dry_build="parse")] == ["parse"]
+    assert [job.level for job in jobs(dry_parse=True, dry_build=True)] == ["parse"]
+    assert jobs(dry_build=False, dry_parse=False, compare=False) == []
+    (job,) = jobs(
+        compare="probe",
+        command="trtexec --onnx=model.onnx --minShapes=z:1 --optShapes=z:2 --maxShapes=z:3",
+        shapes={"x": (1, 8)},
+        dry_build_seconds=7,
+        dry_build_memory=1 << 30,
+        dry_build_logs="logs",
+    )
+    assert (job.level, job.limits.seconds, job.limits.memory, job.logs) == ("parse", 7, 1 << 30, Path("logs"))
+    assert [(each.name, each.shapes) for each in job.shapes] == [
+        ("z", ((1,), (2,), (3,))),
+        ("x", ((1, 8), (1, 8), (1, 8))),
+    ]
+    assert job.compare is not None
+    assert (job.compare.probe, job.compare.shapes) == (True, (("z", (2,)), ("x", (1, 8))))
+    assert [job.level for job in jobs(compare=True, dry_build=True)] == ["build"]
+    with pytest.raises(trtlint.ExperimentError, match=r"0\.1\.2"):
+        jobs(dry_build="0.1.2")
+    with pytest.raises(trtlint.SettingError, match=r"no\.npz"):
+        jobs(compare=["no.npz"])
+
+
+@NEEDS_WHEELS
+def test_a_comparison_is_evidence_of_the_report() -> None:
+    pytest.importorskip("onnxruntime")
+    (compared,) = trtlint.lint("model.onnx", compare=True).models
+    (parsed,) = trtlint.lint("model.onnx", dry_parse=True).models
+    assert [note.partition(",")[0] for note in compared.notes] == ["dry parse", "comparison with ONNX"]
+    assert compared.notes[:1] == parsed.notes
+
+
+@pytest.mark.parametrize("word", ["dry_build", "dry_parse", "compare"])
+def test_a_dry_build_needs_a_model_in_a_file_and_no_build(word: str) -> None:
+    with pytest.raises(trtlint.SettingError, match=f"{word} needs a file"):
+        trtlint.lint(onnx.load("model.onnx"), **{word: True})  # type: ignore[arg-type]
+    with pytest.raises(trtlint.SettingError, match=f"leave out {word}"):
+        trtlint.lint("model.onnx", log="build.log", **{word: True})  # type: ignore[arg-type]
+
+
+def test_a_rule_in_preview_is_selected_besides_the_others() -> None:
+    from trtlint.cases import cases
+
+    def chosen(**keywords: Any) -> set[str]:
+        (given,) = cases("model.onnx", None, keywords)
+        return {entry.id for entry in given.case.rules}
+
+    preview = min(chosen(preview=True) - chosen())
+    assert chosen(extend_select=preview) == chosen() | {preview}
+
+
+def test_one_path_is_enough_for_inputs_and_builds() -> None:
+    np.savez("x.npz", x=np.ones((1, 8), np.float32))
+    found = trtlint.measure("model.onnx", inputs="x.npz", rehearse=False)
+    assert found.measurement.files == ("x.npz",)
+    Path("build.log").write_text("[I] TensorRT version: 10.7.0\n", encoding="utf-8")
+    assert trtlint.read_build("build.log").files == ("build.log",)
+
+
+def test_check_prints_to_any_stream() -> None:
+    out = io.StringIO()
+    trtlint.check("model.onnx", file=out)
+    assert out.getvalue()

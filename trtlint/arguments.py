@@ -1,0 +1,372 @@
+"""The arguments of the Python API, checked in one place before anything uses them.
+
+:data:`ARGUMENTS` has one reader for each argument of each function.  A reader returns the value in the form
+that the functions use, or raises an :class:`~trtlint.errors.ArgumentError` that names the argument, its value
+and the values that are allowed.  None stands for an argument that was not given.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, get_args
+
+from trtlint.buildcommand.shapes import Shape, read_shapes
+from trtlint.buildfiles.witnesses import WITNESSES, GivenAs
+from trtlint.engine.finding import CONFIDENCES
+from trtlint.errors import ArgumentError, SettingError
+from trtlint.knowledge.nearest import did_you_mean
+from trtlint.knowledge.releases import PRODUCTS
+from trtlint.policy.options import MOST_SECONDS, RELEASE, FailOn
+from trtlint.remote.addresses import is_address, parse
+from trtlint.target.flags import Flag
+from trtlint.target.target import Target
+
+Reader = Callable[[str, Any], Any]
+"""Takes the name and the value of an argument, and returns the value in the form that functions use."""
+
+_MOST = (1 << 63) - 1
+_MOST_MEMORY = 1 << 50
+_FILE = "a path"
+_SHAPES = "shapes such as 'x:1x3x224x224' or {'x': (1, 3, 224, 224)}"
+_COMPARE = "True, 'probe', or paths of .npz files or their folders"
+
+
+def read(given: Mapping[str, object], known: Iterable[str] | None = None) -> dict[str, Any]:
+    """Return arguments in the form that functions use, without those that are None.
+
+    Args:
+        given: the arguments by name.
+        known: the names that are allowed; all names of :data:`ARGUMENTS` if left out.
+
+    Raises:
+        ArgumentError: an argument does not exist, or its value is wrong.
+    """
+    names = ARGUMENTS if known is None else [*known]
+    for name in given:
+        if name not in names:
+            raise ArgumentError(f"no keyword {name!r}{did_you_mean(name, names)}")
+    return {name: ARGUMENTS[name](name, value) for name, value in given.items() if value is not None}
+
+
+def read_one(name: str, value: object) -> Any:
+    """Return a required argument in the form that functions use.
+
+    Raises:
+        ArgumentError: its value is wrong, or None.
+    """
+    return ARGUMENTS[name](name, value)
+
+
+def read_file(name: str, value: object) -> str:
+    """Return the path or the address of one model.
+
+    Raises:
+        ArgumentError: it is not a path, or the path of a folder.
+    """
+    text: str = _path(_FILE)(name, value)
+    if os.path.isdir(text):  # noqa: PTH112
+        raise ArgumentError.of(name, text, "one file, and this is a folder")
+    return text
+
+
+def read_local(name: str, value: object) -> Path:
+    """Return the path of one file of this machine.
+
+    Raises:
+        ArgumentError: as :func:`read_file`.
+        SettingError: it is an address.
+    """
+    text = read_file(name, value)
+    if is_address(text):
+        raise SettingError(f"{parse(text).name}: this needs the model here: download it")
+    return Path(text)
+
+
+def read_paths(name: str, value: object) -> tuple[str, ...]:
+    """Return paths, of which one may stand alone.
+
+    Raises:
+        ArgumentError: the value is neither a path nor several.
+    """
+    return tuple(_PATHS(name, value))
+
+
+def _switch(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ArgumentError.of(name, value, "True or False")
+    return value
+
+
+def _text(expected: str) -> Reader:
+    def read_text(name: str, value: object) -> str:
+        if not isinstance(value, str):
+            raise ArgumentError.of(name, value, expected)
+        return value
+
+    return read_text
+
+
+def _choice(*allowed: str) -> Reader:
+    expected = f"one of {', '.join(map(repr, allowed))}"
+
+    def read_choice(name: str, value: object) -> str:
+        if not isinstance(value, str) or value not in allowed:
+            raise ArgumentError.of(name, value, expected)
+        return value
+
+    return read_choice
+
+
+def _number(expected: str, most: float = sys.float_info.max) -> Reader:
+    """Make the reader of a finite number above 0."""
+
+    def read_number(name: str, value: object) -> float:
+        number = _as(Real, value)
+        try:
+            found = math.nan if number is None else float(number)
+        except OverflowError:
+            found = math.inf
+        if not 0 < found <= most:
+            raise ArgumentError.of(name, value, expected)
+        return found
+
+    return read_number
+
+
+def _count(expected: str, most: int = _MOST) -> Reader:
+    """Make the reader of a whole number from 1 on."""
+
+    def read_count(name: str, value: object) -> int:
+        number = _as(Integral, value)
+        if number is None or not 1 <= number <= most:
+            raise ArgumentError.of(name, value, expected)
+        return int(number)
+
+    return read_count
+
+
+def _as(kind: type, value: object) -> Any:
+    """Return a number of a kind, numpy's among them; None for anything else, and for True and False."""
+    return value if isinstance(value, kind) and not isinstance(value, bool) else None
+
+
+def _path(expected: str) -> Reader:
+    """Make the reader of a name that a file can have."""
+
+    def read_path(name: str, value: object) -> str:
+        text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+        if not isinstance(text, str):
+            raise ArgumentError.of(name, value, expected)
+        if not text or "\0" in text or not _encodable(text):
+            raise ArgumentError.of(name, text, f"{expected}, and no file can have this name")
+        return text
+
+    return read_path
+
+
+def _encodable(text: str) -> bool:
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _several(one: Reader, expected: str) -> Reader:
+    """Make the reader of one value, or of several."""
+
+    def read_several(name: str, value: object) -> tuple[Any, ...]:
+        if isinstance(value, str | os.PathLike):
+            return (one(name, value),)
+        if isinstance(value, bytes | bytearray | Mapping) or not isinstance(value, Iterable):
+            raise ArgumentError.of(name, value, expected)
+        return tuple(one(f"{name}[{index}]", each) for index, each in enumerate(value))
+
+    return read_several
+
+
+def _texts(expected: str) -> Reader:
+    return _several(_text(expected), expected)
+
+
+def _plugins(name: str, value: object) -> tuple[str, ...]:
+    """Names, in one text with commas as on the command line or one by one."""
+    listed = _texts("names of plugins")(name, value)
+    return tuple(word.strip() for text in listed for word in text.split(",") if word.strip())
+
+
+def _rules(name: str, value: object) -> tuple[Any, ...]:
+    from trtlint.engine.rule import Rule
+    from trtlint.engine.rulebook import RuleEntry
+
+    expected = "rules as trtlint.load_rules returns them"
+    if isinstance(value, str | os.PathLike) or not isinstance(value, Iterable):
+        raise ArgumentError.of(name, value, expected)
+    rules = tuple(value)
+    for index, each in enumerate(rules):
+        if not isinstance(each, Rule | RuleEntry):
+            raise ArgumentError.of(f"{name}[{index}]", each, expected)
+    return rules
+
+
+def _command(name: str, value: object) -> str:
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+    if not isinstance(text, str):
+        raise ArgumentError.of(name, value, "a trtexec command, or a path")
+    return text
+
+
+def _record(name: str, value: object) -> object:
+    from trtlint.buildfiles.record import BuildRecord
+
+    if not isinstance(value, BuildRecord):
+        raise ArgumentError.of(name, value, "a build as trtlint.read_build returns it")
+    return value
+
+
+def _ranges(name: str, value: object) -> object:
+    from trtlint.measurement.measurement import Measurement
+
+    if isinstance(value, Measurement):
+        return value
+    return _path("a path, or the measurement of what trtlint.measure returns")(name, value)
+
+
+def _dry_build(name: str, value: object) -> bool | str:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and (value in ("parse", "build") or RELEASE.fullmatch(value)):
+        return value
+    allowed = "True, False, 'parse', 'build', or a release of TensorRT-RTX such as '1.7.1'"
+    raise ArgumentError.of(name, value, allowed)
+
+
+def _compare(name: str, value: object) -> tuple[str, ...]:
+    """Return the inputs as values of ``--compare``, where an empty text stands for made-up inputs."""
+    if isinstance(value, bool):
+        return ("",) if value else ()
+    return tuple(_several(_path(_COMPARE), _COMPARE)(name, value))
+
+
+def _shapes(name: str, value: object) -> tuple[tuple[str, Shape], ...]:
+    if isinstance(value, Mapping):
+        return tuple((_text(_SHAPES)(name, key), _sizes(f"{name}[{key!r}]", value[key])) for key in value)
+    found: list[tuple[str, Shape]] = []
+    for text in _texts(_SHAPES)(name, value):
+        for input_, shape in read_shapes(text) or [("", None)]:
+            if shape is None or not input_:
+                raise ArgumentError.of(name, text, _SHAPES)
+            found.append((input_, shape))
+    return tuple(found)
+
+
+def _sizes(name: str, value: object) -> Shape:
+    expected = "sizes such as (1, 3, 224, 224)"
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ArgumentError.of(name, value, expected)
+    for each in value:
+        size = _as(Integral, each)
+        if size is None or not 0 <= size <= _MOST:
+            raise ArgumentError.of(name, each, expected)
+    return tuple(map(int, value))
+
+
+def _target(name: str, value: object) -> tuple[Target, ...]:
+    expected = "a trtlint.Target, or several"
+    if isinstance(value, Target):
+        return (value,)
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ArgumentError.of(name, value, expected)
+    targets = tuple(value)
+    for index, each in enumerate(targets):
+        if not isinstance(each, Target):
+            raise ArgumentError.of(f"{name}[{index}]", each, expected)
+    if not targets:
+        raise ArgumentError(f"{name} is empty: expected {expected}")
+    return targets
+
+
+def _stream(name: str, value: object) -> object:
+    if not callable(getattr(value, "write", None)):
+        raise ArgumentError.of(name, value, "a file that is open for text")
+    return value
+
+
+def _build_files(name: str, value: object) -> tuple[tuple[str, GivenAs], ...]:
+    """Return the files of a build, each with its kind."""
+    kinds: dict[str, GivenAs] = {"any": "any", **{kind: kind for kind in WITNESSES}}
+    expected = f"a path, or a path with one of {', '.join(map(repr, kinds))}"
+    path = _path(expected)
+    if isinstance(value, str | os.PathLike):
+        value = (value,)
+    if isinstance(value, bytes | bytearray | Mapping) or not isinstance(value, Iterable):
+        raise ArgumentError.of(name, value, "paths")
+    found: list[tuple[str, GivenAs]] = []
+    for index, each in enumerate(value):
+        place = f"{name}[{index}]"
+        file, kind = each if isinstance(each, tuple) and len(each) == 2 else (each, "any")
+        if not isinstance(kind, str) or kind not in kinds:
+            raise ArgumentError.of(place, kind, expected)
+        found.append((path(place, file), kinds[kind]))
+    return tuple(found)
+
+
+_VERSIONS = _texts("a version such as '10.7', or several")
+_SELECTORS = _texts("ids, id prefixes, names or groups of rules")
+_SECONDS = _number(f"seconds above 0, at most {MOST_SECONDS}", MOST_SECONDS)
+_MEMORY = _count("a number of bytes above 0", _MOST_MEMORY)
+_PATHS = _several(_path(_FILE), "a path, or several")
+
+ARGUMENTS: Mapping[str, Reader] = {
+    **{flag.replace("-", "_"): _switch for flag in get_args(Flag)},
+    **{kind: _path(_FILE) for kind in WITNESSES},
+    "batches": _count("a whole number above 0"),
+    "bound": _number("a finite number above 0"),
+    "command": _command,
+    "compare": _compare,
+    "data_loader_script": _text("a text such as 'loader.py:load_data'"),
+    "dry_build": _dry_build,
+    "dry_build_logs": _path("a path of a folder"),
+    "dry_build_memory": _MEMORY,
+    "dry_build_seconds": _SECONDS,
+    "dry_parse": _switch,
+    "extend_select": _SELECTORS,
+    "fail_on": _choice(*get_args(FailOn)),
+    "file": _stream,
+    "first": _text("a version such as '8.6'"),
+    "gpu": _text("a text such as 'L4', 'sm89' or 'sm75,sm89'"),
+    "ignore": _SELECTORS,
+    "inputs": _PATHS,
+    "isolated": _switch,
+    "last": _text("a version such as '10.7'"),
+    "load_inputs": _PATHS,
+    "memory": _MEMORY,
+    "min_confidence": _choice(*CONFIDENCES),
+    "out": _path(_FILE),
+    "path": _several(_path(_FILE), "a path, paths, an onnx.ModelProto, or the result of torch.onnx.export"),
+    "paths": _build_files,
+    "plugins": _plugins,
+    "preview": _switch,
+    "product": _choice(*PRODUCTS),
+    "ranges": _ranges,
+    "record": _record,
+    "rehearse": _switch,
+    "rtx": _VERSIONS,
+    "rtx_path": _path("a path of a folder"),
+    "rules": _rules,
+    "seconds": _SECONDS,
+    "select": _SELECTORS,
+    "shapes": _shapes,
+    "target": _target,
+    "trt": _VERSIONS,
+    "type": _choice("fp16", "bf16"),
+    "unsafe": _switch,
+    "verify": _switch,
+    "weights": _switch,
+}
+"""The readers of all arguments, by name; a model in memory is read by :mod:`trtlint.model.memory`."""

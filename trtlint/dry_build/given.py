@@ -1,0 +1,26 @@
+"""The shapes that a user gives for a dry build, from options, arguments and build commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from trtlint.buildcommand.command import BuildCommand
+from trtlint.buildcommand.shapes import Shape, shapes_of
+from trtlint.dry_build.shapes import Given
+
+
+def fixed_shapes(shapes: Iterable[tuple[str, Shape]]) -> Iterator[Given]:
+    """Yield shapes that do not vary, each with the name of its input."""
+    for name, shape in shapes:
+        yield Given(name, (shape, shape, shape))
+
+
+def command_shapes(command: BuildCommand | None) -> Iterator[Given]:
+    """Yield the shapes of the first profile of a command; none without a command."""
+    if command is None:
+        return
+    specs = shapes_of(command).specs
+    for spec in specs:
+        usual = spec.opt or spec.max or spec.min
+        if usual is not None and spec.profile == specs[0].profile:
+            yield Given(spec.name, (spec.min or usual, usual, spec.max or usual))
