@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from trtlint.buildfiles.literals import Literals
 from trtlint.lean import dataclass
 
 SEARCHED = 1500
@@ -152,6 +153,8 @@ class Table:
             if pattern.bare
             for text in (*pattern.starts, *pattern.contains)
         )
+        self._texts_inside = Literals(text for text, _ in self._inside)
+        self._texts_bare = Literals(text for text, _ in self._bare)
         self.by_name = {pattern.name: pattern for pattern in patterns}
 
     @property
@@ -166,11 +169,11 @@ class Table:
     def bare(self, line: str) -> Iterator[tuple[Pattern, dict[str, str]]]:
         """Every entry that a line without prefix matches, with its groups, best first."""
         seen: set[str] = set()
-        for text, pattern in self._bare:
+        for place, at in self._texts_bare.inside(line):
+            pattern = self._bare[place][1]
             if pattern.tells == "hint" and seen:
                 continue
-            if (at := line.find(text)) >= 0:
-                yield from _match(pattern, line, at, seen)
+            yield from _match(pattern, line, at, seen)
 
     def loud(self, message: str, severity: str = "") -> tuple[tuple[Pattern, dict[str, str]], ...]:
         """Every entry that a whole message of severity W or above matches, with its groups, best first.
@@ -192,9 +195,8 @@ class Table:
         for literal, pattern, _ in self.by_key.get(message[:KEY].encode(errors="replace")[:KEY], ()):
             if message.startswith(literal.decode()):
                 yield from _match(pattern, message, 0, seen)
-        for text, pattern in self._inside:
-            if (at := message.find(text)) >= 0:
-                yield from _match(pattern, message, at, seen)
+        for place, at in self._texts_inside.inside(message):
+            yield from _match(self._inside[place][1], message, at, seen)
 
 
 def _is_printed(pattern: Pattern, severity: str) -> bool:

@@ -1,0 +1,56 @@
+"""Which of many fixed texts are in a message: an index, so that few of them are searched."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+_BEGINNING = re.compile(r"\b\w{3}")
+"""The first characters of a word.  A word of a text that begins inside the text begins in the message too."""
+
+
+class Literals:
+    """Texts, indexed by the beginning of one of their words.
+
+    A message is split into words once, in time that is linear in its length.  A text is searched only if the
+    message has a word with this beginning; a text without such a word is always searched.
+
+    Args:
+        texts: the texts; one may be there several times.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._places: dict[str, list[int]] = {}
+        for place, text in enumerate(texts):
+            self._places.setdefault(text, []).append(place)
+        keys = {text: _beginnings(text) for text in self._places}
+        common = Counter(key for found in keys.values() for key in found)
+        self._always: list[str] = []
+        self._by_key: dict[str, list[str]] = {}
+        for text, found in keys.items():
+            if found:
+                rarest = min(found, key=lambda key: (common[key], key))
+                self._by_key.setdefault(rarest, []).append(text)
+            else:
+                self._always.append(text)
+
+    def candidates(self, message: str) -> list[str]:
+        """Return the texts that a message may contain, each once."""
+        found = [*self._always]
+        for key in self._by_key.keys() & set(_BEGINNING.findall(message)):
+            found += self._by_key[key]
+        return found
+
+    def inside(self, message: str) -> list[tuple[int, int]]:
+        """Return the texts that a message contains, in their order: place and first character."""
+        found: list[tuple[int, int]] = []
+        for text in self.candidates(message):
+            at = message.find(text)
+            if at >= 0:
+                found += [(place, at) for place in self._places[text]]
+        return sorted(found)
+
+
+def _beginnings(text: str) -> list[str]:
+    return [match[0] for match in _BEGINNING.finditer(text) if match.start()]
