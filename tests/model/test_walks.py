@@ -7,7 +7,7 @@ import pytest
 from tests.graphs import model_of
 from trtlint.model.graph import Graph, Value
 from trtlint.model.operators import CAST, MOVING
-from trtlint.model.walks import MAX_STEPS, behind, downstream, search, upstream
+from trtlint.model.walks import MAX_STEPS, behind, cut_short, downstream, search, upstream, watching
 
 MODEL = """
 < ir_version: 8, opset_import: ["" : 17, "own" : 1] >
@@ -67,3 +67,47 @@ def test_a_long_chain_ends_the_walk() -> None:
     ends = f"g (float[1] v0) => (float[1] v{2 * MAX_STEPS})"
     graph = model_of(f'< ir_version: 8, opset_import: ["" : 17] > {ends} {{ {chain} }}').graph
     assert len(list(upstream(graph.nodes[-1].output, MOVING))) == MAX_STEPS + 1
+
+
+def chain(length: int) -> Graph:
+    """A chain of so many Identity nodes behind a Relu."""
+    steps = [f"v{number} = Identity (v{number - 1})" for number in range(1, length + 1)]
+    text = f"""< ir_version: 8, opset_import: ["" : 17] >
+    g (float[2] x) => (float[2] v{length}) {{ v0 = Relu (x) {" ".join(steps)} }}"""
+    return model_of(text).graph
+
+
+@pytest.mark.parametrize(("more", "cut"), [(0, False), (1, True)])
+def test_a_walk_that_ends_at_its_bound_says_so(more: int, cut: bool) -> None:
+    graph = chain(MAX_STEPS + more)
+    last = value(graph, f"v{MAX_STEPS + more}")
+    with watching() as watch:
+        behind(last, MOVING)
+    assert watch.cut is cut
+    graph = chain(MAX_STEPS - 2 + more)
+    with watching() as watch:
+        [*search(value(graph, f"v{MAX_STEPS - 2 + more}"), lambda node: node.inputs)]
+    assert watch.cut is cut
+    graph = chain(MAX_STEPS - 1 + more)
+    with watching() as watch:
+        [*downstream(value(graph, "v0"), lambda node, _: node.op == "Identity")]
+    assert watch.cut is cut
+
+
+def test_what_a_definition_leaves_out_is_not_cut_short() -> None:
+    with watching() as watch:
+        [*downstream(value(chain(9), "v0"), lambda *_: True, depth=3)]
+        behind(value(chain(3), "v3"), CAST)
+    assert not watch.cut
+
+
+def test_a_walk_cut_short_counts_for_all_that_watch_and_for_nobody_else() -> None:
+    cut_short()
+    with watching() as outer:
+        with watching() as before:
+            pass
+        with watching() as inner:
+            cut_short()
+        with watching() as after:
+            pass
+    assert (outer.cut, before.cut, inner.cut, after.cut) == (True, False, True, False)

@@ -12,7 +12,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from trtlint.buildfiles.literals import Literals
 from trtlint.lean import dataclass
 
 SEARCHED = 1500
@@ -124,6 +123,8 @@ class Table:
     """The entries, indexed by how a message begins and by what it contains."""
 
     def __init__(self, patterns: tuple[Pattern, ...]) -> None:
+        from trtlint.buildfiles.literals import Literals  # a lint of a model alone needs no table
+
         self.patterns = patterns
         starts: dict[bytes, list[tuple[bytes, Pattern]]] = {}
         for pattern in patterns:

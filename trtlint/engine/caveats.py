@@ -56,14 +56,22 @@ def caveats(reports: Iterable[ModelReport]) -> tuple[Caveat, ...]:
 
 def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
     found = [each for report in reports for each in report.unsearched]
-    reasons = dict.fromkeys(each.reason for each in found if each.reason)
+    reasons = dict.fromkeys(each.reason for each in found if each.cause == "types")
     for reason in reasons:
         words = (
             f"types and shapes are not known, so findings of all rules about the graph may be missing: their "
             f"inference ended at a limit ({reason}); simplify the model or store its shapes in the file"
         )
         yield Caveat("unsearched", words, "warning")
-    rules = {each.rule: each.name for each in found if not each.reason}
+    walks = sorted({each.rule for each in found if each.cause == "walk"})
+    if walks:
+        named, some = _named(walks), "a rule" if len(walks) == 1 else f"{len(walks):,} rules"
+        words = (
+            f"findings of {some} may be missing ({named}): the model has a chain of operators that is longer "
+            f"than the longest that is followed; split the chain, or leave them out with --ignore"
+        )
+        yield Caveat("unsearched", words, "warning", walks[0] if len(walks) == 1 else "")
+    rules = {each.rule: each.name for each in found if each.cause == "places"}
     for rule, name in sorted(rules.items()):
         words = (
             f"{rule} ({name}) was not searched to the end, so findings of it may be missing: the model has "
@@ -72,11 +80,16 @@ def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
         yield Caveat("unsearched", words, "warning", rule)
 
 
+def _named(rules: Sequence[str]) -> str:
+    """Return the ids of rules as a list that is not too long."""
+    return ", ".join(rules[:_RULES]) + (", ..." if len(rules) > _RULES else "")
+
+
 def _suppressed(own: Sequence[tuple[str, str]]) -> Iterator[Caveat]:
     if not own:
         return
     rules = sorted({rule for rule, _ in own})
-    named = ", ".join(rules[:_RULES]) + (", ..." if len(rules) > _RULES else "")
+    named = _named(rules)
     what = "1 finding" if len(own) == 1 else f"{len(own):,} findings"
     verb, them = ("is", "it") if len(own) == 1 else ("are", "them")
     yield Caveat(

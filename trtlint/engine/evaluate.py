@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from trtlint.engine.applying import advice_for, affects, best_reading, common_versions, version_truth
+from trtlint.engine.completeness import Completeness
 from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
 from trtlint.engine.finding import (
     CONFIDENCES,
@@ -24,7 +25,7 @@ from trtlint.engine.finding import (
     Unsearched,
 )
 from trtlint.engine.fingerprint import Fingerprints, digest, finding_fingerprint
-from trtlint.engine.reported import Reported, about_builds, about_experiments, reads_the_graph, turn
+from trtlint.engine.reported import Reported, about_builds, about_experiments, turn
 from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Rule
 from trtlint.engine.rulebook import RuleEntry
 from trtlint.engine.sameness import Facets
@@ -56,6 +57,7 @@ class Evaluation:
         self.refused_lines = RefusedLines(facts)
         self.evidence = tuple(each for each in facts.evidence if isinstance(each, Evidence))
         self._facets = Facets()
+        self._complete = Completeness(facts, self.subjects)
 
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
         """The findings of rules for one target; an entry is read only where there are facts for its rule."""
@@ -63,16 +65,14 @@ class Evaluation:
         found: list[Finding] = []
         reported = Reported()
         unsearched: list[Unsearched] = []
-        untyped = facts.model.untyped if facts.has_model else ""
         looking = sorted(map(_read, filter(self._has_facts, rules)), key=turn)
         for rule in looking:
             applies = version_truth(rule, target)
             if applies is not False and all(each.holds_for(rule.find, target) for each in self.evidence):
-                found += self._kept(_RuleSearch(self, rule, target, applies, reported))
+                with self._complete.searching(rule):
+                    found += self._kept(_RuleSearch(self, rule, target, applies, reported))
                 reported.close(at for each in self.evidence for at in each.reported_by(rule, facts))
-                searched = self.subjects.searched(rule)
-                if not searched or (untyped and reads_the_graph(rule)):
-                    unsearched.append(_unsearched(rule, untyped if searched else ""))
+                unsearched += self._complete.missing(rule)
         if facts.record is not None and not any(map(_is_sure_error, found)):
             found += self._last_resort(looking, target)
         found = sorted((with_taken(finding, target) for finding in found), key=_rank)
@@ -103,8 +103,11 @@ class Evaluation:
         return found.exporter if isinstance(found, ModelFact) else ""
 
     def _has_facts(self, rule: Rule | RuleEntry) -> bool:
-        """Whether a rule may find something: there are facts of its kind, or it looks for a pattern."""
-        return self.facts.has_model if rule.find == PATTERN else self.facts.has(rule.find)
+        """Whether a rule may find something: there are facts of its kind or may be, or it has a pattern."""
+        facts = self.facts
+        if rule.find == PATTERN:
+            return facts.has_model
+        return facts.has(rule.find) or not facts.searched(rule.find)
 
     def _kept(self, search: _RuleSearch) -> Iterable[Finding]:
         """The findings of one rule, kept for targets in which it sees no difference."""
@@ -126,12 +129,6 @@ class Evaluation:
 def evaluate(rules: Iterable[Rule], facts: Facts, target: Target) -> ModelReport:
     """Evaluate rules against the facts of one model, for one target."""
     return Evaluation(facts).report(rules, target)
-
-
-def _unsearched(rule: Rule, reason: str) -> Unsearched:
-    """A rule that was not searched to the end, with the gravest severity that its findings can have."""
-    severities = (rule.severity, *(severity for _, severity in rule.severity_when))
-    return Unsearched(rule.id, rule.name, min(severities, key=SEVERITIES.index), reason)
 
 
 def _read(rule: Rule | RuleEntry) -> Rule:

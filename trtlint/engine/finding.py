@@ -159,8 +159,10 @@ class Unsearched:
     name: str
     severity: Severity
     """The gravest severity that a finding of the rule can have."""
+    cause: Literal["places", "types", "walk"] = "places"
+    """What ended early: the search for places that match a pattern, the inference of types, or a walk."""
     reason: str = ""
-    """The limit that ended the inference of types, where that is why; empty where the search itself ended."""
+    """The limit that ended the inference of types; empty for the other causes."""
 
 
 @dataclass(frozen=True, slots=True)

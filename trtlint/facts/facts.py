@@ -11,6 +11,7 @@ from trtlint.facts.base import Fact
 from trtlint.facts.kinds import Ground, ground_of, grounds, module_of
 from trtlint.model.absent import absent
 from trtlint.model.load import Model
+from trtlint.model.walks import cut_short, watching
 
 if TYPE_CHECKING:
     from trtlint.buildcommand import BuildCommand
@@ -62,6 +63,7 @@ class Facts:
         self.reads_weights = weights
         self.model = self._absent() if model is None else model
         self._found: dict[str, tuple[Fact, ...]] = {}
+        self._cut: set[str] = set()
 
     @property
     def grounds(self) -> frozenset[Ground]:
@@ -123,8 +125,19 @@ class Facts:
         """
         if kind not in self._found:
             missing = {"build", "command", "trial", "weights"} - self.grounds
-            self._found[kind] = () if ground_of(kind) in missing else tuple(module_of(kind).find(self))
+            with watching() as watch:
+                self._found[kind] = () if ground_of(kind) in missing else tuple(module_of(kind).find(self))
+            if watch.cut:
+                self._cut.add(kind)
+        elif kind in self._cut:
+            cut_short()
         return self._found[kind]
+
+    def searched(self, kind: str) -> bool:
+        """Whether the search for the facts of a kind was complete: no walk ended at its bound."""
+        if ground_of(kind) in self.grounds:
+            self.of(kind)
+        return kind not in self._cut
 
     @cached_property
     def sizes(self) -> Sizes:

@@ -18,7 +18,7 @@ from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.values import Constants
-from trtlint.model.walks import MAX_STEPS, behind
+from trtlint.model.walks import MAX_STEPS, behind, cut_short
 
 _MEANS = ("ReduceMean", "GlobalAveragePool")
 
@@ -187,6 +187,8 @@ def _tail(variance: Node, constants: Constants) -> _Tail | None:
             if step is not None:
                 seen.add(step.value)
                 pending.append(step)
+    if pending:
+        cut_short()
     return None
 
 

@@ -9,7 +9,7 @@ from trtlint.lean import dataclass
 from trtlint.model.graph import Value
 from trtlint.model.operators import CAST, MOVING, QUANTIZE
 from trtlint.model.values import Constants
-from trtlint.model.walks import MAX_STEPS
+from trtlint.model.walks import MAX_STEPS, cut_short
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,9 @@ def trace(value: Value, last: Axis | None, constants: Constants) -> Operand:
             value = data
         else:
             break
+    else:
+        if value.producer is not None and not value.producer.domain:
+            cut_short()
     return Operand(start, value, tuple(scales), axes.sequence_last, at_scaling)
 
 

@@ -15,7 +15,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING, TRANSPARENT
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
-from trtlint.model.walks import MAX_STEPS, behind
+from trtlint.model.walks import MAX_STEPS, behind, cut_short
 
 Granularity = Literal["tensor", "axis", "block"]
 
@@ -140,6 +140,8 @@ def _dequantizer(value: Value) -> tuple[tuple[Node, ...], Node | None]:
             break
         passed.append(node)
         value = before
+    else:
+        cut_short()
     return (), None
 
 

@@ -12,7 +12,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.protos import ElementType
 from trtlint.model.values import Constants
-from trtlint.model.walks import behind
+from trtlint.model.walks import behind, cut_short
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -159,6 +159,8 @@ def _reduction(value: Value, walk: _Walk, constants: Constants) -> Node | None:
             return None
         walk.path.append((node, before))
         value = before
+    if value.producer is not None and not value.producer.domain:
+        cut_short()
     return None
 
 

@@ -1,0 +1,48 @@
+"""Which rules were searched to the end in one model, and what ended the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from trtlint.engine.finding import SEVERITIES, Unsearched
+from trtlint.engine.reported import reads_the_graph
+from trtlint.engine.rule import PATTERN, Rule
+from trtlint.engine.subjects import Subjects
+from trtlint.facts.facts import Facts
+from trtlint.model.walks import watching
+
+
+class Completeness:
+    """Notes which rules were not searched to the end.
+
+    Args:
+        facts: the facts of the model.
+        subjects: the subjects of its rules.
+    """
+
+    def __init__(self, facts: Facts, subjects: Subjects) -> None:
+        self._facts = facts
+        self._subjects = subjects
+        self._cut: set[str] = set()
+
+    @contextmanager
+    def searching(self, rule: Rule) -> Iterator[None]:
+        """Note whether a walk ends at its bound while a rule is searched."""
+        with watching() as watch:
+            yield
+        if watch.cut:
+            self._cut.add(rule.id)
+
+    def missing(self, rule: Rule) -> Iterator[Unsearched]:
+        """Yield a note if findings of a rule may be missing."""
+        # The gravest severity that its findings can have.
+        severities = (rule.severity, *(severity for _, severity in rule.severity_when))
+        severity = min(severities, key=SEVERITIES.index)
+        untyped = self._facts.model.untyped if self._facts.has_model else ""
+        if not self._subjects.searched(rule):
+            yield Unsearched(rule.id, rule.name, severity)
+        elif untyped and reads_the_graph(rule):
+            yield Unsearched(rule.id, rule.name, severity, "types", untyped)
+        elif rule.id in self._cut or (rule.find != PATTERN and not self._facts.searched(rule.find)):
+            yield Unsearched(rule.id, rule.name, severity, "walk")
