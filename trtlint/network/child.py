@@ -14,7 +14,7 @@ from trtlint.model.errors import ModelError
 from trtlint.model.load import Model, load
 from trtlint.network.comparing import Comparing, NotComparableError
 from trtlint.network.expected import WeightsMissingError
-from trtlint.network.feeding import sets_of
+from trtlint.network.feeding import compare_all
 from trtlint.network.read import Reader
 
 Say = Callable[[Any], None]
@@ -28,7 +28,8 @@ def work(request: dict[str, Any], say: Say) -> None:
         request: ``model``, a path; ``files``, ``lists`` and ``script`` with inputs; ``probe``, whether to
             make inputs that hurt; ``shapes``, sizes for inputs by name.
         say: takes ``{"done": share}`` now and then, ``{"inputs": ...}`` for inputs that cannot be used,
-            ``{"reason": ...}`` where nothing can be compared, and at the end ``{"agreement": ...}``.
+            ``{"reason": ...}`` where nothing can be compared, ``{"memory": True}`` where memory is short,
+            and at the end ``{"agreement": ...}``.
     """
     began = time.monotonic()
     path = Path(request["model"])
@@ -52,9 +53,7 @@ def work(request: dict[str, Any], say: Say) -> None:
         network = Reader(trt, parsed).read()
         comparing = Comparing(path, network, lambda share: say({"done": round(share, 3)}))
         given = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
-        sets = sets_of(model.graph.inputs, given, comparing, request["shapes"], probe=bool(request["probe"]))
-        for name, feeds in sets:
-            comparing.run(name, feeds)
+        compare_all(model.graph.inputs, given, comparing, request["shapes"], probe=bool(request["probe"]))
         found = comparing.agreement()
     except InputsError as error:
         say({"inputs": str(error)[:_LONGEST]})
@@ -63,7 +62,7 @@ def work(request: dict[str, Any], say: Say) -> None:
         say({"reason": str(error)[:_LONGEST]})
         return
     except MemoryError:
-        say({"reason": "it takes more memory than there is"})
+        say({"memory": True})
         return
     say({"agreement": {**found, "seconds": time.monotonic() - began}})
 

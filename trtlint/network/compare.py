@@ -126,7 +126,7 @@ def _agreement(
         reason = inputs.named(str(last["inputs"]))
     elif "reason" in last:
         reason = inputs.named(str(last["reason"]))
-    elif ended.cause == "memory":
+    elif "memory" in last or ended.cause == "memory":
         reason = f"it needs more than {limits.memory / (1 << 30):.3g} GB; raise it with --dry-build-memory"
     elif ended.cause == "time":
         reason = f"it needs more than {limits.seconds:.0f} s; raise it with --dry-build-seconds"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,14 @@ from onnx import ModelProto, TensorProto, helper
 
 from trtlint.dry_build.agreement import TensorDifference
 from trtlint.errors import ExperimentError
-from trtlint.model.contents import graphs
+from trtlint.lean import dataclass
 from trtlint.model.widening import FP32, Types
+from trtlint.network.candidates import candidates
 from trtlint.network.deviations import UNCLEAR, deviation
-from trtlint.network.expected import Expected, linked, reference, session
+from trtlint.network.expected import Expected, by_reference, by_runtime, linked
 from trtlint.network.judge import Difference, compare, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
+from trtlint.network.refused import RefusedError, reason_of
 from trtlint.network.region import Region, Regions, constants
 from trtlint.network.run import Missing, Runner, Value
 from trtlint.network.types import DTYPES, NATIVE, dtype_of, is_float, narrowed, wide
@@ -44,6 +46,29 @@ Feeds = Mapping[str, Array]
 
 class NotComparableError(ExperimentError):
     """A model that cannot be compared; the text says why."""
+
+
+@dataclass(slots=True, eq=False)
+class _Found:
+    """What comparisons found, by the names of tensors."""
+
+    compared: set[str] = field(default_factory=set)
+    missing: dict[str, str] = field(default_factory=dict)
+    unclear: dict[str, str] = field(default_factory=dict)
+    deviations: set[str] = field(default_factory=set)
+    differences: dict[str, TensorDifference] = field(default_factory=dict)
+    sets: int = 0
+
+    def copy(self) -> _Found:
+        """Return a copy that changes alone."""
+        return _Found(
+            set(self.compared),
+            dict(self.missing),
+            dict(self.unclear),
+            set(self.deviations),
+            dict(self.differences),
+            self.sets,
+        )
 
 
 class Comparing:
@@ -66,7 +91,7 @@ class Comparing:
         self.widened = False
         self.by_reference = False
         proto = linked(path)
-        self._candidates = _candidates(proto, network)
+        self._candidates = candidates(proto, network)
         self._weights = _bytes(proto)
         self._expected, self._proto = self._oracle(path, proto)
         proto = self._proto
@@ -75,12 +100,7 @@ class Comparing:
             (entry.version for entry in proto.opset_import if entry.domain in ("", "ai.onnx")), default=1
         )
         self._settled: set[str] = set()
-        self._compared: set[str] = set()
-        self._missing: dict[str, str] = {}
-        self._unclear: dict[str, str] = {}
-        self._deviations: set[str] = set()
-        self._differences: dict[str, TensorDifference] = {}
-        self._sets = 0
+        self._found = _Found()
         self._seen = 0
         self._feeds: Feeds = {}
         self._name = ""
@@ -98,28 +118,29 @@ class Comparing:
         """The model, its large tensors outside of it."""
         return self._proto
 
-    def accepts(self, feeds: Feeds) -> str:
-        """Return why ONNX Runtime does not run on a set of inputs, empty where it does."""
-        try:
-            self._expected.begin(feeds)
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
-            return " ".join(str(error).split()) or type(error).__name__
-        return ""
-
-    def run(self, name: str, feeds: Feeds) -> None:
-        """Compare on a set of inputs that ONNX Runtime accepts, right behind :meth:`accepts`.
+    def run(self, name: str, feeds: Feeds) -> str:
+        """Compare on a set of inputs; return why ONNX Runtime does not run on it, empty where it does.
 
         Args:
             name: what the inputs are called in the report.
             feeds: the inputs, by name.
+
+        Raises:
+            MemoryError: memory is short.
         """
+        before = self._found
+        self._found = before.copy()
         self._name, self._feeds = name, feeds
         self._settled = set()
         self._seen = 0
-        self._runner.run(feeds)
-        self._sets += 1
+        try:
+            self._expected.begin(feeds)
+            self._runner.run(feeds)
+        except RefusedError as error:
+            self._found = before  # of inputs that fail later on, nothing counts
+            return str(error)
+        self._found.sets += 1
+        return ""
 
     def agreement(self) -> dict[str, Any]:
         """Return what was found as JSON data, the fields of ``Agreement`` that are known here."""
@@ -128,24 +149,24 @@ class Comparing:
         names = list(dict.fromkeys(name for node in nodes for name in node.output if name))
         order = {name: place for place, name in enumerate(names)}
         named = set(self._candidates.values())
-        missing = {name: why for name, why in self._missing.items() if name not in self._compared}
+        missing = {name: why for name, why in self._found.missing.items() if name not in self._found.compared}
         reasons = Counter(missing[name] for name in names if name in missing)
         return {
             "tensors": len(names),
-            "compared": sum(name in self._compared for name in names),
+            "compared": sum(name in self._found.compared for name in names),
             "unnamed": sum(name not in named for name in names),
-            "uncomputed": sum(name in named and name not in self._compared for name in names),
+            "uncomputed": sum(name in named and name not in self._found.compared for name in names),
             "reasons": [{"reason": why, "tensors": count} for why, count in reasons.most_common(8)],
-            "sets": self._sets,
+            "sets": self._found.sets,
             "differences": [
-                asdict(self._differences[name])
-                for name in sorted(self._differences, key=lambda name: order.get(name, len(order)))
+                asdict(self._found.differences[name])
+                for name in sorted(self._found.differences, key=lambda name: order.get(name, len(order)))
             ],
             "unclear": [
-                {"tensor": name, "op": self._unclear[name]}
-                for name in sorted(self._unclear, key=lambda name: order.get(name, len(order)))
+                {"tensor": name, "op": self._found.unclear[name]}
+                for name in sorted(self._found.unclear, key=lambda name: order.get(name, len(order)))
             ],
-            "deviations": sorted(self._deviations),
+            "deviations": sorted(self._found.deviations),
             "widened": self.widened,
             "onnxruntime_seconds": self._expected.seconds / max(1, self._expected.runs),
         }
@@ -158,18 +179,18 @@ class Comparing:
         """
         names = self._names(NATIVE)
         try:
-            return Expected(session(proto, names, self._weights), proto, names, self._weights), proto
+            return Expected(by_runtime(proto, names, self._weights), names), proto
         except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
-            reason = " ".join(str(error).split())
+            reason = reason_of(error)
         if not self._kinds.isdisjoint({"HALF", "BF16"}):
             wide, names = linked(path, FP32), self._names(NATIVE | {dtype_of("BF16")})
             with suppress(Exception):
-                found = Expected(session(wide, names, self._weights), wide, names, self._weights)
+                found = Expected(by_runtime(wide, names, self._weights), names)
                 self.widened = True
                 return found, wide
         names = self._names(frozenset(DTYPES.values()))
         try:
-            found = Expected(reference(path, names), proto, names, self._weights)
+            found = Expected(by_reference(path, names), names)
         except Exception:  # noqa: BLE001 - whatever the reference raises for what it does not know
             raise NotComparableError(f"ONNX Runtime does not take the model: {reason}") from None
         self.by_reference = True
@@ -194,15 +215,19 @@ class Comparing:
             self._progress(self._seen / len(self._candidates))
         expected = self._expected.take(name)
         if expected is None:
-            self._missing[name] = "ONNX Runtime does not give the tensor"
+            self._found.missing[name] = "ONNX Runtime does not give the tensor"
             return value
         if isinstance(value, Missing):
-            self._missing.setdefault(name, value.reason)
+            self._found.missing.setdefault(name, value.reason)
             return self._forced(tensor, expected)
-        self._compared.add(name)
+        self._found.compared.add(name)
         kind = self._network.tensors[tensor].dtype
         found = compare(value, expected, kind, tolerance_of(kind, self._kinds))
-        if found is not None and name not in self._differences and len(self._differences) < MOST_DIFFERENCES:
+        if (
+            found is not None
+            and name not in self._found.differences
+            and len(self._found.differences) < MOST_DIFFERENCES
+        ):
             self._examine(name, layer, (value, expected), found, kind)
         if found is not None and _lossy(value, expected):
             return value
@@ -223,12 +248,12 @@ class Comparing:
         inputs = [known.get(each) for each in node.input]
         explained = deviation(node, inputs, values, found, self._opset)
         if explained:
-            self._deviations.add(explained)
+            self._found.deviations.add(explained)
             return
-        if any(each in self._differences for inner in region.nodes[:-1] for each in inner.output):
+        if any(each in self._found.differences for inner in region.nodes[:-1] for each in inner.output):
             return  # what follows from a difference that the network's type cannot be rid of
         if _doubled(expected, known) and self._as_float(region, name, known, got, kind):
-            self._deviations.add("DOUBLE is computed as FLOAT")
+            self._found.deviations.add("DOUBLE is computed as FLOAT")
             return
         opinion = None if self.by_reference else self._regions.second_opinion(region, name, known)
         if opinion is not None and not self._disagree(got, opinion, kind) and self._rounded(found, known):
@@ -237,9 +262,9 @@ class Comparing:
             return
         doubtful = not UNCLEAR.isdisjoint({node.op_type, *region.others})
         if doubtful if opinion is None else self._disagree(opinion, expected, kind):
-            self._unclear[name] = node.op_type
+            self._found.unclear[name] = node.op_type
             return
-        self._differences[name] = self._difference(name, layer, region, found, got, opinion is not None)
+        self._found.differences[name] = self._difference(name, layer, region, found, got, opinion is not None)
 
     def _as_float(self, region: Region, name: str, known: Mapping[str, Array], got: Array, kind: str) -> bool:
         """Return whether the network computes what ONNX says with FP32 in place of DOUBLE."""
@@ -331,32 +356,6 @@ def _lossy(value: Array, expected: Array) -> bool:
     if is_float(value.dtype) or is_float(expected.dtype) or value.dtype == expected.dtype:
         return False
     return not np.array_equal(expected.astype(value.dtype).astype(np.int64), expected.astype(np.int64))
-
-
-def _candidates(proto: ModelProto, network: Network) -> dict[int, str]:
-    """Return the tensors of the network that have the name of one of the main graph.
-
-    A name that bodies or functions use too may be theirs in the network, unless it is an output.
-    """
-    given = {name for node in proto.graph.node for name in node.output if name}
-    inner: set[str] = set()
-    for graph in graphs(proto):
-        if graph is not proto.graph:
-            inner.update(name for node in graph.node for name in node.output)
-            inner.update(each.name for each in graph.input)
-    for function in proto.functions:
-        inner.update((*function.input, *function.output))
-        inner.update(name for node in function.node for name in node.output)
-    outputs = {output.name for output in proto.graph.output}
-    counts = Counter(tensor.name for tensor in network.tensors)
-    ends = set(network.outputs)
-    return {
-        place: tensor.name
-        for place, tensor in enumerate(network.tensors)
-        if tensor.name in given
-        and place not in network.inputs
-        and (place in ends or (tensor.name not in (inner | outputs) and counts[tensor.name] == 1))
-    }
 
 
 def _bytes(proto: ModelProto) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import onnx
@@ -21,9 +21,9 @@ from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
 from trtlint.model.widening import Types, widen_model
 from trtlint.network.layers import Array
+from trtlint.network.parts import Parts
+from trtlint.network.refused import RefusedError, reason_of
 
-_FIRST = 16
-"""Tensors of the first run, from whose sizes those of the others are guessed."""
 _LEAST = 256 << 20
 """Bytes of tensors that are always held at once."""
 _HEAVY = 256 << 20
@@ -114,8 +114,8 @@ def session(proto: ModelProto, names: Sequence[str], weights: int) -> Any:
     return runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
-def reference(model: Path, names: Sequence[str]) -> Any:
-    """Return a model in ONNX's reference, with a method ``run`` like that of a session.
+def by_reference(model: Path, names: Sequence[str]) -> Source:
+    """Return what computes a model in ONNX's reference.
 
     Raises:
         ValueError: the reference is too slow for the model, or computes it otherwise than ONNX says.
@@ -130,28 +130,67 @@ def reference(model: Path, names: Sequence[str]) -> Any:
         raise ValueError("ONNX's reference does not stack what iterations of a loop give as ONNX says")
     has = {output.name for output in proto.graph.output}
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in has)
-    return ReferenceEvaluator(begun(proto), new_ops=list(more_ops()))
+    return _Reference(ReferenceEvaluator(begun(proto), new_ops=list(more_ops())), names)
+
+
+class Source(Protocol):
+    """Computes tensors of a model."""
+
+    def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
+        """Yield all wanted tensors, some at a time."""
+
+    def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
+        """Return some tensors of inputs that ran before."""
+
+
+def by_runtime(proto: ModelProto, names: Sequence[str], weights: int) -> Source:
+    """Return what computes a model in ONNX Runtime.
+
+    Args:
+        proto: the model.
+        names: the tensors that are wanted.
+        weights: bytes of the model's weights.
+
+    Raises:
+        Exception: whatever ONNX Runtime raises for a model that it does not take.
+    """
+    whole = session(proto, names, weights)
+    budget = None if draws(proto) else max(_LEAST, weights // 4)
+    return Parts(proto, names, whole, lambda part, wanted: session(part, wanted, weights), budget)
+
+
+class _Reference:
+    """Computes a model in ONNX's reference, which is slow: all tensors of a run are kept."""
+
+    def __init__(self, evaluator: Any, names: Sequence[str]) -> None:
+        self._evaluator = evaluator
+        self._names = list(names)
+        self._found: dict[str, Array] = {}
+
+    def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
+        found = self._evaluator.run(self._names or None, dict(feeds))
+        pairs = zip(self._names, found, strict=False)
+        self._found = {name: value for name, value in pairs if isinstance(value, np.ndarray)}
+        yield dict(self._found)
+
+    def of(self, _: Feeds, names: Sequence[str]) -> dict[str, Array]:
+        return {name: self._found[name] for name in names if name in self._found}
 
 
 class Expected:
     """ONNX's tensors for one set of inputs after the other.
 
     Args:
-        session: runs the model in ONNX Runtime or in ONNX's reference.
-        proto: the model.
-        names: the tensors, in the order in which they will be asked for.
-        weights: bytes of the model's weights.
+        source: computes them.
+        names: the tensors that will be asked for.
     """
 
-    def __init__(self, session: Any, proto: ModelProto, names: Sequence[str], weights: int) -> None:
-        self._session = session
-        self._names = list(names)
-        self._places = {name: place for place, name in enumerate(self._names)}
-        self._budget = max(_LEAST, weights // 4)
-        self._whole = draws(proto)
+    def __init__(self, source: Source, names: Sequence[str]) -> None:
+        self._source = source
+        self._names = frozenset(names)
         self._feeds: Feeds = {}
         self._held: dict[str, Array] = {}
-        self._mean = 0.0
+        self._rest: Iterator[dict[str, Array]] = iter(())
         self.seconds = 0.0
         self.runs = 0
 
@@ -159,46 +198,38 @@ class Expected:
         """Compute the first tensors for a set of inputs.
 
         Raises:
-            Exception: whatever ONNX Runtime raises for inputs that do not fit.
+            RefusedError: the inputs do not fit.
+            MemoryError: memory is short.
         """
         self._feeds = dict(feeds)
         self._held.clear()
-        self._fetch(0)
+        self._rest = self._source.run(self._feeds)
+        self.runs += 1
+        self._go_on()
 
     def take(self, name: str) -> Array | None:
-        """Return a tensor and forget it; None where ONNX Runtime gives none."""
-        if name not in self._held:
-            place = self._places.get(name)
-            if place is None:
-                return None
-            self._fetch(place)
+        """Return a tensor and forget it; None where ONNX Runtime gives none.
+
+        Raises:
+            RefusedError: the inputs do not fit.
+            MemoryError: memory is short.
+        """
+        while name not in self._held and self._go_on():
+            pass
         return self._held.pop(name, None)
 
     def of(self, names: Sequence[str]) -> dict[str, Array]:
         """Return tensors by name, in a run of their own; others than tensors are left out."""
-        wanted = [name for name in dict.fromkeys(names) if name in self._places]
-        return self._run(wanted) if wanted else {}
+        wanted = [name for name in dict.fromkeys(names) if name in self._names]
+        return self._source.of(self._feeds, wanted) if wanted else {}
 
-    def _fetch(self, place: int) -> None:
-        self._held.clear()
-        if self._whole or not self._names:
-            count = len(self._names)
-        elif not self._mean:
-            count = _FIRST if len(self._names) > 4 * _FIRST else len(self._names)
-        else:
-            count = max(1, int(self._budget / self._mean))
-        chosen = self._names[place : place + count]
-        self._held = self._run(chosen)
-        if self._held:
-            sizes = sum(array.nbytes for array in self._held.values())
-            self._mean = max(self._mean, sizes / len(self._held), 1.0)
-
-    def _run(self, names: Sequence[str]) -> dict[str, Array]:
+    def _go_on(self) -> bool:
         began = time.monotonic()
-        with np.errstate(all="ignore"):
-            found = self._session.run(list(names) or None, dict(self._feeds))
+        try:
+            with np.errstate(all="ignore"):
+                found = next(self._rest, None)
+        except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
+            raise RefusedError(reason_of(error)) from None
         self.seconds += time.monotonic() - began
-        self.runs += 1
-        return {
-            name: value for name, value in zip(names, found, strict=False) if isinstance(value, np.ndarray)
-        }
+        self._held.update(found or {})
+        return found is not None

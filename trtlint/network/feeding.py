@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from trtlint.measurement.feeds import given_feeds
 from trtlint.measurement.inputs import Inputs
 from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
-from trtlint.network.comparing import Comparing, Feeds, NotComparableError
+from trtlint.network.comparing import Comparing, NotComparableError
 from trtlint.network.layers import Array
 from trtlint.network.probe import probes
 
@@ -21,34 +21,34 @@ _MOST_TRIED = 40
 """Choices of shapes that are tried."""
 
 
-def sets_of(
+def compare_all(
     inputs: Sequence[Value],
     given: Inputs,
     comparing: Comparing,
     shapes: Mapping[str, Sequence[int]],
     *,
     probe: bool,
-) -> Iterator[tuple[str, Feeds]]:
-    """Yield the sets of inputs that ONNX Runtime accepts, each right behind its first run.
+) -> None:
+    """Compare on the sets of inputs that ONNX Runtime accepts.
 
     Args:
         inputs: the model's inputs.
         given: the user's inputs.
-        comparing: runs the model.
+        comparing: runs the model and its network.
         shapes: shapes of inputs by name.
         probe: whether to make inputs that hurt, beside the first set.
 
     Raises:
         InputsError: the user's inputs cannot be used.
         NotComparableError: the model accepts none.
+        MemoryError: memory is short.
     """
     if given.names:
         for number, (file, feeds) in enumerate(given_feeds(inputs, given), 1):
-            typed = _typed(feeds, comparing.types)
-            reason = comparing.accepts(typed)
+            name = given.named(file)
+            reason = comparing.run(f"{name} ({number})", _typed(feeds, comparing.types))
             if reason:
-                raise NotComparableError(f"ONNX Runtime does not run on {given.named(file)}: {reason}")
-            yield f"{given.named(file)} ({number})", typed
+                raise NotComparableError(f"ONNX Runtime does not run on {name}: {reason}")
         return
     base, failure = None, "no inputs could be made"
     for choice in made_up([_sized(value, shapes) for value in inputs])[:_MOST_TRIED]:
@@ -56,17 +56,15 @@ def sets_of(
         if not sets:
             continue
         typed = _typed(sets[0], comparing.types)
-        reason = comparing.accepts(typed)
+        reason = comparing.run("random", typed)
         if not reason:
             base = typed
             break
         failure = reason
     if base is None:
         raise NotComparableError(f"no inputs were found that the model accepts; give some: {failure}")
-    yield "random", base
     for name, feeds in probes(comparing.proto, inputs, base) if probe else ():
-        if not comparing.accepts(feeds):
-            yield name, feeds
+        comparing.run(name, feeds)  # some of them are refused
 
 
 def _typed(feeds: Mapping[str, Array], types: Mapping[str, np.dtype[Any]]) -> dict[str, Array]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.network.layers import Array, Layer, NotComputedError
-from trtlint.network.onnxops import erf
+from trtlint.network.onnxops import LARGE, compute, erf
 from trtlint.network.types import dtype_of, is_float, narrowed, saturated, wide
 
 Inputs = Sequence[Any]
@@ -41,7 +41,15 @@ def _bounds(dtype: np.dtype[Any]) -> tuple[float, float]:
 
 
 def _sigmoid(x: Array) -> Array:
+    if x.dtype == np.float32 and x.size > LARGE:
+        return compute("Sigmoid", [x], {})
     return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def _tanh(x: Array) -> Array:
+    if x.dtype == np.float32 and x.size > LARGE:
+        return compute("Tanh", [x], {})
+    return np.asarray(np.tanh(x))
 
 
 def _softplus(x: Array, alpha: Any, beta: Any) -> Array:
@@ -58,17 +66,22 @@ def _gelu(x: Array, _: Any, __: Any) -> Array:
     return np.asarray(x.dtype.type(0.5) * x * (1 + erf(x * x.dtype.type(np.sqrt(0.5)))))
 
 
+def _bounded(x: Any, least: Any) -> Any:
+    """Return an array of its own with a lower bound, in the same memory."""
+    return np.maximum(x, least, out=x) if isinstance(x, np.ndarray) else np.maximum(x, least)
+
+
 _ACTIVATIONS: Mapping[str, Callable[[Array, Any, Any], Any]] = {
     "RELU": lambda x, _, __: np.maximum(x, x.dtype.type(0)),
     "SIGMOID": lambda x, _, __: _sigmoid(x),
-    "TANH": lambda x, _, __: np.tanh(x),
+    "TANH": lambda x, _, __: _tanh(x),
     "LEAKY_RELU": lambda x, a, __: np.where(x >= 0, x, a * x),
     "ELU": lambda x, a, __: np.where(x >= 0, x, a * np.expm1(np.minimum(x, 0))),
     "SELU": lambda x, a, b: b * np.where(x > 0, x, a * np.expm1(np.minimum(x, 0))),
     "SOFTSIGN": lambda x, _, __: x / (1 + np.abs(x)),
     "SOFTPLUS": _softplus,
-    "CLIP": lambda x, a, b: np.maximum(a, np.minimum(b, x)),
-    "HARD_SIGMOID": lambda x, a, b: np.maximum(0, np.minimum(1, a * x + b)),
+    "CLIP": lambda x, a, b: _bounded(np.minimum(b, x), a),
+    "HARD_SIGMOID": lambda x, a, b: _bounded(np.minimum(1, a * x + b), x.dtype.type(0)),
     "SCALED_TANH": lambda x, a, b: a * np.tanh(b * x),
     "THRESHOLDED_RELU": lambda x, a, __: np.where(x > a, x, x.dtype.type(0)),
     "GELU_ERF": _gelu,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trtlint.network.layers import Array, Layer, NotComputedError
+from trtlint.network.onnxops import LARGE, compute
 from trtlint.network.pointwise import Compute, Inputs
 from trtlint.network.types import dtype_of, is_float, narrowed, wide
 
@@ -62,6 +63,8 @@ def softmax(x: Array, axes: tuple[int, ...]) -> Array:
     """Return the softmax over axes."""
     if x.size == 0:
         return x
+    if len(axes) == 1 and x.dtype == np.float32 and x.size > LARGE and not np.isinf(x).any():
+        return compute("Softmax", [x], {"axis": axes[0]})
     shifted = x - np.max(x, axis=axes, keepdims=True)
     grown = np.exp(shifted)
     return np.asarray(grown / np.sum(grown, axis=axes, keepdims=True))

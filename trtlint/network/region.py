@@ -57,7 +57,7 @@ class Regions:
         places = {self._giver[tensor]}
         waiting = [self._giver[tensor]]
         while waiting and len(places) < _MOST_NODES:
-            for name in _reads(self._nodes[waiting.pop(0)]):
+            for name in reads(self._nodes[waiting.pop(0)]):
                 place = None if name in settled else self._giver.get(name)
                 if place is not None and place not in places:
                     places.add(place)
@@ -66,8 +66,8 @@ class Regions:
         given = {name for node in nodes for name in node.output}
         known = {*self._giver, *(each.name for each in self._proto.graph.input)}
         known.update(each.name for each in self._proto.graph.initializer)
-        reads = dict.fromkeys(name for node in nodes for name in _reads(node))
-        return Region(tuple(nodes), tuple(name for name in reads if name not in given and name in known))
+        read = dict.fromkeys(name for node in nodes for name in reads(node))
+        return Region(tuple(nodes), tuple(name for name in read if name not in given and name in known))
 
     def second_opinion(
         self, region: Region, tensor: str, values: Mapping[str, Array], types: Types | None = None
@@ -136,13 +136,13 @@ def constants(proto: ModelProto, names: Sequence[str], read: Any) -> dict[str, A
     return found
 
 
-def _reads(node: NodeProto) -> list[str]:
+def reads(node: NodeProto) -> list[str]:
     """Return what a node reads, in its bodies too."""
     found = [name for name in node.input if name]
     for attribute in node.attribute:
         for body in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
             own = {each.name for each in (*body.input, *body.initializer)}
             own.update(name for inner in body.node for name in inner.output)
-            found += [name for inner in body.node for name in _reads(inner) if name not in own]
+            found += [name for inner in body.node for name in reads(inner) if name not in own]
             found += [each.name for each in body.output if each.name not in own]
     return found

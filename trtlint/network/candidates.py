@@ -1,0 +1,36 @@
+"""The tensors of a network that can be compared: those with the name of an ONNX tensor."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from onnx import ModelProto
+
+from trtlint.model.contents import graphs
+from trtlint.network.layers import Network
+
+
+def candidates(proto: ModelProto, network: Network) -> dict[int, str]:
+    """Return the tensors of the network that have the name of one of the main graph.
+
+    A name that bodies or functions use too may be theirs in the network, unless it is an output.
+    """
+    given = {name for node in proto.graph.node for name in node.output if name}
+    inner: set[str] = set()
+    for graph in graphs(proto):
+        if graph is not proto.graph:
+            inner.update(name for node in graph.node for name in node.output)
+            inner.update(each.name for each in graph.input)
+    for function in proto.functions:
+        inner.update((*function.input, *function.output))
+        inner.update(name for node in function.node for name in node.output)
+    outputs = {output.name for output in proto.graph.output}
+    counts = Counter(tensor.name for tensor in network.tensors)
+    ends = set(network.outputs)
+    return {
+        place: tensor.name
+        for place, tensor in enumerate(network.tensors)
+        if tensor.name in given
+        and place not in network.inputs
+        and (place in ends or (tensor.name not in (inner | outputs) and counts[tensor.name] == 1))
+    }

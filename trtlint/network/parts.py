@@ -1,0 +1,207 @@
+"""Run a model in ONNX Runtime once, part by part, so that few of its tensors are held at once.
+
+ONNX Runtime computes the whole model however few tensors are wanted.  So a model whose tensors do not fit
+into memory together is cut: each part is a session that gives all its tensors, and the tensors that later
+parts read are its inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import GraphProto, ModelProto, ValueInfoProto
+
+from trtlint.files.telemetry import onnx_runtime
+from trtlint.lean import dataclass
+from trtlint.model.contents import nodes as all_nodes
+from trtlint.network.layers import Array
+from trtlint.network.region import reads
+from trtlint.network.types import NATIVE
+
+_FIRST = 32
+"""Nodes of the first part."""
+_GROWTH = 4
+"""How much larger a part may be than the one before it."""
+_NOT_TENSORS = ("Sequence", "Optional", "ZipMap")
+"""In the names of operators whose inputs or outputs are no tensors."""
+
+Feeds = Mapping[str, Array]
+Open = Callable[[ModelProto, Sequence[str]], Any]
+"""Makes a session of a model that gives more tensors than the model does."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Some consecutive nodes.
+
+    Attributes:
+        session: computes them.
+        inputs: the tensors that it reads.
+        gives: the wanted tensors among its outputs.
+        keeps: the outputs that later nodes read.
+        end: the position of the first node behind it.
+    """
+
+    session: Any
+    inputs: tuple[str, ...]
+    gives: tuple[str, ...]
+    keeps: tuple[str, ...]
+    end: int
+
+
+class Parts:
+    """Runs a model on one set of inputs after the other.
+
+    Args:
+        proto: the model.
+        names: the tensors that are wanted.
+        whole: a session of the whole model.
+        make: makes the session of a part.
+        budget: bytes of tensors that one part should give at most, None for a model that must not be cut.
+    """
+
+    def __init__(
+        self, proto: ModelProto, names: Sequence[str], whole: Any, make: Open, budget: int | None
+    ) -> None:
+        self._proto = proto
+        self._names = tuple(names)
+        self._wanted = frozenset(names)
+        self._whole = whole
+        self._open = make
+        self._budget = budget or 0
+        self._parts: list[_Part] = []
+        self._size = _FIRST
+        self._nodes = list(proto.graph.node)
+        self._last_read = {name: at for at, node in enumerate(self._nodes) for name in reads(node)}
+        self._single = budget is None or not self._can_be_cut()
+        self._fed = 0
+
+    def run(self, feeds: Feeds) -> Iterator[dict[str, Array]]:
+        """Yield the wanted tensors of one part after the other.
+
+        Raises:
+            Exception: whatever ONNX Runtime raises for inputs that do not fit.
+        """
+        return self._run(feeds, self._wanted)
+
+    def of(self, feeds: Feeds, names: Sequence[str]) -> dict[str, Array]:
+        """Return some tensors of parts that ran before, in a run of their own."""
+        wanted, found = frozenset(names), {}
+        for tensors in self._run(feeds, wanted):
+            found.update(tensors)
+            if len(found) == len(wanted):
+                break
+        return found
+
+    def _run(self, feeds: Feeds, wanted: frozenset[str]) -> Iterator[dict[str, Array]]:
+        values = {name: _value(array) for name, array in feeds.items()}
+        self._suit(sum(array.nbytes for array in feeds.values()))
+        if self._single or (not self._parts and self._size_of_all(feeds) <= self._budget):
+            names = [name for name in self._names if name in wanted]
+            yield _arrays(names, self._whole.run_with_ort_values(names or None, values))
+            return
+        place, begin = 0, 0
+        while begin < len(self._nodes):
+            if place == len(self._parts):
+                self._parts.append(self._part(begin, values))
+            part = self._parts[place]
+            names = [*dict.fromkeys((*(name for name in part.gives if name in wanted), *part.keeps))]
+            given = {name: values[name] for name in part.inputs}
+            found = part.session.run_with_ort_values(names, given) if names else []
+            del given
+            tensors = dict(zip(names, found, strict=True))
+            del found
+            if wanted is self._wanted and place == len(self._parts) - 1:
+                self._resize(sum(each.tensor_size_in_bytes() for each in tensors.values()), part.end - begin)
+            values.update((name, tensors[name]) for name in part.keeps)
+            begin, place = part.end, place + 1
+            for name in [name for name in values if self._last_read.get(name, -1) < begin]:
+                del values[name]
+            chosen = [name for name in names if name in wanted]
+            arrays = _arrays(chosen, [tensors[name] for name in chosen])
+            tensors.clear()
+            yield arrays
+
+    def _suit(self, size: int) -> None:
+        """Cut anew for inputs much larger than those that the parts were made for."""
+        if size > 2 * self._fed:
+            self._parts.clear()
+            self._size = _FIRST
+            self._fed = size
+
+    def _resize(self, size: int, count: int) -> None:
+        """Choose the size of the next part by what this one gave."""
+        fits = int(self._budget * count / max(1, size))
+        self._size = max(1, min(fits, _GROWTH * count))
+
+    def _part(self, begin: int, values: Mapping[str, Any]) -> _Part:
+        end = min(begin + self._size, len(self._nodes))
+        chosen = self._nodes[begin:end]
+        outputs = [name for node in chosen for name in node.output if name]
+        needed = dict.fromkeys(name for node in chosen for name in reads(node))
+        inputs = tuple(name for name in needed if name in values)
+        graph = GraphProto(name="part", node=chosen)
+        graph.input.extend(_declared(name, values[name]) for name in inputs)
+        graph.initializer.extend(
+            each for each in self._proto.graph.initializer if each.name in needed and each.name not in values
+        )
+        model = ModelProto(ir_version=self._proto.ir_version, graph=graph)
+        model.opset_import.extend(self._proto.opset_import)
+        model.functions.extend(self._proto.functions)
+        gives = tuple(name for name in outputs if name in self._wanted)
+        keeps = tuple(name for name in outputs if self._last_read.get(name, -1) >= end)
+        return _Part(self._open(model, list(dict.fromkeys((*gives, *keeps)))), inputs, gives, keeps, end)
+
+    def _can_be_cut(self) -> bool:
+        """Return whether only tensors are between nodes, each computed before it is read."""
+        if self._proto.graph.sparse_initializer or len(self._nodes) <= _FIRST:
+            return False
+        if any(word in node.op_type for node in all_nodes(self._proto) for word in _NOT_TENSORS):
+            return False
+        giver = {name: at for at, node in enumerate(self._nodes) for name in node.output if name}
+        return all(giver.get(name, -1) < at for at, node in enumerate(self._nodes) for name in reads(node))
+
+    def _size_of_all(self, feeds: Feeds) -> float:
+        """Return the bytes of all wanted tensors by ONNX Runtime's shapes, infinity where one is unknown."""
+        sizes = {
+            str(dim): size
+            for each in self._whole.get_inputs()
+            if each.name in feeds
+            for dim, size in zip(each.shape, feeds[each.name].shape, strict=False)
+        }
+        total = 0.0
+        for each in self._whole.get_outputs():
+            if each.name in self._wanted:
+                dims = [dim if isinstance(dim, int) else sizes.get(str(dim), math.inf) for dim in each.shape]
+                total += math.prod(dims) * (8 if "64" in each.type else 4)
+        return total
+
+
+def _value(array: Array) -> Any:
+    """Return an array as ONNX Runtime takes it, without a copy where that can be."""
+    kind = onnx_runtime().OrtValue
+    if array.dtype in NATIVE or array.dtype.kind in "fiub":
+        return kind.ortvalue_from_numpy(np.asarray(array, order="C"))
+    from onnx import helper
+
+    bits = np.asarray(array, order="C").view(f"u{array.dtype.itemsize}")
+    return kind.ortvalue_from_numpy_with_onnx_type(bits, helper.np_dtype_to_tensor_dtype(array.dtype))
+
+
+def _arrays(names: Sequence[str], values: Sequence[Any]) -> dict[str, Array]:
+    """Return ONNX Runtime's tensors as arrays that share their memory; other values are left out."""
+    found = {}
+    for name, value in zip(names, values, strict=False):
+        if value.is_tensor():
+            found[name] = np.asarray(value.numpy())
+    return found
+
+
+def _declared(name: str, value: Any) -> ValueInfoProto:
+    """Return the declaration of a tensor of any shape."""
+    info = ValueInfoProto(name=name)
+    info.type.tensor_type.elem_type = value.element_type()
+    return info

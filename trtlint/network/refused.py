@@ -1,0 +1,27 @@
+"""Why ONNX Runtime or ONNX's reference does not run: its exceptions have no common class."""
+
+from __future__ import annotations
+
+from trtlint.errors import ExperimentError
+
+_NO_MEMORY = ("bad_alloc", "bad allocation", "failed to allocate memory", "cannot allocate memory")
+"""In ONNX Runtime's messages where memory is short.
+https://github.com/microsoft/onnxruntime/blob/main/onnxruntime/core/framework/bfc_arena.cc"""
+
+
+class RefusedError(ExperimentError):
+    """Inputs or a model that ONNX Runtime does not run; the text is its own."""
+
+
+def reason_of(error: Exception) -> str:
+    """Return the text of an exception on one line.
+
+    Raises:
+        MemoryError: the exception says that memory is short.
+    """
+    if isinstance(error, MemoryError):
+        raise error
+    text = " ".join(str(error).split()) or type(error).__name__
+    if any(words in text.lower() for words in _NO_MEMORY):
+        raise MemoryError(text) from error
+    return text
