@@ -126,3 +126,76 @@ def test_external_data_that_are_no_file_are_not_waited_for(
     onnx.save(proto, tmp_path / "model.onnx")
     run([str(tmp_path / "model.onnx"), "--compare", *OPTIONS])
     assert "its external data pipe cannot be read" in capsys.readouterr().out
+
+
+def test_the_finding_names_the_release_that_was_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = str(write(tmp_path, TRIANGLE))
+    for options in (OPTIONS, ("--isolated", "--select", "DRY", "--trt", "10.10")):
+        assert run([model, "--compare", "--format", "json", *options]) == 1
+        (found,) = json.loads(capsys.readouterr().out)["models"][0]["findings"]
+        assert found["applies"] == f"TensorRT-RTX {VERSION}, the release that was compared"
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"z": np.ones((3, 3), np.float32)}, "no input 'x'; it has 'z', which the model does not take"),
+        ({"x": np.array([{}, 3], dtype=object)}, "array 'x' holds Python objects"),
+        ({"x": np.ones((2, 3), np.float32)}, "input 'x'"),
+    ],
+    ids=["wrong name", "objects", "wrong shape"],
+)
+def test_inputs_that_do_not_fit_end_with_an_error(
+    arrays: dict[str, np.ndarray], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "batch.npz"
+    np.savez(file, **arrays)  # type: ignore[arg-type, unused-ignore]
+    assert run([str(write(tmp_path, PLAIN.replace("float[3]", "float[3,3]"))), f"--compare={file}"]) == 2
+    lines = [line for line in capsys.readouterr().out.splitlines() if "error: " in line]
+    assert len(lines) == 1
+    assert f"{file}: {said}" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "said"),
+    [
+        ("true", 1, "1 set of made-up inputs"),
+        ("false", 0, ""),
+        ('"probe"', 1, "sets of probing inputs"),
+        ('"zeros.npz"', 0, "1 set of inputs"),
+        ('["zeros.npz", "more"]', 1, "2 sets of inputs"),
+    ],
+)
+def test_the_configuration_can_ask_for_it(
+    value: str,
+    code: int,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    elsewhere, more = tmp_path / "elsewhere", tmp_path / "more"
+    elsewhere.mkdir(), more.mkdir()
+    np.savez(tmp_path / "zeros.npz", x=np.zeros((3, 3), np.float32))
+    np.savez(more / "ones.npz", x=np.ones((3, 3), np.float32))
+    configuration = tmp_path / "trtlint.toml"
+    configuration.write_text(f"compare = {value}\n", encoding="utf-8")
+    model = write(tmp_path, TRIANGLE)
+    monkeypatch.chdir(elsewhere)  # files are looked for beside the configuration
+    assert run([str(model), "--config", str(configuration), *OPTIONS[1:]]) == code
+    out = capsys.readouterr().out
+    assert said in out
+    assert ("comparison with ONNX" in out) == bool(said)
+
+
+def test_a_file_that_the_configuration_names_must_be_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configuration = tmp_path / "trtlint.toml"
+    configuration.write_text("compare = 'none.npz'\n", encoding="utf-8")
+    assert run([str(write(tmp_path, PLAIN)), "--config", str(configuration)]) == 2
+    err = capsys.readouterr().err
+    assert "trtlint.toml: compare: " in err
+    assert "none.npz: No such file or directory" in err

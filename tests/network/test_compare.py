@@ -108,12 +108,32 @@ def test_inputs_of_the_user_count(tmp_path: Path) -> None:
     assert found.differences[0].inputs == f"{folder / 'negative.npz'} (2)"
 
 
-def test_inputs_that_do_not_fit_are_an_answer(tmp_path: Path) -> None:
+def test_inputs_that_do_not_fit_are_an_error(tmp_path: Path) -> None:
     model = texts.write(tmp_path, texts.AGREE["one_hot"])
     np.savez(tmp_path / "other.npz", z=np.array([0]))
-    found = compared(model, str(tmp_path / "other.npz"))
+    with pytest.raises(InputsError, match=r"other\.npz: no input 'x'; it has 'z', which the model does not"):
+        compared(model, str(tmp_path / "other.npz"))
+
+
+def test_memory_that_is_short_is_the_reason(tmp_path: Path) -> None:
+    text = """g (float[1] x) => (float[y0,y1,y2] y) { s = Constant <value = int64[3] {4096, 4096, 512}>()
+        e = Expand(x, s) y = Exp(e) }"""
+    found = compare_network(texts.write(tmp_path, text), CompareRequest(), find(), Limits(60, 3 << 30))
     assert found.outcome == "not-compared"
-    assert "no input 'x'" in found.reason
+    assert found.reason == "it needs more than 3 GB; raise it with --dry-build-memory"
+
+
+def test_inputs_that_fail_late_leave_nothing(tmp_path: Path) -> None:
+    text = f"""g (float[n] x, float[3] z) => (float[a,b] t, float[3] y) {{ s = Unsqueeze(x, axis) t = Trilu(s)
+        {" ".join(f"e{at} = Neg({f'e{at - 1}' if at else 'x'})" for at in range(40))} y = Add(e39, z) }}"""
+    text = text.replace("{ s =", "{ axis = Constant <value = int64[1] {0}>() s =")
+    model = texts.write(tmp_path, text)
+    for name, size in (("good", 3), ("bad", 5)):
+        np.savez(tmp_path / f"{name}.npz", x=np.arange(size, dtype=np.float32), z=np.ones(3, np.float32))
+    assert [each.tensor for each in compared(model, str(tmp_path / "good.npz")).differences] == ["t"]
+    found = compared(model, str(tmp_path / "bad.npz"))
+    assert (found.compared, found.differences) == (0, ())
+    assert f"ONNX Runtime does not run on {tmp_path / 'bad.npz'}" in found.reason
 
 
 def test_a_folder_without_inputs_is_refused(tmp_path: Path) -> None:

@@ -110,5 +110,5 @@ def take_dry_options(options: dict[str, Any]) -> DryOptions:
         seconds=options.pop("dry_build_seconds"),
         memory=options.pop("dry_build_memory"),
         logs=options.pop("dry_build_logs"),
-        compare=compare,
+        compare=compare or None,
     )

@@ -160,12 +160,18 @@ class DryBuildReader:
 
         shapes = [*_shapes(named, str(settings.configuration.file)), *command_shapes(settings.command)]
         shapes += _shapes([self._options], "--shapes")
-        return Read((self._job(settings.file, wanted, tuple(shapes)),))
+        said = (each.compare for each in (self._options, *reversed(named)))
+        compare = next((each for each in said if each is not None), ())
+        where = "--compare" if self._options.compare else f"{settings.configuration.file}: compare"
+        request = self._comparison(compare, tuple(shapes), where) if compare else None
+        return Read((self._job(settings.file, wanted, tuple(shapes), request),))
 
     def close(self) -> None:
         """Nothing: the options are for all models."""
 
-    def _job(self, model: Path, wanted: DryOptions, shapes: tuple[Given, ...]) -> DryJob:
+    def _job(
+        self, model: Path, wanted: DryOptions, shapes: tuple[Given, ...], compare: CompareRequest | None
+    ) -> DryJob:
         from trtlint.process.spawn import Limits
         from trtlint.runs.dryjob import DryJob
 
@@ -177,11 +183,17 @@ class DryBuildReader:
             shapes=shapes,
             limits=Limits(options.seconds or usual.seconds, options.memory or usual.memory),
             logs=None if options.logs is None else self._folder(Path(options.logs), model),
-            compare=self._comparison(shapes) if options.compare else None,
+            compare=compare,
         )
 
-    def _comparison(self, shapes: tuple[Given, ...]) -> CompareRequest:
+    @staticmethod
+    def _comparison(values: tuple[str, ...], shapes: tuple[Given, ...], where: str) -> CompareRequest:
         """Return what to compare on.
+
+        Args:
+            values: what the user gave.
+            shapes: shapes of inputs.
+            where: the option or the key that has the values.
 
         Raises:
             click.UsageError: the inputs cannot be used.
@@ -190,9 +202,9 @@ class DryBuildReader:
         from trtlint.network.compare import request_of
 
         try:
-            return request_of(self._options.compare, tuple((each.name, each.shapes[1]) for each in shapes))
+            return request_of(values, tuple((each.name, each.shapes[1]) for each in shapes))
         except InputsError as error:
-            raise click.UsageError(f"--compare: {error}") from None
+            raise click.UsageError(f"{where}: {error}") from None
 
     def _folder(self, logs: Path, model: Path) -> Path:
         """Where the log of a model goes: of models with one name, into folders called like theirs."""

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from trtlint.lean import dataclass
 
+PROBE = "probe"
+"""The name of inputs that probe edge cases, which users give and reports show."""
 Outcome = Literal["agrees", "differs", "unclear", "not-compared"]
 
 

@@ -148,10 +148,11 @@ def _rank(finding: Finding) -> tuple[bool, float, int, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Versions:
-    """The range of releases that a site is about, and whether the target is surely in it."""
+    """The range of releases that a site is about, whether the target is surely in it, its scope in words."""
 
     specifier: str
     sure: bool
+    scope: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,7 @@ class _RuleSearch:
         versions = common_versions(self.rule, subject, self.target)
         if versions is not None:
             verdict = self._verdict(subject, holds=True)
-            place = _Versions(versions, self.applies is True)
+            place = _Versions(versions, self.applies is True, subject.scope)
             group = self._group(advice_for(self.rule, self.target), subject, place, verdict, ())
             yield from self._findings([_Hit(subject, group, verdict)])
 
@@ -259,7 +260,7 @@ class _RuleSearch:
             depends = tuple(sorted(truth.needs)) if isinstance(truth, Unknown) else ()
             if verdict.standing == "confirmed":
                 depends = ()  # whatever the options were, this build shows it
-            place = _Versions(versions, affected is True)
+            place = _Versions(versions, affected is True, subject.scope)
             if not depends and verdict.standing != "refuted":
                 reported.add(rule, subject)
             yield _Hit(subject, self._group(advice, subject, place, verdict, depends), verdict)
@@ -358,7 +359,7 @@ class _RuleSearch:
         lines: tuple[str, ...],
         times: BlockTimes | None,
     ) -> Finding:
-        rule, product = self.rule, self.target.product
+        rule, product, versions = self.rule, self.target.product, group.versions
         return Finding(
             rule=rule.id,
             name=rule.name,
@@ -367,7 +368,7 @@ class _RuleSearch:
             evidence_level=rule.evidence if group.refusal is None else group.refusal.known or rule.evidence,
             message=group.message,
             sites=tuple(sites),
-            applies=in_words(product, group.versions.specifier),
+            applies=versions.scope or in_words(product, versions.specifier),
             advice=group.advice,
             references=rule.references,
             fingerprint=fingerprint,

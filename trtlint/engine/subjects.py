@@ -52,6 +52,11 @@ class Subject:
         own = () if self.node is None else (self.node,)
         return tuple(dict.fromkeys((*own, *(step.node for step in self.chain))))
 
+    @property
+    def scope(self) -> str:
+        """The only releases that the fact was seen on, in words; empty where the rule's ranges count."""
+        return "" if self.fact is None else self.fact.scope
+
     def names(self, target: Target) -> Mapping[str, object]:
         """Every name that expressions can use, with its value."""
         return {**self.values, "target": target}

@@ -62,6 +62,11 @@ class Fact:
         return None
 
     @property
+    def scope(self) -> str:
+        """The only releases that it was seen on, in words; empty where the ranges of a rule say it."""
+        return ""
+
+    @property
     def refusal(self) -> Refusal | None:
         """The refusal that it states; None where it states none."""
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trtlint.compare.comparison import Times, compare
 from trtlint.lean import dataclass
-from trtlint.measurement.inputs import Inputs
+from trtlint.measurement.inputs import Inputs, InputsError
 
 if TYPE_CHECKING:
     from trtlint.dry_build.result import DryBuild
@@ -131,7 +131,11 @@ def network(before: Path, after: Path, inputs: Inputs) -> Verdict | None:
     except WheelError:
         return None  # the build says so
     request = CompareRequest(inputs.files)
-    old, new = (compare_network(model, request, wheels, Limits()) for model in (before, after))
+    try:
+        old, new = (compare_network(model, request, wheels, Limits()) for model in (before, after))
+    except InputsError as error:
+        words = f"network of TensorRT-RTX {wheels.version}: nothing was compared: {error}"
+        return Verdict("network", None, words, {"release": wheels.version})
     if not (old.compared or new.compared):
         return None
     counts = len(old.differences), len(new.differences)

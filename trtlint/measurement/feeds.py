@@ -81,13 +81,29 @@ def _archive(file: str) -> Feeds:
             # No more of an entry is unpacked than its size says.
             if sum(int(entry.file_size) for entry in archive.zip.infolist()) > _MOST_BYTES:
                 raise InputsError(f"{file}: more than {_MOST_BYTES >> 30} GB of arrays")
-            return {name: np.asarray(archive[name]) for name in archive.files}
+            return {name: _member(archive, name, file) for name in archive.files}
     except InputsError:
         raise
     except OSError as error:
         raise InputsError(f"{file}: {error.strerror or 'not an .npz file of arrays'}") from error
     except Exception as error:  # zipfile, its unpackers and numpy have no common class of errors
         raise InputsError(f"{file}: not an .npz file of arrays") from error
+
+
+def _member(archive: Any, name: str, file: str) -> Array:
+    """One array of an archive.
+
+    Raises:
+        InputsError: its elements are Python objects, which are pickled: reading them runs their code.
+    """
+    try:
+        return np.asarray(archive[name])
+    except ValueError as error:
+        if "Object arrays" not in str(error):
+            raise
+        raise InputsError(
+            f"{file}: array {name!r} holds Python objects; save an array of numbers or booleans"
+        ) from None
 
 
 def _list(file: str) -> Iterator[Feeds]:

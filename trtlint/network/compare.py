@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from trtlint.dry_build.agreement import Agreement
+from trtlint.dry_build.agreement import PROBE, Agreement
 from trtlint.dry_build.wheels import Wheels
 from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
@@ -18,7 +18,6 @@ from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.process.spawn import Ended, Limits, run
 
 INSTALL = "pip install 'trtlint[verify]'"
-PROBE = "probe"
 _WORK = "trtlint.network.child"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
 """No GPU is used, so that the parser says the same on every machine."""
@@ -87,6 +86,9 @@ def compare_network(
         wheels: the wheels that hold the parser.
         limits: time and memory of the process.
         listen: takes the share of the work that is done.
+
+    Raises:
+        InputsError: the user's inputs do not fit the model.
     """
     if find_spec("onnxruntime") is None:
         return Agreement(wheels.version, reason=f"a comparison needs ONNX Runtime: {INSTALL}")
@@ -123,8 +125,8 @@ def _agreement(
     if "agreement" in last:
         return Agreement.of({**last["agreement"], **known})
     if "inputs" in last:
-        reason = inputs.named(str(last["inputs"]))
-    elif "reason" in last:
+        raise InputsError(inputs.named(str(last["inputs"])))
+    if "reason" in last:
         reason = inputs.named(str(last["reason"]))
     elif "memory" in last or ended.cause == "memory":
         reason = f"it needs more than {limits.memory / (1 << 30):.3g} GB; raise it with --dry-build-memory"

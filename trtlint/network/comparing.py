@@ -24,6 +24,7 @@ from trtlint.model.widening import FP32, Types
 from trtlint.network.candidates import candidates
 from trtlint.network.deviations import UNCLEAR, deviation
 from trtlint.network.expected import Expected, by_reference, by_runtime, linked
+from trtlint.network.iterations import OWN
 from trtlint.network.judge import Difference, compare, tolerance_of
 from trtlint.network.layers import Array, Layer, Network
 from trtlint.network.refused import RefusedError, reason_of
@@ -146,7 +147,8 @@ class Comparing:
         """Return what was found as JSON data, the fields of ``Agreement`` that are known here."""
         graph = self._proto.graph
         nodes = [node for node in graph.node if node.op_type != "Constant"]
-        names = list(dict.fromkeys(name for node in nodes for name in node.output if name))
+        outputs = (name for node in nodes for name in node.output if name and not name.startswith(OWN))
+        names = list(dict.fromkeys(outputs))
         order = {name: place for place, name in enumerate(names)}
         named = set(self._candidates.values())
         missing = {name: why for name, why in self._found.missing.items() if name not in self._found.compared}

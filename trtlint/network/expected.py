@@ -20,6 +20,7 @@ from trtlint.model.operators import RANDOM
 from trtlint.model.reader import decode, read
 from trtlint.model.tensors import TensorStore
 from trtlint.model.widening import Types, widen_model
+from trtlint.network.iterations import bound_loops
 from trtlint.network.layers import Array
 from trtlint.network.parts import Parts
 from trtlint.network.refused import RefusedError, reason_of
@@ -42,7 +43,7 @@ class WeightsMissingError(ExperimentError, ValueError):
 def linked(model: Path, types: Types | None = None) -> ModelProto:
     """Return a model whose large tensors are external data at their places in the files they are in.
 
-    ONNX Runtime maps such tensors into memory, so that no copy of the weights is made.
+    ONNX Runtime maps such tensors into memory, so that no copy of the weights is made.  Loops get a bound.
 
     Args:
         model: the file.
@@ -59,6 +60,7 @@ def linked(model: Path, types: Types | None = None) -> ModelProto:
             _relink(tensor, raw.tensors, copied=types is not None and tensor.data_type in types)
     if types is not None:
         widen_model(proto, types)
+    bound_loops(proto)
     proto.ir_version = min(proto.ir_version, IR_VERSION)
     return proto
 
@@ -128,6 +130,7 @@ def by_reference(model: Path, names: Sequence[str]) -> Source:
     proto = onnx.load(model)
     if stacks(proto):
         raise ValueError("ONNX's reference does not stack what iterations of a loop give as ONNX says")
+    bound_loops(proto)
     has = {output.name for output in proto.graph.output}
     proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in has)
     return _Reference(ReferenceEvaluator(begun(proto), new_ops=list(more_ops())), names)

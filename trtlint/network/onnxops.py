@@ -37,10 +37,9 @@ def compute(op: str, inputs: Sequence[Array], attributes: Mapping[str, Any]) -> 
     _kept[key] = session
     if len(_kept) > _MOST_KEPT:
         _kept.popitem(last=False)
-    kind = onnx_runtime().OrtValue
-    feeds = {
-        f"i{port}": kind.ortvalue_from_numpy(np.asarray(array, order="C")) for port, array in enumerate(inputs)
-    }
+    value = onnx_runtime().OrtValue.ortvalue_from_numpy
+    arrays = (np.asarray(array, order="C") for array in inputs)
+    feeds = {f"i{port}": value(array) for port, array in enumerate(arrays)}
     try:
         (found,) = session.run_with_ort_values(["o"], feeds)
     except Exception as error:

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from trtlint.lean import dataclass
+from trtlint.network.iterations import MOST
 from trtlint.network.layers import Array, Layer, Network, NotComputedError
 from trtlint.network.schedule import Block, Step, schedule
 from trtlint.network.table import LAYERS
 from trtlint.network.types import narrowed
 
-_MOST_TURNS = 100_000
-"""Iterations of one loop that are computed."""
 _LONGEST = 200
 """Characters of a reason."""
 
@@ -136,12 +135,12 @@ class Runner:
         loop = _Loop(block.bounds, scope)
         turn = 0
         while True:
-            if turn > _MOST_TURNS:
-                raise NotComputedError(f"a loop of more than {_MOST_TURNS} iterations")
             inner = _Scope(scope)
             loop.begin(inner, turn)
             if loop.counted_out(turn):
                 break
+            if turn == MOST:
+                raise NotComputedError(f"a loop of more than {MOST} iterations")
             self._run(block, inner, None)
             if loop.stops(inner):
                 break
@@ -221,7 +220,7 @@ class _Loop:
         length = len(parts) if room is None else int(np.asarray(room).reshape(-1)[0])
         if not parts:
             return Missing("a loop without an iteration")
-        if length > _MOST_TURNS:
+        if length > MOST:
             raise NotComputedError("an output of a loop that is too long")
         parts = parts[:length] + [np.zeros_like(parts[0])] * (length - len(parts))
         if layer.get("kind") == "REVERSE":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
+from trtlint.dry_build.agreement import PROBE
 from trtlint.engine.finding import Confidence, Severity
 from trtlint.errors import SettingError
 from trtlint.files.globs import covers_path
@@ -277,7 +278,7 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
         min_confidence=table.get("min-confidence"),
         plugins=tuple(table.get("plugins", ())),
         left={kind: _named(folder / table[kind]) for kind in WITNESSES if kind in table},
-        dry=_dry(table),
+        dry=_dry(table, folder),
     )
 
 
@@ -287,17 +288,26 @@ def _named(file: Path) -> str:
     return f"./{name}" if name == "-" else name
 
 
-def _dry(table: Mapping[str, Any]) -> DryOptions:
-    """``true``, ``false``, ``"parse"``, or the release that is to build."""
-    wanted = table.get("dry-build")
+def _dry(table: Mapping[str, Any], folder: Path) -> DryOptions:
+    """``true``, ``false``, ``"parse"``, or the release that is to build; and what to compare on."""
+    wanted, compare = table.get("dry-build"), _compare(table.get("compare"), folder)
     shapes = texts(table.get("shapes", ()))
-    if wanted is None:
-        return DryOptions(shapes=shapes)
+    if wanted is None and not compare:
+        return DryOptions(shapes=shapes, compare=compare)
     if wanted is False:
-        return DryOptions("off", shapes=shapes)
-    if wanted == "parse":
-        return DryOptions("parse", INSTALLED, shapes=shapes)
-    return DryOptions("build", INSTALLED if wanted is True else wanted, shapes=shapes)
+        return DryOptions("off", shapes=shapes, compare=compare)
+    if wanted in (None, "parse"):
+        return DryOptions("parse", INSTALLED, shapes=shapes, compare=compare)
+    return DryOptions("build", INSTALLED if wanted is True else wanted, shapes=shapes, compare=compare)
+
+
+def _compare(given: bool | str | list[str] | None, folder: Path) -> tuple[str, ...] | None:
+    """``true``, ``false``, ``"probe"``, or the files and folders whose inputs are compared on."""
+    if given is None:
+        return None
+    if isinstance(given, bool):
+        return ("",) if given else ()
+    return tuple(each if each == PROBE else _named(folder / each) for each in texts(given))
 
 
 def _target(table: Mapping[str, Any]) -> TargetOptions:

@@ -49,7 +49,7 @@ class DryOptions:
         memory: the bytes of memory that one may take, None for the usual.
         logs: the folder to leave logs in.
         compare: the inputs to compare the parsed network with the model on: files, ``probe``, or an empty
-            text for made-up ones; none for no comparison.
+            text for made-up ones; none for no comparison, None where nothing was said.
     """
 
     level: Literal["off", "parse", "build"] | None = None
@@ -59,7 +59,7 @@ class DryOptions:
     seconds: float | None = None
     memory: int | None = None
     logs: str | None = None
-    compare: tuple[str, ...] = ()
+    compare: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ def gathered(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[Dry
 
     Raises:
         WheelError: the wheels are not there.
+        InputsError: the inputs for a comparison do not fit the model.
     """
     wheels = find(job.version, None if job.folder is None else Path(job.folder))
     by_request: dict[Request, DryBuildEvidence] = {}

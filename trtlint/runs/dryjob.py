@@ -52,6 +52,7 @@ class DryJob:
 
         Raises:
             WheelError: the wheels are not there.
+            InputsError: the inputs for a comparison do not fit the model.
         """
         from trtlint.runs.dry import gathered
 

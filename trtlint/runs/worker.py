@@ -12,6 +12,7 @@ from trtlint.engine.ruleset import OtherRulesError
 from trtlint.files import lfs
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import Problem
+from trtlint.measurement.inputs import InputsError
 from trtlint.runs import cache
 from trtlint.runs.bugs import describe
 from trtlint.runs.exits import Exit
@@ -35,7 +36,7 @@ def lint_job(job: Job) -> Outcome:
         outcome = failed(job, error.message, Exit.UNREADABLE)
     except MemoryError:
         outcome = failed(job, "not enough memory to lint this file", Exit.UNREADABLE)
-    except (OtherRulesError, WheelError) as error:
+    except (InputsError, OtherRulesError, WheelError) as error:
         outcome = failed(job, str(error), Exit.USAGE)
     except Exception as error:  # noqa: BLE001 - a bug met in one file must not hide the others
         outcome = failed(job, describe(error), Exit.BUG)

@@ -63,6 +63,11 @@ class NetworkDifference(Fact):
         """The node, or the tensor where the node is not found."""
         return self.node.path if self.node else self.tensor
 
+    @property
+    def scope(self) -> str:
+        """The release whose parser made the network: others were not compared."""
+        return f"TensorRT-RTX {self.release}, the release that was compared"
+
 
 def find(facts: Facts) -> Iterator[NetworkDifference]:
     """The first difference; none where nothing differs or nothing was compared."""

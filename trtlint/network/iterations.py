@@ -1,0 +1,83 @@
+"""Loops of a model with a bound on their iterations: one whose condition stays true never ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import count
+
+import numpy as np
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+from trtlint.model.contents import graphs
+
+MOST = 10_000
+"""Iterations of one loop that are computed, of the model and of its network."""
+OWN = "trtlint/"
+"""The names of tensors that are added begin with it."""
+_LEAST_OPSET = 9
+"""The operator set from which Less and Where take whole numbers."""
+
+
+def bound_loops(proto: ModelProto) -> None:
+    """Give each ``Loop`` of a model, in place, a trip count of at most :data:`MOST`.
+
+    A loop that would run longer gives other tensors then.  Its network is not computed past the bound, so
+    that these tensors are not compared.
+    """
+    numbers = count()
+    opset = max((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), default=1)
+    # All are found before one changes: what is written to a graph is a copy of the bodies in it.
+    for holder in reversed([*graphs(proto), *proto.functions]):
+        known = _known(holder) if isinstance(holder, GraphProto) else {}
+        nodes = list(_rewritten(holder.node, known, opset, numbers))
+        if len(nodes) != len(holder.node):
+            del holder.node[:]
+            holder.node.extend(nodes)
+
+
+def _rewritten(
+    nodes: Iterable[NodeProto], known: Mapping[str, int], opset: int, numbers: Iterator[int]
+) -> Iterator[NodeProto]:
+    """Yield nodes, in front of each loop those that bound its trip count."""
+    for node in nodes:
+        if node.op_type != "Loop" or node.domain not in ("", "ai.onnx"):
+            yield node
+            continue
+        given = node.input[0] if node.input else ""
+        if known.get(given, MOST + 1) <= MOST or (given and opset < _LEAST_OPSET):
+            yield node
+            continue
+        name = f"{OWN}loop{next(numbers)}"
+        yield helper.make_node(
+            "Constant", [], [f"{name}/most"], value=helper.make_tensor("most", TensorProto.INT64, [], [MOST])
+        )
+        bound = f"{name}/most"
+        if given:
+            yield helper.make_node("Less", [given, bound], [f"{name}/less"])
+            yield helper.make_node("Where", [f"{name}/less", given, bound], [f"{name}/count"])
+            bound = f"{name}/count"
+        changed = NodeProto()
+        changed.CopyFrom(node)
+        changed.input[0] = bound
+        yield changed
+
+
+def _known(graph: GraphProto) -> dict[str, int]:
+    """Return the whole numbers that a graph holds as constants."""
+    found: dict[str, int] = {}
+    for tensor in graph.initializer:
+        _note(found, tensor.name, tensor)
+    for node in graph.node:
+        if node.op_type == "Constant" and node.output:
+            for attribute in node.attribute:
+                if attribute.name == "value":
+                    _note(found, node.output[0], attribute.t)
+                if attribute.name == "value_int":
+                    found[node.output[0]] = attribute.i
+    return found
+
+
+def _note(found: dict[str, int], name: str, tensor: TensorProto) -> None:
+    single = not tensor.external_data and int(np.prod(tensor.dims, dtype=np.int64)) == 1
+    if single and tensor.data_type == TensorProto.INT64:
+        found[name] = int(numpy_helper.to_array(tensor).reshape(-1)[0])
