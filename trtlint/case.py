@@ -201,7 +201,7 @@ class Case:
             except (ModelError, OSError) as error:
                 problems = (Problem.of(self.path, error), *problems)
             else:
-                if opened.model is not None or case._record is not None:
+                if opened.model is not None or case._gathered:
                     return opened.evaluated()
         return tuple(
             ModelReport(str(self.path), each.target.words, errors=problems) for each in self.completed

@@ -38,7 +38,6 @@ from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.ranges import covers_all, in_words
 from trtlint.knowledge.releases import Product
 from trtlint.lean import dataclass
-from trtlint.model.origin import origin
 from trtlint.target.target import Target
 from trtlint.target.truth import Truth, Unknown
 
@@ -329,7 +328,7 @@ class _RuleSearch:
 
     def _site(self, subject: Subject, fingerprint: str) -> Site:
         node = subject.node
-        where = None if node is None else origin(self.facts.model, node)
+        where = subject.origin(self.facts.model)
         names = subject.names(self.target)
         return Site(
             node=subject.place,

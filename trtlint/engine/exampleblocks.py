@@ -20,17 +20,23 @@ from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.evidence.ranges import RangeEvidence
+from trtlint.engine.evidence.torch_script import TorchScriptEvidence
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
 from trtlint.knowledge.releases import PRODUCTS
+from trtlint.knowledge.torchreleases import torch_release
 from trtlint.lean import dataclass
 from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.model.load import Model
+from trtlint.torch_tensorrt.calls import calls_in
+from trtlint.torch_tensorrt.script import TorchScript
 
-Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build", "ranges"]
+Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build", "ranges", "python"]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _MOST_BLOCKS = 300
 """Code blocks of a rule: each model takes a process for inferring its shapes."""
+RELEASE = "--torch-tensorrt"
+"""The option that names the release of Torch-TensorRT."""
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
 
 
@@ -110,6 +116,9 @@ def evidence_of(blocks: Sequence[Block], model: Model | None) -> tuple[Evidence,
         found.append(_dry_build(dry, record))
     elif record is not None:
         found.append(BuildEvidence(record))
+    for block in blocks:
+        if block.kind == "python":
+            found.append(_script(block))
     if ranges is not None:
         if model is None:
             raise MeasuredTextError("ranges stand below a model")
@@ -135,6 +144,14 @@ def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise BuildFileError(f"not the result of a dry build: {error}") from None
     return DryBuildEvidence(DryBuild(result, None if record is None else labelled(record, result)))
+
+
+def _script(block: Block) -> TorchScriptEvidence:
+    """The script that a block holds; the word behind ``--torch-tensorrt`` is the release."""
+    words = block.options.split()
+    release = torch_release(words[words.index(RELEASE) + 1] if RELEASE in words[:-1] else "")
+    calls = calls_in(block.text, "script.py")
+    return TorchScriptEvidence(TorchScript("script.py", release.version, calls))
 
 
 def _read(block: Block) -> FileRead:

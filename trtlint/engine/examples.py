@@ -31,18 +31,20 @@ from trtlint.buildcommand import BuildCommand, CommandError, read_commands
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.build import BuildEvidence
-from trtlint.engine.exampleblocks import Block, evidence_of, example_facts, examples_in
+from trtlint.engine.exampleblocks import RELEASE, Block, evidence_of, example_facts, examples_in
 from trtlint.engine.examplemodel import BrokenTextError, ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.knowledge.ranges import matching
 from trtlint.knowledge.releases import PRODUCTS, Product
+from trtlint.knowledge.torchreleases import TorchReleaseError, torch_release
 from trtlint.lean import dataclass
 from trtlint.measurement.measuredtext import MeasuredTextError
 from trtlint.target.completion import complete
 from trtlint.target.flags import Flag
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
+from trtlint.torch_tensorrt.calls import ScriptError
 
 Outcome = Literal[
     "fires",
@@ -189,7 +191,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
     except ModelTextError as error:
         place = "" if error.line is None else f"line {example.line + error.line}: "
         return "unreadable", f"{place}{error}"
-    except (BuildFileError, MeasuredTextError) as error:
+    except (BuildFileError, MeasuredTextError, ScriptError, TorchReleaseError) as error:
         return "unreadable", " ".join(str(error).split())
     record = next((each.record for each in evidence if isinstance(each, BuildEvidence)), None)
     target = example.target if record is None else complete(example.target, record).target
@@ -290,6 +292,8 @@ def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Tar
             gpu = next(rest, "")
         elif word == "--plugins":
             plugins = frozenset(next(rest, "").split(",")) - {""}
+        elif word == RELEASE:
+            version = torch_release(next(rest, "")).tensorrt
         elif word == "--from":
             previous = next(rest, "")
         elif word == "--build":

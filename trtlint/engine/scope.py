@@ -17,7 +17,7 @@ from trtlint.target.target import Target
 if TYPE_CHECKING:
     from trtlint.engine.rule import Rule
 
-_PLACES = frozenset({"node", "chain"})
+_PLACES = frozenset({"node", "chain", "code_origin"})
 """Fields of every fact that say where it is; expressions are about what it is."""
 _OF_MODEL = frozenset({"model"})
 

@@ -16,6 +16,8 @@ from trtlint.language.functions import FUNCTIONS
 from trtlint.language.pattern import Match
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node
+from trtlint.model.load import Model
+from trtlint.model.origin import Origin, origin
 from trtlint.target.target import Target
 
 _SEES_UNKNOWN = tuple(f"{name}(" for name, function in FUNCTIONS.items() if function.sees_unknown)
@@ -56,6 +58,12 @@ class Subject:
     def scope(self) -> str:
         """The only releases that the fact was seen on, in words; empty where the rule's ranges count."""
         return "" if self.fact is None else self.fact.scope
+
+    def origin(self, model: Model) -> Origin | None:
+        """Where it comes from in the Python code: what the exporter noted, or the script itself."""
+        if self.node is not None:
+            return origin(model, self.node)
+        return None if self.fact is None else self.fact.code_origin
 
     def names(self, target: Target) -> Mapping[str, object]:
         """Every name that expressions can use, with its value."""

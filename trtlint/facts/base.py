@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from trtlint.facts.refusal import Refusal
 from trtlint.knowledge.releases import Product
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node
+
+if TYPE_CHECKING:
+    from trtlint.model.origin import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,11 @@ class Fact:
     def scope(self) -> str:
         """The only releases that it was seen on, in words; empty where the ranges of a rule say it."""
         return ""
+
+    @property
+    def code_origin(self) -> Origin | None:
+        """The line of code that it is about, where no node says that; None for no line."""
+        return None
 
     @property
     def refusal(self) -> Refusal | None:

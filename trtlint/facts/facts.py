@@ -38,6 +38,10 @@ class Known(Protocol):
     def data(self) -> object:
         """The data; None where there are none."""
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it was read from."""
+
 
 class Facts:
     """The facts of one model, each kind found once and only when asked for.
@@ -74,6 +78,7 @@ class Facts:
             command=self.command is not None,
             trial=any("trial" in each.grounds for each in self.evidence),
             weights=self.reads_weights,
+            torch=any("torch" in each.grounds for each in self.evidence),
         )
 
     def data(self, type_: type[_Data]) -> _Data | None:
@@ -111,6 +116,7 @@ class Facts:
 
     def _absent(self) -> Model:
         files = () if self.record is None else self.record.files
+        files = files or tuple(file for each in self.evidence for file in each.files)
         return absent(Path(files[0] if files else ""))
 
     def has(self, kind: str) -> bool:
@@ -124,7 +130,7 @@ class Facts:
             KeyError: no such kind.
         """
         if kind not in self._found:
-            missing = {"build", "command", "trial", "weights"} - self.grounds
+            missing = {"build", "command", "trial", "weights", "torch"} - self.grounds
             with watching() as watch:
                 self._found[kind] = () if ground_of(kind) in missing else tuple(module_of(kind).find(self))
             if watch.cut:

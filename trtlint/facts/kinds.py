@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 if TYPE_CHECKING:
     from trtlint.facts.base import Fact
 
-Ground = Literal["model", "build", "command", "trial", "weights"]
+Ground = Literal["model", "build", "command", "trial", "weights", "torch"]
 """What facts are found in; those of one ground are the modules of ``trtlint/facts/of_<ground>/``."""
 
 
 def grounds(
-    *, model: bool, build: bool, command: bool, trial: bool = False, weights: bool = False
+    *, model: bool, build: bool, command: bool, trial: bool = False, weights: bool = False, torch: bool = False
 ) -> frozenset[Ground]:
     """What there is to find facts in; in weights only where all of them are to be read."""
     there: dict[Ground, bool] = {
@@ -30,6 +30,7 @@ def grounds(
         "command": command,
         "trial": trial,
         "weights": model and weights,
+        "torch": torch,
     }
     return frozenset(ground for ground, given in there.items() if given)
 

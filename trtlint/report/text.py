@@ -261,8 +261,8 @@ class TextReport:
             lines.append(arrow + Text(others))
         if finding.sites and drawn:
             site = finding.sites[0]
-            if site.source is not None:
-                self._sourced = True
+            self._sourced = self._sourced or site.source is not None
+            if site.source is not None and str(site.source) != site.node:
                 exported = Text(f"      exported from {clean(str(site.source))}")
                 lines += hang(Text(" " * 6), exported[6:], self._width)
             lines += draw(_marks([other.finding for other in drawn]), self._width)

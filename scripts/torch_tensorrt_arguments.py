@@ -1,0 +1,137 @@
+"""Read the arguments of Torch-TensorRT off its wheels, for ``trtlint/knowledge/torch_arguments.yaml``.
+
+``python scripts/torch_tensorrt_arguments.py WHEELS``: ``WHEELS/2.14.0/torch_tensorrt`` is the unpacked wheel of
+a release (``pip download --no-deps torch-tensorrt==2.14.0``).  Nothing of the wheels is imported: signatures,
+defaults and the names that the code reads from ``**kwargs`` are read from the syntax tree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+HEAD = """\
+# Arguments of Torch-TensorRT by release, made by scripts/torch_tensorrt_arguments.py from the wheels on
+# https://pypi.org/project/torch-tensorrt/. Do not edit.
+#
+# Each table names arguments; behind each release stand the line of the wheel's file that reads it (the same
+# line in the file of the release's tag), and the default where the signature has one.
+#
+# compile    torch_tensorrt.dynamo.compile: dynamo/_compiler.py
+# windows    torch_tensorrt.dynamo.cross_compile_for_windows: dynamo/_compiler.py
+# engine     torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine: dynamo/_compiler.py
+# front      torch_tensorrt.compile, which hands the others to `compile`, or to `options`: _compile.py
+# trace      what tracing reads from the arguments of torch_tensorrt.compile: dynamo/_tracer.py
+# settings   the options of torch.compile: dynamo/_settings.py
+# options    what else the backend reads of these: dynamo/utils.py
+# backend    the same: dynamo/backend/backends.py
+"""
+TABLES: Mapping[str, tuple[str, str]] = {
+    "compile": ("dynamo/_compiler.py", "compile"),
+    "windows": ("dynamo/_compiler.py", "cross_compile_for_windows"),
+    "engine": ("dynamo/_compiler.py", "convert_exported_program_to_serialized_trt_engine"),
+    "front": ("_compile.py", "compile"),
+    "trace": ("dynamo/_tracer.py", "trace"),
+    "settings": ("dynamo/_settings.py", "CompilationSettings"),
+    "options": ("dynamo/utils.py", "parse_dynamo_kwargs"),
+    "backend": ("dynamo/backend/backends.py", "torch_tensorrt_backend"),
+}
+"""The file and the function or class that each table is read from."""
+READERS = ("trace", "parse_dynamo_kwargs", "torch_tensorrt_backend")
+"""Functions that only read ``kwargs``: what else they take comes from the package itself."""
+
+
+def arguments(source: str, name: str, defaults: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
+    """Yield name, line and default of the arguments of a function, or of the fields of a class."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            for item in node.body:
+                if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+                    yield item.target.id, item.lineno, default_of(item.value, defaults)
+        elif isinstance(node, ast.FunctionDef) and node.name == name:
+            own = node.args
+            for argument in () if name in READERS else (*own.args, *own.kwonlyargs):
+                value = dict(zip(own.kwonlyargs, own.kw_defaults, strict=True)).get(argument)
+                yield argument.arg, argument.lineno, default_of(value, defaults)
+            yield from ((key, line, "") for key, line in from_kwargs(node))
+
+
+def default_of(value: ast.expr | None, defaults: Mapping[str, str]) -> str:
+    """Return a default as text, constants of ``_defaults`` replaced; empty where there is none."""
+    if value is None:
+        return ""
+    if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "_defaults":
+        return defaults.get(value.attr, "")
+    text = ast.unparse(value)
+    return defaults.get(text, "" if "(" in text else text)
+
+
+def from_kwargs(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """Yield the names that a function reads from ``kwargs``, each with its first line."""
+    found: dict[str, int] = {}
+    for node in ast.walk(function):
+        key: ast.expr | None = None
+        if isinstance(node, ast.Subscript) and mentions_kwargs(node.value):
+            key = node.slice
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("get", "pop")
+            and mentions_kwargs(node.func.value)
+            and node.args
+        ):
+            key = node.args[0]
+        elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.In):
+            key = node.left if mentions_kwargs(node.comparators[0]) else None
+        if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value != "options":
+            found[key.value] = min(node.lineno, found.get(key.value, sys.maxsize))
+    yield from found.items()
+
+
+def mentions_kwargs(node: ast.expr) -> bool:
+    """Return whether an expression is ``kwargs``, its keys, or the options in it."""
+    return any(isinstance(each, ast.Name) and each.id == "kwargs" for each in ast.walk(node))
+
+
+def constants(source: str) -> dict[str, str]:
+    """Return the constants of ``_defaults.py`` as text."""
+    return {
+        node.targets[0].id: ast.unparse(node.value)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant | ast.Set | ast.List)
+    }
+
+
+def main() -> None:
+    """Write the table to standard output."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("wheels", type=Path)
+    folder = parser.parse_args().wheels
+    rows: dict[str, dict[str, list[str]]] = {table: defaultdict(list) for table in TABLES}
+    wheels = sorted(folder.iterdir(), key=lambda wheel: [int(part) for part in wheel.name.split(".")])
+    for wheel in wheels:
+        package = wheel / "torch_tensorrt"
+        defaults = constants((package / "dynamo/_defaults.py").read_text(encoding="utf-8"))
+        for table, (file, function) in TABLES.items():
+            seen: set[str] = set()
+            source = (package / file).read_text(encoding="utf-8")
+            for name, line, default in arguments(source, function, defaults):
+                if name not in seen:
+                    seen.add(name)
+                    value = f", {default!r}" if default else ""
+                    rows[table][name].append(f'"{wheel.name}": [{line}{value}]')
+    print(HEAD)
+    for table, found in rows.items():
+        print(f"{table}:")
+        for name, releases in sorted(found.items()):
+            print(f"  {name}: {{{', '.join(releases)}}}")
+
+
+if __name__ == "__main__":
+    main()

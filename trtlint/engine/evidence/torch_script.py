@@ -1,0 +1,76 @@
+"""A Python script with calls of Torch-TensorRT as evidence: what it asks of which release."""
+
+from __future__ import annotations
+
+from trtlint.engine.evidence.base import Evidence, Question, Verdict
+from trtlint.engine.finding import EvidenceSummary
+from trtlint.facts.kinds import ground_of
+from trtlint.lean import dataclass
+from trtlint.torch_tensorrt.script import TorchScript
+
+
+@dataclass(frozen=True, slots=True)
+class TorchScriptEvidence(Evidence):
+    """The calls of a script.
+
+    Attributes:
+        script: the calls, and the release that runs them.
+    """
+
+    script: TorchScript
+
+    kind = "torch_tensorrt"
+    grounds = frozenset({"torch"})
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The script."""
+        return (self.script.path,)
+
+    @property
+    def data(self) -> TorchScript:
+        """The calls."""
+        return self.script
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on calls that were not judged."""
+        script = self.script
+        if not script.calls:
+            return ("no call of Torch-TensorRT's compiler found",)
+        judged = {id(call) for call in script.judged}
+        return tuple(
+            f"line {call.line}: not checked: {_reason(call.ir)}"
+            for call in script.calls
+            if id(call) not in judged
+        )
+
+    @property
+    def summary(self) -> EvidenceSummary:
+        """The release and the calls, for reports."""
+        script = self.script
+        calls = [
+            {
+                "function": call.function,
+                "ir": call.ir,
+                "line": call.line,
+                "arguments": [each.name for each in call.arguments],
+                "complete": call.complete,
+            }
+            for call in script.calls
+        ]
+        return EvidenceSummary.of(self.kind, {"release": script.release, "calls": calls})
+
+    def states(self, fact: str) -> bool:
+        """Whether facts of a kind come from a script."""
+        return ground_of(fact) == "torch"
+
+    def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
+        """Return nothing: the calls are all that there is."""
+        return None
+
+
+def _reason(ir: str | None) -> str:
+    if ir is None:
+        return "the value of ir is not written in this file"
+    return "the TorchScript and FX front ends have other arguments"

@@ -1,0 +1,1 @@
+"""Facts about calls of Torch-TensorRT and about exported programs."""

@@ -1,0 +1,138 @@
+"""Every argument of a call of Torch-TensorRT, and what the release does with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact
+from trtlint.knowledge.torchreleases import (
+    TorchRelease,
+    argument,
+    idle,
+    instead_of,
+    nearest_argument,
+    needed_by,
+)
+from trtlint.lean import dataclass
+from trtlint.model.origin import Origin
+from trtlint.model.source import Source
+from trtlint.torch_tensorrt.calls import known_value
+from trtlint.torch_tensorrt.script import TorchScript
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+    from trtlint.torch_tensorrt.calls import Argument, TorchCall
+
+State = Literal["read", "gone", "future", "unknown", "idle", "alone"]
+
+
+@dataclass(frozen=True, slots=True)
+class TorchArgumentFact(Fact):
+    """An argument of a call that compiles with Torch-TensorRT.
+
+    Attributes:
+        name: the argument.
+        text: its value as written, shortened.
+        state: ``read``; ``gone`` where only earlier releases read it; ``future`` where only later ones do;
+            ``unknown`` where none does; ``idle`` where it is read and has no effect; ``alone`` where it has
+            none because another argument is not set.
+        release: the release of Torch-TensorRT, ``2.13.0``.
+        minor: its minor number, 13.
+        route: ``compile`` for the compiler, ``options`` for the options of ``torch.compile`` and for
+            ``ir="torch_compile"``, ``windows`` and ``engine`` for the functions of these names.
+        first: the first release line that reads it; empty for none.
+        last: the last one; empty for none.
+        instead: what to write instead, the argument that was probably meant, or the arguments that it
+            needs; empty where nothing is known.
+        changes: whether its value differs from the default, as far as the file says.
+        evidence: the line of Torch-TensorRT's source that reads it; empty for none.
+        call: the function as written.
+        code_origin: the line of the script.
+    """
+
+    kind: ClassVar[str] = "torch_argument"
+
+    name: str
+    text: str
+    state: State
+    release: str
+    minor: int
+    route: str
+    first: str
+    last: str
+    instead: str
+    changes: bool | None
+    evidence: str
+    call: str
+    code_origin: Origin
+
+    @property
+    def place(self) -> str:
+        """The file and the line, or the argument of a call given as text."""
+        source = self.code_origin.source
+        return f"{self.call}({self.name}=)" if source is None else f"{source.path}:{source.line}"
+
+
+def find(facts: Facts) -> Iterator[TorchArgumentFact]:
+    """The arguments in the order of the calls."""
+    script = facts.data(TorchScript)
+    if script is None:
+        return
+    for call in script.judged:
+        for each in call.arguments:
+            yield _fact(call, each, script.runs)
+
+
+def _fact(call: TorchCall, given: Argument, release: TorchRelease) -> TorchArgumentFact:
+    known = argument(given.name, call.route, release)
+    state: State = "read"
+    instead = instead_of(given.name)
+    if not known.read:
+        state = "unknown"
+        if known.first:
+            state = "gone" if _minor(known.last) < release.minor else "future"
+        else:
+            instead = nearest_argument(given.name, call.route, release)
+    elif found := idle(given.name, call.route, release):
+        state, instead = "idle", found
+    elif needs := needed_by(given.name):
+        others = [call.argument(name) for name in needs]
+        values = [known_value(other, False) for other in others]
+        if call.complete and all(value is False for value in values):
+            state, instead = "alone", " or ".join(f"{name}=True" for name in needs)
+    return TorchArgumentFact(
+        node=None,
+        chain=(),
+        name=given.name,
+        text=given.text,
+        state=state,
+        release=release.version,
+        minor=release.minor,
+        route=call.route,
+        first=known.first,
+        last=known.last,
+        instead=instead,
+        changes=_changes(given, known.default),
+        evidence=known.source,
+        call=call.callee,
+        code_origin=origin_of(call, given.line),
+    )
+
+
+def _minor(line: str) -> int:
+    return int(line.split(".")[1])
+
+
+def _changes(given: Argument, default: str) -> bool | None:
+    value = known_value(given, None)
+    if value is None:
+        return False if given.text == "None" else None
+    return str(value) != (default or "False")
+
+
+def origin_of(call: TorchCall, line: int) -> Origin:
+    """Return the line of a script as the origin of a fact; no line for a call given as text."""
+    if not call.source:
+        return Origin()
+    return Origin(source=Source(call.source, line, found=True))

@@ -1,0 +1,209 @@
+"""Every call of Torch-TensorRT's compiler, with the settings that contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from trtlint.facts.base import Fact
+from trtlint.facts.of_torch.torch_argument import TorchArgumentFact, origin_of
+from trtlint.knowledge.torchreleases import TorchRelease, argument
+from trtlint.lean import dataclass
+from trtlint.model.origin import Origin
+from trtlint.torch_tensorrt.calls import known_value
+from trtlint.torch_tensorrt.script import TorchScript
+from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+    from trtlint.torch_tensorrt.calls import TorchCall
+
+_DTYPES: Mapping[str, str] = {
+    "half": "float16", "f16": "float16", "float16": "float16", "fp16": "float16",
+    "float": "float32", "f32": "float32", "float32": "float32", "fp32": "float32",
+    "bfloat16": "bfloat16", "bf16": "bfloat16",
+    "int8": "int8", "i8": "int8",
+    "float8_e4m3fn": "float8", "f8": "float8", "fp8": "float8",
+    "float4_e2m1fn_x2": "float4", "f4": "float4", "fp4": "float4",
+}  # fmt: skip
+"""Names of types in torch and torch_tensorrt.
+https://github.com/pytorch/TensorRT/blob/v2.10.0/py/torch_tensorrt/_enums.py
+"""
+_DROPPED = frozenset({"gone", "future", "unknown", "idle"})
+_LONGEST = 400
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class TorchCallFact(Fact):
+    """A call that compiles with Torch-TensorRT.
+
+    A setting that is not written has the release's default; one that the file does not tell is unknown.
+
+    Attributes:
+        call: the function as written.
+        release: the release of Torch-TensorRT, ``2.13.0``.
+        minor: its minor number, 13.
+        route: ``compile`` for the compiler, ``options`` for the options of ``torch.compile`` and for
+            ``ir="torch_compile"``, ``windows`` and ``engine`` for the functions of these names.
+        given: the names of the arguments.
+        precisions: the types in ``enabled_precisions``, such as ``float16``; empty where it is not written.
+        explicit_typing: whether networks are strongly typed; True where a release has no other.
+        autocast: ``enable_autocast``.
+        immutable_weights: whether engines cannot be refitted.
+        refit_identical: ``refit_identical_engine_weights``.
+        strip_weights: ``strip_engine_weights``.
+        refit: the old name of the argument for refitting that is given, ``refit`` or ``make_refittable``.
+        weight_streaming: ``enable_weight_streaming``.
+        full_compilation: ``require_full_compilation``.
+        torch_operators: whether ``torch_executed_ops`` names operators.
+        data_dependent_fallback: ``fallback_data_dependent_ops``.
+        inputs_twice: whether both ``inputs`` and ``arg_inputs`` are given.
+        optimization_level: the number that is asked for; unknown where it is not given.
+        corrected: the call without arguments that this release does not read or ignores.
+        code_origin: the line of the script.
+    """
+
+    kind: ClassVar[str] = "torch_call"
+
+    call: str
+    release: str
+    minor: int
+    route: str
+    given: tuple[str, ...]
+    precisions: tuple[str, ...] | None
+    explicit_typing: bool | None
+    autocast: bool | None
+    immutable_weights: bool | None
+    refit_identical: bool | None
+    strip_weights: bool | None
+    refit: str
+    weight_streaming: bool | None
+    full_compilation: bool | None
+    torch_operators: bool | None
+    data_dependent_fallback: bool | None
+    inputs_twice: bool | None
+    optimization_level: int | None
+    corrected: str
+    code_origin: Origin
+
+    @property
+    def place(self) -> str:
+        """The file and the line, or the function of a call given as text."""
+        source = self.code_origin.source
+        return self.call if source is None else f"{source.path}:{source.line}"
+
+
+def find(facts: Facts) -> Iterator[TorchCallFact]:
+    """The calls in the order of the script."""
+    script = facts.data(TorchScript)
+    if script is None:
+        return
+    states = [fact for fact in facts.of("torch_argument") if isinstance(fact, TorchArgumentFact)]
+    for call in script.judged:
+        own, states = states[: len(call.arguments)], states[len(call.arguments) :]
+        yield _fact(call, script.runs, own)
+
+
+def _fact(call: TorchCall, release: TorchRelease, states: list[TorchArgumentFact]) -> TorchCallFact:
+    settings = _Settings(call, release)
+    refit = next((name for name in ("refit", "make_refittable") if call.argument(name)), "")
+    level = call.argument("optimization_level")
+    operators = call.argument("torch_executed_ops")
+    return TorchCallFact(
+        node=None,
+        chain=(),
+        call=call.callee,
+        release=release.version,
+        minor=release.minor,
+        route=call.route,
+        given=tuple(each.name for each in call.arguments),
+        precisions=_precisions(call),
+        explicit_typing=True if release.minor >= 13 else settings.switch("use_explicit_typing"),
+        autocast=settings.switch("enable_autocast"),
+        immutable_weights=settings.switch("immutable_weights"),
+        refit_identical=settings.switch("refit_identical_engine_weights"),
+        strip_weights=settings.switch("strip_engine_weights"),
+        refit=refit,
+        weight_streaming=settings.switch("enable_weight_streaming"),
+        full_compilation=settings.switch("require_full_compilation"),
+        torch_operators=_filled(known_value(operators, None if not call.complete else ())),
+        data_dependent_fallback=settings.switch("fallback_data_dependent_ops"),
+        inputs_twice=_twice(call),
+        optimization_level=_typed(known_value(level, None), int),
+        corrected=_corrected(call, states),
+        code_origin=origin_of(call, call.line),
+    )
+
+
+class _Settings:
+    """The settings of one call: as written, else the default of the release."""
+
+    def __init__(self, call: TorchCall, release: TorchRelease) -> None:
+        self._call, self._release = call, release
+
+    def switch(self, name: str) -> bool | None:
+        """Return whether a setting is on; None where that is not known."""
+        known = argument(name, self._call.route, self._release)
+        if not known.read:
+            return False
+        given = self._call.argument(name)
+        if given is None and not self._call.complete:
+            return None
+        default = {"True": True, "False": False}.get(known.default)
+        return _typed(known_value(given, default), bool)
+
+
+def _precisions(call: TorchCall) -> tuple[str, ...] | None:
+    given = call.argument("enabled_precisions")
+    if given is None:
+        return () if call.complete else None
+    if given.text == "None":
+        return ()
+    values = given.value if isinstance(given.value, tuple) else None
+    if values is None:
+        return None
+    names = [_dtype(value) for value in values]
+    return None if "" in names else tuple(dict.fromkeys(names))
+
+
+def _dtype(value: object) -> str:
+    if not isinstance(value, Dotted):
+        return ""
+    return _DTYPES.get(value.name.rpartition(".")[2], "")
+
+
+def _typed(value: object, type_: type[_Value]) -> _Value | None:
+    return value if isinstance(value, type_) else None
+
+
+def _filled(value: object) -> bool | None:
+    return bool(value) if isinstance(value, tuple) else None
+
+
+def _twice(call: TorchCall) -> bool | None:
+    both = [call.argument(name) for name in ("inputs", "arg_inputs")]
+    if any(each is not None and each.text == "None" for each in both):
+        return False
+    if all(each is not None for each in both):
+        return None if any(each is None or each.value is UNKNOWN for each in both) else True
+    return False if call.complete else None
+
+
+def _corrected(call: TorchCall, states: list[TorchArgumentFact]) -> str:
+    """Return the call without the arguments that do nothing; empty where not all of them are known."""
+    if not call.complete or any("..." in each.text for each in call.arguments):
+        return ""
+    kept = [
+        (each.name, each.text)
+        for each, fact in zip(call.arguments, states, strict=True)
+        if fact.state not in _DROPPED and each.name not in ("enabled_precisions", "use_explicit_typing")
+    ]
+    first = [text for name, text in kept[:1] if name in ("module", "exported_program")]
+    rest = [f"{name}={text}" for name, text in kept[len(first) :]]
+    if call.function == "torch.compile":
+        options = ", ".join(f"{name!r}: {text}" for name, text in kept)
+        return f"{call.callee}(..., backend='torch_tensorrt', options={{{options}}})"[:_LONGEST]
+    text = f"{call.callee}({', '.join([*first, *rest])})"
+    return text if len(text) <= _LONGEST else ""

@@ -1,0 +1,170 @@
+"""Releases of Torch-TensorRT and their arguments: torch_tensorrt.yaml and torch_arguments.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Literal
+
+from trtlint.errors import SettingError
+from trtlint.knowledge import data
+from trtlint.knowledge.nearest import nearest
+from trtlint.lean import dataclass
+
+Route = Literal["compile", "options", "windows", "engine"]
+"""The way that arguments take: the compiler, the options of ``torch.compile``, or one of its two kin."""
+
+_TABLES: Mapping[str, tuple[str, ...]] = {
+    "compile": ("compile", "trace"),
+    "options": ("settings", "options", "backend"),
+    "windows": ("windows",),
+    "engine": ("engine",),
+}
+"""The tables that each route reads arguments from; the first one has the defaults."""
+_FILES: Mapping[str, str] = {
+    "compile": "dynamo/_compiler.py",
+    "windows": "dynamo/_compiler.py",
+    "engine": "dynamo/_compiler.py",
+    "front": "_compile.py",
+    "trace": "dynamo/_tracer.py",
+    "settings": "dynamo/_settings.py",
+    "options": "dynamo/utils.py",
+    "backend": "dynamo/backend/backends.py",
+}
+_FRONT = ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs")
+"""Arguments of ``torch_tensorrt.compile`` that it reads itself, whatever the route."""
+
+
+class TorchReleaseError(SettingError):
+    """A release of Torch-TensorRT that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TorchRelease:
+    """One release of Torch-TensorRT.
+
+    Attributes:
+        version: the release, ``2.13.0``.
+        tensorrt: the TensorRT that its wheel requires, ``11.0.0``.
+        tagged: whether the line numbers were compared with the tag; else they are those of the wheel.
+    """
+
+    version: str
+    tensorrt: str
+    tagged: bool
+
+    @property
+    def line(self) -> str:
+        """The release line, ``2.13``."""
+        return f"2.{self.minor}"
+
+    @property
+    def minor(self) -> int:
+        """The minor number, 13."""
+        return int(self.version.split(".")[1])
+
+
+@dataclass(frozen=True, slots=True)
+class TorchArgument:
+    """One argument in one release.
+
+    Attributes:
+        name: the argument.
+        read: whether the release reads it.
+        first: the first release line known here that reads it; empty for none.
+        last: the last one that reads it; empty for none.
+        default: the default, as Python text; empty where it is not known.
+        source: the line of the source that reads it; of an argument that is gone, the last such line.
+    """
+
+    name: str
+    read: bool
+    first: str
+    last: str
+    default: str
+    source: str
+
+
+@cache
+def torch_releases() -> tuple[TorchRelease, ...]:
+    """Return the known releases, oldest first."""
+    rows = data("torch_tensorrt")["releases"]
+    return tuple(TorchRelease(row["release"], row["tensorrt"], row.get("tagged", True)) for row in rows)
+
+
+def torch_release(text: str) -> TorchRelease:
+    """Return the release that ``2.13`` or ``2.13.0`` names.
+
+    Raises:
+        TorchReleaseError: it is not known.
+    """
+    parts = text.strip().split(".")
+    for release in torch_releases():
+        if parts[:2] == release.version.split(".")[:2] and all(part.isdecimal() for part in parts):
+            return release
+    known = torch_releases()
+    raise TorchReleaseError(
+        f"{text!r} is no known release of Torch-TensorRT; use {known[0].line} to {known[-1].line}"
+    )
+
+
+def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
+    """Return what a release does with an argument."""
+    reading: dict[str, tuple[str, Sequence[object]]] = {}
+    tables = (*_TABLES[route], "front") if name in _FRONT else _TABLES[route]
+    for table in reversed(tables):
+        for version, row in data("torch_arguments")[table].get(name, {}).items():
+            reading[version] = table, row
+    order = [each.version for each in torch_releases() if each.version in reading]
+    if not order:
+        return TorchArgument(name, False, "", "", "", "")
+    at = release.version if release.version in reading else order[-1]
+    table, row = reading[at]
+    return TorchArgument(
+        name,
+        release.version in reading,
+        _line(order[0]),
+        _line(order[-1]),
+        str(row[1]) if len(row) > 1 and release.version in reading else "",
+        _source(at, f"torch_tensorrt/{_FILES[table]}", int(str(row[0]))),
+    )
+
+
+def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
+    """Return the argument of a release that a misspelt one probably means; empty for none."""
+    known = {
+        each
+        for table in _TABLES[route]
+        for each, rows in data("torch_arguments")[table].items()
+        if release.version in rows
+    }
+    return next(iter(nearest(name, known, cutoff=0.75)), "")
+
+
+def idle(name: str, route: Route, release: TorchRelease) -> str:
+    """Return what to write instead of an argument that the release reads and ignores; empty for none."""
+    kin = "compile" if route != "options" else route
+    for row in data("torch_tensorrt")["idle"]:
+        if row["name"] == name and release.minor >= row["since"] and kin in row["routes"]:
+            return str(row["instead"])
+    return ""
+
+
+def instead_of(name: str) -> str:
+    """Return what to write in place of an argument that is gone; empty where nothing is known."""
+    return str(data("torch_tensorrt")["instead"].get(name, ""))
+
+
+def needed_by(name: str) -> tuple[str, ...]:
+    """Return the arguments of which one must be set for an argument to have an effect."""
+    return tuple(data("torch_tensorrt")["needs"].get(name, ()))
+
+
+def _source(version: str, file: str, line: int) -> str:
+    if torch_release(version).tagged:
+        return f"https://github.com/pytorch/TensorRT/blob/v{version}/py/{file}#L{line}"
+    return f"https://pypi.org/project/torch-tensorrt/{version}/ ({file}:{line})"
+
+
+def _line(version: str) -> str:
+    return ".".join(version.split(".")[:2])

@@ -1,0 +1,357 @@
+"""Calls of Torch-TensorRT in Python scripts, read from the syntax tree.  No script is imported or run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from trtlint.errors import FileError
+from trtlint.files.limits import limited
+from trtlint.files.regular import read_bytes
+from trtlint.knowledge.torchreleases import Route
+from trtlint.lean import dataclass
+from trtlint.torch_tensorrt.values import NOTHING_KNOWN, UNKNOWN, Dotted, Entries, Entry, Scope, Unknown
+
+Function = Literal[
+    "torch_tensorrt.compile",
+    "torch_tensorrt.dynamo.compile",
+    "torch_tensorrt.dynamo.cross_compile_for_windows",
+    "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine",
+    "torch.compile",
+]
+_ROUTES: Mapping[str, tuple[Function, Route]] = {
+    "torch_tensorrt.compile": ("torch_tensorrt.compile", "compile"),
+    "torch_tensorrt._compile.compile": ("torch_tensorrt.compile", "compile"),
+    "torch_tensorrt.dynamo.compile": ("torch_tensorrt.dynamo.compile", "compile"),
+    "torch_tensorrt.dynamo._compiler.compile": ("torch_tensorrt.dynamo.compile", "compile"),
+    "torch_tensorrt.cross_compile_for_windows": (
+        "torch_tensorrt.dynamo.cross_compile_for_windows",
+        "windows",
+    ),
+    "torch_tensorrt.dynamo.cross_compile_for_windows": (
+        "torch_tensorrt.dynamo.cross_compile_for_windows",
+        "windows",
+    ),
+    "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine": (
+        "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine",
+        "engine",
+    ),
+    "torch.compile": ("torch.compile", "options"),
+}
+"""By full name, what is called and the way that its arguments take."""
+_POSITIONAL: Mapping[Function, tuple[str, ...]] = {
+    "torch_tensorrt.compile": ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs", "enabled_precisions"),
+    "torch_tensorrt.dynamo.compile": ("exported_program", "inputs"),
+    "torch_tensorrt.dynamo.cross_compile_for_windows": ("exported_program", "inputs"),
+    "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine": ("exported_program", "inputs"),
+    "torch.compile": ("model",),
+}
+_BACKENDS = ("torch_tensorrt", "tensorrt")
+_PASTED: Mapping[str, str] = {
+    "torch": "torch",
+    "torch_tensorrt": "torch_tensorrt",
+    "torchtrt": "torch_tensorrt",
+    "torch_trt": "torch_tensorrt",
+    "trt": "torch_tensorrt",
+}
+"""What names mean in a text that holds a call without its imports."""
+_CALL = re.compile(r"\b(?:torch_tensorrt|torchtrt|torch_trt|torch)(?:\.\w+){0,4}\.\w*compile\w*\s{0,20}\(")
+_MOST_BYTES = 2 << 20
+_MOST_CALLS = 500
+_MOST_NODES = 400_000
+_MOST_DEEP = 150
+"""Brackets within brackets: the parser of older Pythons ends the process at a few hundred."""
+_LONGEST = 60
+"""Characters of a value that are shown."""
+
+
+class ScriptError(FileError, ValueError):
+    """A Python script that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument as written.
+
+    Attributes:
+        name: its name.
+        text: its value as Python text, shortened.
+        value: its value; :data:`~trtlint.torch_tensorrt.values.UNKNOWN` where the file does not say.
+        line: the line that sets it.
+    """
+
+    name: str
+    text: str
+    value: object
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class TorchCall:
+    """One call that compiles with Torch-TensorRT.
+
+    Attributes:
+        function: what is called.
+        route: the way that its arguments take.
+        ir: the front end, ``dynamo``, ``torch_compile``, ``ts``, ``fx``, ``default``; None where not known.
+        arguments: those that are known, in their order.
+        complete: whether these are all.
+        scripted: whether the module comes from ``torch.jit``: then the default front end is TorchScript.
+        source: the file; empty for a call given as text.
+        line: the line of the call.
+        code: the text of this line.
+        callee: the function as written.
+    """
+
+    function: Function
+    route: Route
+    ir: str | None
+    arguments: tuple[Argument, ...]
+    complete: bool
+    scripted: bool
+    source: str
+    line: int
+    code: str
+    callee: str
+
+    def argument(self, name: str) -> Argument | None:
+        """Return the argument of that name; None where it is not written."""
+        return next((each for each in self.arguments if each.name == name), None)
+
+
+def is_call(text: str) -> bool:
+    """Return whether the value of ``--build`` is a call of Torch-TensorRT rather than a file or command."""
+    return _CALL.search(text) is not None
+
+
+def read_script(path: Path, name: str = "") -> tuple[TorchCall, ...]:
+    """Read the calls in a script.
+
+    Args:
+        path: the script.
+        name: the name of the file in reports; the path if left out.
+
+    Raises:
+        ScriptError: the script is not Python, or too large.
+        OSError: the script cannot be read.
+    """
+    with limited(path):
+        text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig", "replace")
+        return calls_in(text, name or str(path))
+
+
+def calls_in(text: str, source: str = "") -> tuple[TorchCall, ...]:
+    """Read the calls in Python text, in its order.
+
+    Raises:
+        ScriptError: the text is not Python.
+    """
+    tree = _parsed(text, source)
+    imports = _imports(tree)
+    if not source:
+        imports = {**_PASTED, **imports}
+    if not any(name.partition(".")[0] in ("torch", "torch_tensorrt") for name in imports.values()):
+        return ()
+    lines = text.splitlines()
+    found = [
+        replace(call, source=source, code=lines[call.line - 1].strip() if call.line <= len(lines) else "")
+        for call in _calls(tree, imports)
+    ]
+    return tuple(sorted(found, key=lambda call: call.line))
+
+
+def _parsed(text: str, source: str) -> ast.Module:
+    place = source or "--build"
+    if "\0" in text:
+        raise ScriptError(f"{place}: not a Python script: it contains a null byte")
+    if _deepest(text) > _MOST_DEEP:
+        raise ScriptError(f"{place}: more than {_MOST_DEEP} brackets inside each other")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except SyntaxError as error:
+        raise ScriptError(f"{place}:{error.lineno or 1}: not valid Python: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ScriptError(f"{place}: Python cannot parse it: {type(error).__name__}") from None
+    for count, _ in enumerate(ast.walk(tree)):
+        if count > _MOST_NODES:
+            raise ScriptError(f"{place}: more than {_MOST_NODES} syntax nodes")
+    return tree
+
+
+def _deepest(text: str) -> int:
+    """Return how many brackets are open at once at most, those in strings included."""
+    deepest = depth = 0
+    for char in text:
+        if char in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif char in ")]}":
+            depth = max(0, depth - 1)
+    return deepest
+
+
+def _imports(tree: ast.Module) -> dict[str, str]:
+    """Return the names that the file imports, wherever it does, with their full names."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                first = alias.name.partition(".")[0]
+                found[alias.asname or first] = alias.name if alias.asname else first
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+    return found
+
+
+def _calls(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[TorchCall]:
+    module = Scope(tree.body, frozenset(), None, imports)
+    pending: list[tuple[list[ast.stmt], Scope]] = [(tree.body, module)]
+    left = _MOST_CALLS
+    while pending:
+        body, scope = pending.pop()
+        for statement, block in scope.statements(body):
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                names = frozenset(
+                    each.arg for each in ast.walk(statement.args) if isinstance(each, ast.arg)
+                )
+                outer = scope.outer or scope
+                pending.append((statement.body, Scope(statement.body, names, outer, imports)))
+            elif isinstance(statement, ast.ClassDef):
+                pending.append((statement.body, Scope(statement.body, frozenset(), module, imports)))
+            for node in _expressions(statement):
+                call = _call(node, scope, block)
+                if call is not None:
+                    left -= 1
+                    if left < 0:
+                        return
+                    yield call
+
+
+def _expressions(statement: ast.stmt) -> Iterator[ast.Call]:
+    """Yield the calls in a statement, without those in the statements below it."""
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Call):
+            yield node
+        pending += [
+            each
+            for each in ast.iter_child_nodes(node)
+            if not isinstance(each, ast.stmt | ast.excepthandler | ast.match_case)
+        ]
+
+
+def _call(node: ast.Call, scope: Scope, block: tuple[int, ...]) -> TorchCall | None:
+    known = _ROUTES.get(scope.dotted(node.func))
+    if known is None:
+        return None
+    function, route = known
+    given = _given(node, function, scope, block)
+    complete = given.complete
+    if function == "torch.compile":
+        options = given.entries.get("options")
+        if not _is_backend(given.entries.get("backend"), scope, block, node.lineno):
+            return None
+        empty = Entries({}, complete)
+        given = empty if options is None else scope.entries(options.node, block, node.lineno)
+        complete = given.complete and complete
+    arguments = tuple(_argument(entry, scope, block, node.lineno) for entry in given.entries.values())
+    ir = _ir(function, arguments, complete)
+    if ir in ("torch_compile", "torch.compile"):
+        route = "options"
+    return TorchCall(
+        function=function,
+        route=route,
+        ir=ir,
+        arguments=arguments,
+        complete=complete,
+        scripted=_is_scripted(given.entries.get("module"), scope, block, node.lineno),
+        source="",
+        line=node.lineno,
+        code="",
+        callee=ast.unparse(node.func),
+    )
+
+
+def _given(node: ast.Call, function: Function, scope: Scope, block: tuple[int, ...]) -> Entries:
+    """Return the arguments of a call by name."""
+    known = Entries({}, True)
+    for name, value in zip(_POSITIONAL[function], node.args, strict=False):
+        if isinstance(value, ast.Starred):
+            known |= NOTHING_KNOWN
+            break
+        known |= Entries({name: Entry(name, value, value.lineno)}, True)
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            known |= scope.entries(keyword.value, block, node.lineno)
+        else:
+            entry = Entry(keyword.arg, keyword.value, keyword.value.lineno)
+            known |= Entries({keyword.arg: entry}, True)
+    return known
+
+
+def _argument(entry: Entry, scope: Scope, block: tuple[int, ...], line: int) -> Argument:
+    text = " ".join(ast.unparse(entry.node).split())
+    value = scope.value(entry.node, block, line)
+    if len(text) > _LONGEST:
+        text = f"{text[: _LONGEST - 3]}..."
+    return Argument(entry.key, text, value, entry.line)
+
+
+def _is_backend(entry: Entry | None, scope: Scope, block: tuple[int, ...], line: int) -> bool:
+    if entry is None:
+        return False
+    value = scope.value(entry.node, block, line)
+    if isinstance(value, Dotted):
+        return value.name.startswith("torch_tensorrt.") and value.name.endswith("backend")
+    return value in _BACKENDS
+
+
+def _ir(function: Function, arguments: tuple[Argument, ...], complete: bool) -> str | None:
+    if function == "torch.compile":
+        return "torch_compile"
+    if function != "torch_tensorrt.compile":
+        return "dynamo"
+    given = next((each.value for each in arguments if each.name == "ir"), None)
+    if given is None:
+        return "default" if complete else None
+    return given if isinstance(given, str) else None
+
+
+def _is_scripted(entry: Entry | None, scope: Scope, block: tuple[int, ...], line: int) -> bool:
+    """Return whether a module comes from ``torch.jit.trace``, ``torch.jit.script`` or ``torch.jit.load``."""
+    if entry is None:
+        return False
+    node = scope.assigned(entry.node, block, line)
+    return any(
+        isinstance(each, ast.Call) and scope.dotted(each.func).startswith("torch.jit.")
+        for each in ([] if node is None else ast.walk(node))
+    )
+
+
+def known_value(argument: Argument | None, default: object) -> object:
+    """Return the value of an argument; the default where it is not written, None where it is not known."""
+    if argument is None:
+        return default
+    return None if isinstance(argument.value, Unknown) else argument.value
+
+
+__all__ = [
+    "UNKNOWN",
+    "Argument",
+    "Function",
+    "ScriptError",
+    "TorchCall",
+    "calls_in",
+    "is_call",
+    "known_value",
+    "read_script",
+]

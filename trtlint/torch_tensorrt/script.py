@@ -1,0 +1,41 @@
+"""What is known of a script: its calls of Torch-TensorRT, and the release that runs them."""
+
+from __future__ import annotations
+
+from trtlint.knowledge.torchreleases import TorchRelease, torch_release
+from trtlint.lean import dataclass
+from trtlint.torch_tensorrt.calls import TorchCall
+
+OTHER_FRONT_ENDS = ("ts", "torchscript", "fx")
+"""Values of ``ir`` whose front ends have arguments of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class TorchScript:
+    """The calls of a script, or of a text that was given.
+
+    Attributes:
+        path: the script; ``--build`` for a text.
+        release: the release of Torch-TensorRT, ``2.13.0``.
+        calls: the calls.
+    """
+
+    path: str
+    release: str
+    calls: tuple[TorchCall, ...]
+
+    @property
+    def runs(self) -> TorchRelease:
+        """The release with what is known of it."""
+        return torch_release(self.release)
+
+    @property
+    def judged(self) -> tuple[TorchCall, ...]:
+        """The calls that the Dynamo front end gets for sure."""
+        return tuple(
+            call
+            for call in self.calls
+            if call.ir is not None
+            and call.ir not in OTHER_FRONT_ENDS
+            and not (call.scripted and call.ir == "default")
+        )

@@ -1,0 +1,410 @@
+"""Values of Python expressions, read without running them.
+
+Only what is written out in the same file is known: constants, containers, arithmetic on integers, and names
+that are assigned once or straight before the use.  Everything else is :data:`UNKNOWN`, never a guess.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from trtlint.lean import dataclass
+
+_DEEPEST = 40
+"""Names and containers that one value may lead through."""
+_MOST_ITEMS = 1000
+_MOST_BITS = 256
+_BINARY: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.LShift: operator.lshift,
+}
+
+
+class Unknown:
+    """The value of an expression that only running the script would tell."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "unknown"
+
+
+UNKNOWN = Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class Dotted:
+    """A name of an imported module, such as ``torch.float16``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a dictionary: its value as an expression, and the scope that reads it."""
+
+    key: str
+    node: ast.expr
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """The entries of a dictionary, and whether these are all.
+
+    Attributes:
+        entries: by key, the last one written.
+        complete: whether no other key can be there.
+    """
+
+    entries: Mapping[str, Entry]
+    complete: bool
+
+    def __or__(self, other: Entries) -> Entries:
+        """Both, the other one's values before these."""
+        return Entries({**self.entries, **other.entries}, self.complete and other.complete)
+
+
+NOTHING_KNOWN = Entries({}, False)
+_EMPTY = Entries({}, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a statement does to a name.
+
+    Attributes:
+        kind: ``set`` to a value, ``item`` set, ``update`` with a dictionary, ``lost`` for anything else.
+        node: the value; None where it is not an expression.
+        key: of an item.
+        line: of the statement.
+        block: the blocks that the statement lies in, the outermost first.
+    """
+
+    kind: str
+    node: ast.expr | None
+    key: str
+    line: int
+    block: tuple[int, ...]
+
+
+class Scope:
+    """The names of a module or of a function in it.
+
+    Args:
+        body: the statements.
+        parameters: names that the caller sets.
+        outer: the scope around it; None for a module.
+        imports: by name, the full dotted name that it was imported as.
+    """
+
+    def __init__(
+        self,
+        body: Sequence[ast.stmt],
+        parameters: frozenset[str],
+        outer: Scope | None,
+        imports: Mapping[str, str],
+    ) -> None:
+        self.parameters = parameters
+        self.outer = outer
+        self.imports = imports
+        self.events: dict[str, list[Event]] = {}
+        for statement, block in _statements(body):
+            for name, event in _events(statement, block):
+                self.events.setdefault(name, []).append(event)
+
+    def statements(self, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[int, ...]]]:
+        """Yield the statements of the scope in their order, each with the blocks that it lies in."""
+        return _statements(body)
+
+    def dotted(self, node: ast.expr) -> str:
+        """Return the full name of ``torch_tensorrt.compile``, whatever it was imported as; empty for none."""
+        parts: list[str] = []
+        for _ in range(_DEEPEST):
+            if isinstance(node, ast.Attribute):
+                parts.append(node.attr)
+                node = node.value
+            elif isinstance(node, ast.Name):
+                known = self.imports.get(node.id)
+                return "" if known is None else ".".join([known, *reversed(parts)])
+            else:
+                return ""
+        return ""
+
+    def value(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> object:
+        """Return the value of an expression used in a block at a line; :data:`UNKNOWN` if it is not sure.
+
+        Containers come as tuples of their values, imported names as :class:`Dotted`.
+        """
+        if depth > _DEEPEST:
+            return UNKNOWN
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Set | ast.Tuple | ast.List):
+            return self._items(node.elts, block, line, depth)
+        if isinstance(node, ast.Dict):
+            return UNKNOWN if node.keys else ()
+        if isinstance(node, ast.Attribute):
+            name = self.dotted(node)
+            return Dotted(name) if name else UNKNOWN
+        if isinstance(node, ast.Name):
+            return self._named(node, block, line, depth)
+        if isinstance(node, ast.UnaryOp | ast.BinOp):
+            return self._number(node, block, line, depth)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+            if node.func.id in ("set", "frozenset", "list", "tuple") and not node.args:
+                return ()
+            if node.func.id in ("set", "frozenset", "list", "tuple") and len(node.args) == 1:
+                found = self.value(node.args[0], block, line, depth + 1)
+                return found if isinstance(found, tuple) else UNKNOWN
+        return UNKNOWN
+
+    def entries(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> Entries:
+        """Return the entries of a dictionary that an expression gives."""
+        if depth > _DEEPEST:
+            return NOTHING_KNOWN
+        if isinstance(node, ast.Dict):
+            return self._dictionary(node, block, line, depth)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+            return self._dict_call(node, block, line, depth)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            left = self.entries(node.left, block, line, depth + 1)
+            return left | self.entries(node.right, block, line, depth + 1)
+        if isinstance(node, ast.Name):
+            found = self._events_before(node.id, block, line)
+            if found is not None:
+                return self._replayed(found, depth)
+            if self.outer is not None and node.id not in self.events and node.id not in self.parameters:
+                return self.outer.entries(node, (), _LAST_LINE, depth + 1)
+        return NOTHING_KNOWN
+
+    def assigned(self, node: ast.expr, block: tuple[int, ...], line: int) -> ast.expr | None:
+        """Return the expression that a name was last set to; None where that is not sure."""
+        if not isinstance(node, ast.Name):
+            return node
+        found = self._events_before(node.id, block, line)
+        if found is None or found[-1].kind != "set":
+            return None
+        return found[-1].node
+
+    def _items(
+        self, nodes: Sequence[ast.expr], block: tuple[int, ...], line: int, depth: int
+    ) -> tuple[object, ...] | Unknown:
+        if len(nodes) > _MOST_ITEMS or any(isinstance(node, ast.Starred) for node in nodes):
+            return UNKNOWN
+        found = tuple(self.value(node, block, line, depth + 1) for node in nodes)
+        return UNKNOWN if UNKNOWN in found else found
+
+    def _named(self, node: ast.Name, block: tuple[int, ...], line: int, depth: int) -> object:
+        if node.id in self.imports and node.id not in self.events:
+            return Dotted(self.imports[node.id])
+        found = self._events_before(node.id, block, line)
+        if found is not None and len(found) == 1 and found[0].node is not None and found[0].kind == "set":
+            event = found[0]
+            assert event.node is not None
+            return self.value(event.node, event.block, event.line, depth + 1)
+        if found is None and self.outer is not None and self._is_free(node.id):
+            return self.outer.value(node, (), _LAST_LINE, depth + 1)
+        return UNKNOWN
+
+    def _is_free(self, name: str) -> bool:
+        return name not in self.events and name not in self.parameters
+
+    def _number(
+        self, node: ast.UnaryOp | ast.BinOp, block: tuple[int, ...], line: int, depth: int
+    ) -> object:
+        if isinstance(node, ast.UnaryOp):
+            only = self.value(node.operand, block, line, depth + 1)
+            if isinstance(node.op, ast.Not) and isinstance(only, bool):
+                return not only
+            return -only if isinstance(node.op, ast.USub) and isinstance(only, int | float) else UNKNOWN
+        left, right = (self.value(each, block, line, depth + 1) for each in (node.left, node.right))
+        compute = _BINARY.get(type(node.op))
+        if compute is None or not isinstance(left, int) or not isinstance(right, int):
+            return UNKNOWN
+        # No result is larger than 2 ** _MOST_BITS squared, whatever the operands are.
+        if left.bit_length() > _MOST_BITS or right.bit_length() > _MOST_BITS:
+            return UNKNOWN
+        if isinstance(node.op, ast.LShift) and not 0 <= right <= _MOST_BITS:
+            return UNKNOWN
+        return UNKNOWN if isinstance(node.op, ast.FloorDiv) and right == 0 else compute(left, right)
+
+    def _events_before(self, name: str, block: tuple[int, ...], line: int) -> list[Event] | None:
+        """Return what leads to the value that a name has; None where it is not set here or not sure.
+
+        The first event sets the name in a block around the use, and no event in between may be skipped.
+        """
+        before = [event for event in self.events.get(name, ()) if event.line < line]
+        for start in range(len(before) - 1, -1, -1):
+            if before[start].kind == "set" and _encloses(before[start].block, block):
+                found = before[start:]
+                sure = all(_encloses(each.block, block) and each.kind != "lost" for each in found)
+                return found if sure else [Event("lost", None, "", line, block)]
+        return [Event("lost", None, "", line, block)] if before else None
+
+    def _replayed(self, events: Sequence[Event], depth: int) -> Entries:
+        known = NOTHING_KNOWN
+        for event in events[:_MOST_ITEMS]:
+            if event.kind == "set" and event.node is not None:
+                known = self.entries(event.node, event.block, event.line, depth + 1)
+            elif event.kind == "item" and event.node is not None:
+                known |= Entries({event.key: Entry(event.key, event.node, event.line)}, True)
+            elif event.kind == "update" and event.node is not None:
+                known |= self.entries(event.node, event.block, event.line, depth + 1)
+            else:
+                return NOTHING_KNOWN
+        return known
+
+    def _dictionary(self, node: ast.Dict, block: tuple[int, ...], line: int, depth: int) -> Entries:
+        known = _EMPTY
+        for key, value in zip(node.keys[:_MOST_ITEMS], node.values, strict=False):
+            if key is None:
+                known |= self.entries(value, block, line, depth + 1)
+            elif isinstance(key, ast.Constant) and isinstance(key.value, str):
+                known |= Entries({key.value: Entry(key.value, value, value.lineno)}, True)
+            else:
+                known |= NOTHING_KNOWN
+        return known
+
+    def _dict_call(self, node: ast.Call, block: tuple[int, ...], line: int, depth: int) -> Entries:
+        known = _EMPTY
+        for argument in node.args[:1]:
+            known |= self.entries(argument, block, line, depth + 1)
+        for keyword in node.keywords[:_MOST_ITEMS]:
+            if keyword.arg is None:
+                known |= self.entries(keyword.value, block, line, depth + 1)
+            else:
+                entry = Entry(keyword.arg, keyword.value, keyword.value.lineno)
+                known |= Entries({keyword.arg: entry}, True)
+        return known
+
+
+_LAST_LINE = 1 << 30
+"""The line from which a function sees the names of its module."""
+_SAFE = frozenset({"print", "len", "dict", "str", "repr", "list", "sorted", "set", "tuple", "isinstance", "bool"})
+"""Functions that leave a dictionary as it is."""
+
+
+def _encloses(outer: tuple[int, ...], inner: tuple[int, ...]) -> bool:
+    return inner[: len(outer)] == outer
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[int, ...]]]:
+    """Yield the statements of a scope in their order, each with the blocks that it lies in."""
+    pending: list[tuple[ast.stmt, tuple[int, ...]]] = [(statement, ()) for statement in reversed(body)]
+    while pending:
+        statement, block = pending.pop()
+        yield statement, block
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        inner: list[tuple[ast.stmt, tuple[int, ...]]] = []
+        for number, part in enumerate(_bodies(statement)):
+            # What is below `with` and `if __name__ == "__main__"` runs as the statements around it do.
+            name = block if _runs_always(statement) else (*block, 8 * id(statement) + number)
+            inner += [(each, name) for each in part]
+        pending += reversed(inner)
+
+
+def _bodies(statement: ast.stmt) -> list[list[ast.stmt]]:
+    found = [getattr(statement, field, []) for field in ("body", "orelse", "finalbody")]
+    found += [handler.body for handler in getattr(statement, "handlers", [])]
+    found += [case.body for case in getattr(statement, "cases", [])]
+    return [part for part in found if isinstance(part, list)]
+
+
+def _runs_always(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.With | ast.AsyncWith):
+        return True
+    return (
+        isinstance(statement, ast.If)
+        and isinstance(statement.test, ast.Compare)
+        and isinstance(statement.test.left, ast.Name)
+        and statement.test.left.id == "__name__"
+        and not statement.orelse
+    )
+
+
+def _events(statement: ast.stmt, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
+    """Yield the names that a statement itself changes, without those in its blocks."""
+    line = statement.lineno
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            yield from _assigned(target, statement.value, line, block)
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        yield from _assigned(statement.target, statement.value, line, block)
+    elif isinstance(statement, ast.AugAssign):
+        both = isinstance(statement.op, ast.BitOr)
+        for name in _names(statement.target):
+            yield name, Event("update" if both else "lost", statement.value, "", line, block)
+    elif isinstance(statement, ast.For | ast.AsyncFor):
+        yield from _lost(statement.target, line, block)
+    elif isinstance(statement, ast.With | ast.AsyncWith):
+        for item in statement.items:
+            if item.optional_vars is not None:
+                yield from _lost(item.optional_vars, line, block)
+    elif isinstance(statement, ast.Delete):
+        for target in statement.targets:
+            yield from _lost(target, line, block)
+    elif isinstance(statement, ast.Global | ast.Nonlocal):
+        for name in statement.names:
+            yield name, Event("lost", None, "", line, block)
+    if isinstance(statement, ast.Expr | ast.Assign | ast.Return):
+        yield from _called(statement.value, line, block)
+
+
+def _assigned(
+    target: ast.expr, value: ast.expr, line: int, block: tuple[int, ...]
+) -> Iterator[tuple[str, Event]]:
+    if isinstance(target, ast.Name):
+        yield target.id, Event("set", value, "", line, block)
+    elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+        key = target.slice
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield target.value.id, Event("item", value, key.value, line, block)
+        else:
+            yield target.value.id, Event("lost", None, "", line, block)
+    elif isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
+        if len(target.elts) == len(value.elts):
+            for part, own in zip(target.elts, value.elts, strict=True):
+                yield from _assigned(part, own, line, block)
+        else:
+            yield from _lost(target, line, block)
+    else:
+        yield from _lost(target, line, block)
+
+
+def _called(node: ast.expr | None, line: int, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
+    """Yield the names that a call may change: ``spec.update(...)``, ``fill(spec)``."""
+    if not isinstance(node, ast.Call):
+        return
+    function = node.func
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        name = function.value.id
+        if function.attr == "update" and len(node.args) <= 1:
+            for argument in node.args:
+                yield name, Event("update", argument, "", line, block)
+            for keyword in node.keywords:
+                kind = "update" if keyword.arg is None else "item"
+                yield name, Event(kind, keyword.value, keyword.arg or "", line, block)
+        elif function.attr in ("pop", "clear", "setdefault", "popitem", "add", "append", "remove", "discard"):
+            yield name, Event("lost", None, "", line, block)
+    elif isinstance(function, ast.Name) and function.id not in _SAFE:
+        for argument in node.args:
+            if isinstance(argument, ast.Name):
+                yield argument.id, Event("lost", None, "", line, block)
+
+
+def _lost(target: ast.expr, line: int, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
+    for name in _names(target):
+        yield name, Event("lost", None, "", line, block)
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    for node in ast.walk(target):
+        if isinstance(node, ast.Name):
+            yield node.id
