@@ -27,6 +27,7 @@ from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_optio
 from trtlint.commands.fixoptions import fix_options, given
 from trtlint.commands.group import Main
 from trtlint.commands.measureoptions import measure_options
+from trtlint.commands.torchoptions import take_torch_options, torch_options
 from trtlint.policy.options import LintOptions
 from trtlint.report.formats import FORMATS
 
@@ -97,6 +98,7 @@ def cli() -> None:
 @BUILD
 @build_file_options
 @dry_options
+@torch_options
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
 @click.option("--show-settings", is_flag=True, help="Say what counts for each file, and lint nothing.")
@@ -128,10 +130,11 @@ def lint(**options: Any) -> int:
 
     target = target_options(options)
     left = build_files(options)
-    if not options["paths"] and not left:
+    torch = take_torch_options(options)
+    if not options["paths"] and not left and torch.build is None:
         raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
-    dry = take_dry_options(options)
-    return run_lint(LintOptions(left=left, target=target, dry=dry, format=options.pop("format_"), **options))
+    given = {"left": left, "target": target, "dry": take_dry_options(options), "torch": torch}
+    return run_lint(LintOptions(format=options.pop("format_"), **given, **options))
 
 
 @cli.command(context_settings=_HELP, short_help="Rewrite models so that findings are gone.")

@@ -11,6 +11,7 @@ from trtlint.buildfiles.recognise import is_build_file
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
 from trtlint.commands.evidence import BuildFileNames, Read, Readers, names_of, read_build
 from trtlint.commands.tasks import Settings, Task, TaskFactory
+from trtlint.commands.torchinputs import torch_tasks
 from trtlint.files.expand import expand
 from trtlint.policy.options import LintOptions
 from trtlint.remote.addresses import Address, AddressError, is_address, parse
@@ -26,7 +27,10 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
     """
     if "" in options.paths:
         raise click.UsageError("a path is empty: is a variable of the shell not set?")
-    models, files = sort(options.paths, options.left)
+    torch, paths = torch_tasks(factory, options)
+    if torch and not paths and not options.left:
+        return torch
+    models, files = sort(paths, options.left)
     here, addresses = _apart(models)
     found = factory.settings([*expand(here), *(Path(address.name) for address in addresses)])
     if options.dry.level in ("parse", "build") or options.ranges or options.explain_miss is not None:
@@ -43,7 +47,7 @@ def tasks_of(factory: TaskFactory, options: LintOptions) -> list[Task]:
         )
     settings, elsewhere = found[: len(found) - len(addresses)], found[len(found) - len(addresses) :]
     readers = Readers(options, [each.file for each in settings], files)
-    tasks = [_task(each, readers.read(each)) for each in settings]
+    tasks = [*torch, *(_task(each, readers.read(each)) for each in settings)]
     for each, address in zip(elsewhere, addresses, strict=True):
         tasks.append(_task(each, readers.read(each) if files else Read(), address))
     readers.close()

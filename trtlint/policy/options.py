@@ -63,6 +63,25 @@ class DryOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class TorchOptions:
+    """Options about Torch-TensorRT.
+
+    Attributes:
+        release: the release, such as ``2.13``; None where nothing was said.
+        python: the Python for a dry build, None for this one.
+        wheel: a folder with an unpacked wheel, None for the installed one.
+        trust_pickle: whether a program may be loaded with ``torch.export.load``.
+        build: a call given as text, or a script with calls.
+    """
+
+    release: str | None = None
+    python: str | None = None
+    wheel: str | None = None
+    trust_pickle: bool = False
+    build: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LintOptions:
     """What ``trtlint lint`` was asked for."""
 
@@ -95,6 +114,7 @@ class LintOptions:
     left: BuildFiles = field(default_factory=dict)
     """What a build left behind."""
     dry: DryOptions = DryOptions()
+    torch: TorchOptions = TorchOptions()
     ranges: tuple[str, ...] = ()
     """What ``trtlint measure`` wrote of models."""
     weights: bool = False

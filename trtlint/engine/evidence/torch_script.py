@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from trtlint.engine.evidence.base import Evidence, Question, Verdict
 from trtlint.engine.finding import EvidenceSummary
 from trtlint.facts.kinds import ground_of
 from trtlint.lean import dataclass
+from trtlint.torch_tensorrt.calls import calls_in, read_script
 from trtlint.torch_tensorrt.script import TorchScript
 
 
@@ -68,6 +71,25 @@ class TorchScriptEvidence(Evidence):
     def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
         """Return nothing: the calls are all that there is."""
         return None
+
+
+def script_evidence(path: Path, release: str) -> TorchScriptEvidence:
+    """Return the calls of a script as evidence.
+
+    Raises:
+        ScriptError: it is not Python.
+        OSError: it cannot be read.
+    """
+    return TorchScriptEvidence(TorchScript(str(path), release, read_script(path)))
+
+
+def text_evidence(text: str, name: str, release: str) -> TorchScriptEvidence:
+    """Return the calls in a text as evidence.
+
+    Raises:
+        ScriptError: it is not Python.
+    """
+    return TorchScriptEvidence(TorchScript(name, release, calls_in(text)))
 
 
 def _reason(ir: str | None) -> str:
