@@ -92,6 +92,7 @@ def run(
     paths: tuple[str, ...] = (),
     environment: Mapping[str, str] | None = None,
     listen: Callable[[Any], None] | None = None,
+    executable: str | None = None,
 ) -> Ended:
     """Call ``work(request, say)`` of a module in a process of its own, and wait for its end.
 
@@ -103,6 +104,7 @@ def run(
         paths: folders that it imports from before those that are installed.
         environment: variables that it gets besides those of this process.
         listen: is told each answer as it comes.
+        executable: the Python to run; this one if left out.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         order, answers = Path(folder, "order.json"), Path(folder, "answers.jsonl")
@@ -118,7 +120,7 @@ def run(
             "processor": limits.processor,
         }
         order.write_text(json.dumps(document), encoding="ascii")
-        command = [sys.executable, "-I", str(_CHILD), str(order)]
+        command = [executable or sys.executable, "-I", str(_CHILD), str(order)]
         with (Path(os.devnull) if log is None else log).open("w+b") as output:
             process = subprocess.Popen(
                 command,

@@ -1,0 +1,345 @@
+"""Ask Torch-TensorRT about an exported program: the part that runs in a process of its own.
+
+The partition is Torch-TensorRT's own, and so is the network of each engine.  In place of running the engine,
+the network is read back and built with TensorRT-RTX for a GPU that need not be there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from trtlint.torch_tensorrt._stand_in import StandInError, install
+
+_MOST_NODES = 2000
+_MOST_LAYERS = 200_000
+_MOST_NAMED = 200
+_LONGEST = 1000
+_LONGEST_TRACE = 4000
+_WEIGHT_LAYERS = ("CONVOLUTION", "DECONVOLUTION")
+
+Say = Callable[[Any], None]
+
+
+def work(request: dict[str, Any], say: Say) -> None:
+    """Do what was asked, saying what came of each stage as it ends.
+
+    Args:
+        request: ``program``, a path; ``release`` and ``tensorrt``, versions; ``sm``; ``wheel``, a folder or
+            None; ``options``, keyword arguments of the compiler; ``build``, whether to build.
+        say: takes ``{"stage": ...}`` when a stage begins, and what came of it.
+    """
+    say({"stage": "import"})
+    scratch = Path.cwd() / "package"
+    scratch.mkdir()
+    try:
+        package = install(request["release"], request["tensorrt"], request["sm"], request["wheel"], scratch)
+    except StandInError as error:
+        say({"unasked": str(error)})
+        return
+    torch = importlib.import_module("torch")
+    say({"stage": "load", "torch": torch.__version__, "found": package.__version__})
+    began = time.monotonic()
+    try:
+        program = torch.export.load(request["program"])
+    except Exception as error:  # noqa: BLE001 - whatever the file makes torch raise
+        say({"unasked": f"torch {torch.__version__} cannot load the program: {_said(error)}"})
+        return
+    say({"stage": "lower", "load_seconds": time.monotonic() - began})
+    _Asked(torch, package, request, say).compile(program)
+
+
+class _Asked:
+    """One compilation, with Torch-TensorRT's own functions watched."""
+
+    def __init__(self, torch: Any, package: Any, request: dict[str, Any], say: Say) -> None:
+        self._torch, self._package, self._request, self._say = torch, package, request, say
+        self._compiler = importlib.import_module("torch_tensorrt.dynamo._compiler")
+        self._dynamic = False
+
+    def compile(self, program: Any) -> None:
+        """Compile a program and say what came of it."""
+        self._watch()
+        options = {**self._request["options"]}
+        device = self._package.Device("cuda:0")
+        try:
+            inputs, names = _inputs(self._torch, self._package, program)
+            self._compiler.compile(program, arg_inputs=inputs, kwarg_inputs=names, device=device, **options)
+        except Exception as error:  # noqa: BLE001 - whatever the compiler raises is the answer
+            self._say({"ended": _said(error), "error_type": type(error).__name__})
+        else:
+            self._say({"stage": "done"})
+
+    def _watch(self) -> None:
+        compiler, say = self._compiler, self._say
+        partitioning = compiler.partitioning
+        support = partitioning.get_graph_converter_support
+
+        def watched_support(module: Any, *arguments: Any, **keywords: Any) -> Any:
+            found = support(module, *arguments, **keywords)
+            say({"stage": "partition", **_operators(self._torch, module)})
+            say({"supported": found[0], "total": found[1]})
+            return found
+
+        def shown(tracker: Any, *_: Any) -> None:
+            say(
+                {
+                    "engines": tracker.tensorrt_graph_count,
+                    "engine_operators": [each.subgraph_op_count for each in tracker.per_subgraph_data],
+                    "in_torch": [str(each)[:_LONGEST] for each in tracker.to_run_in_torch[:_MOST_NODES]],
+                    "unsupported": {str(key): int(n) for key, n in tracker.unsupported_ops.items()},
+                }
+            )
+
+        display = compiler.dryrun_stats_display
+
+        def both(tracker: Any, *arguments: Any) -> None:
+            shown(tracker)
+            display(tracker, *arguments)
+
+        partitioning.get_graph_converter_support = watched_support
+        compiler.dryrun_stats_display = both
+        compiler.convert_module = self._convert
+        interpreter = importlib.import_module("torch_tensorrt.dynamo.conversion._TRTInterpreter")
+        if int(self._request["release"].split(".")[1]) < 13:
+            _mark_outputs(interpreter)
+        self._interpreter = interpreter.TRTInterpreter
+
+    def _convert(self, module: Any, inputs: Any, *_: Any, settings: Any = None, name: str = "", **__: Any) -> Any:
+        """Make the network of an engine, read it back and build it; no engine is loaded."""
+        say = self._say
+        say({"stage": "network", "engine": name})
+        interpreter = self._interpreter(module, inputs, output_dtypes=None, compilation_settings=settings)
+        try:
+            interpreter._construct_trt_network_def()
+        except Exception as error:  # noqa: BLE001 - the converter's own words are the answer
+            node = getattr(interpreter, "_cur_node", None)
+            say({"network": {"engine": name, "error": _said(error), "node": _node(self._torch, node)}})
+            return _gone(self._torch)
+        network = interpreter.ctx.net
+        say({"network": {"engine": name, **_network(network)}})
+        if self._request["build"]:
+            say({"stage": "build", "engine": name})
+            say({"build": {"engine": name, **self._build(interpreter, network)}})
+        return _gone(self._torch)
+
+    def _build(self, interpreter: Any, network: Any) -> dict[str, Any]:
+        trt = importlib.import_module("tensorrt")
+        config = interpreter._populate_trt_builder_config()
+        config.num_compute_capabilities = 1
+        config.set_compute_capability(getattr(trt.ComputeCapability, f"SM{self._request['sm']}"), 0)
+        begin = _position()
+        began = time.monotonic()
+        try:
+            plan = interpreter.builder.build_serialized_network(network, config)
+        except Exception as error:  # noqa: BLE001
+            return {"built": False, "errors": [_said(error)], "seconds": time.monotonic() - began}
+        found = {"built": plan is not None, "seconds": time.monotonic() - began}
+        return found if plan is not None else {**found, "errors": _errors_since(begin)}
+
+
+def _inputs(torch: Any, package: Any, program: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return an ``Input`` for each input of a program, a range for each size that is not fixed."""
+    arguments, keywords = program.example_inputs or ((), {})
+    placeholders = {
+        node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"
+    }
+    names = [each for each in program.graph_signature.user_inputs if isinstance(each, str)]
+    values = [placeholders.get(name) for name in names]
+    if any(not isinstance(value, torch.Tensor) for value in values):
+        return list(arguments), dict(keywords)
+    made = [_input(package, value, program.range_constraints) for value in values]
+    if len(made) != len(arguments) + len(keywords):
+        return list(arguments), dict(keywords)
+    return made[: len(arguments)], dict(zip(keywords, made[len(arguments) :], strict=True))
+
+
+def _input(package: Any, value: Any, ranges: Any) -> Any:
+    sizes = []
+    for size in value.shape:
+        if isinstance(size, int):
+            sizes.append((size, size, size))
+            continue
+        bounds = ranges.get(size.node.expr)
+        low = 1 if bounds is None else _whole(bounds.lower, 1)
+        high = 64 if bounds is None else _whole(bounds.upper, 64)
+        hint = size.node.hint if size.node.has_hint() else low
+        high = max(low, min(high, max(4096, hint)))
+        sizes.append((low, min(max(low, hint), high), high))
+    if all(low == high for low, _, high in sizes):
+        return package.Input(shape=tuple(low for low, _, _ in sizes), dtype=value.dtype)
+    low_, usual, high_ = zip(*sizes, strict=True)
+    return package.Input(min_shape=low_, opt_shape=usual, max_shape=high_, dtype=value.dtype)
+
+
+def _whole(bound: Any, otherwise: int) -> int:
+    try:
+        found = int(bound)
+    except (TypeError, ValueError, OverflowError):
+        return otherwise
+    return max(1, found) if found < 1 << 31 else otherwise
+
+
+def _operators(torch: Any, module: Any) -> dict[str, Any]:
+    """Return the operators of a lowered program that have no converter, each with the reason."""
+    converters = importlib.import_module("torch_tensorrt.dynamo.conversion").DYNAMO_CONVERTERS
+    found: list[dict[str, Any]] = []
+    count = 0
+    for node in module.graph.nodes:
+        if node.op != "call_function":
+            continue
+        count += 1
+        if node not in converters and len(found) < _MOST_NODES:
+            found.append({**_node(torch, node), "reason": _reason(converters, node)})
+    return {"operators": count, "fallbacks": found}
+
+
+def _reason(converters: Any, node: Any) -> dict[str, str]:
+    """Return why no converter takes a node: what Torch-TensorRT's registry asks, one question after the other."""
+    registry = importlib.import_module("torch_tensorrt.dynamo.conversion._ConverterRegistry")
+    key, excluded = node.target, converters.disallowed_targets
+    if key in excluded or converters.qualified_name_or_str(key) in excluded:
+        return {"kind": "excluded", "by": "torch_executed_ops"}
+    candidates: list[Any] = []
+    for each in converters.registries:
+        own = each.get(key, ())
+        candidates += own if isinstance(own, list | tuple) else [own]
+    if not candidates:
+        return {"kind": "none", "by": ""}
+    settings = converters.compilation_settings
+    dynamic = getattr(registry, "node_has_dynamic_shapes", getattr(registry, "has_dynamic_shapes", None))
+    refused: list[str] = []
+    static = False
+    for candidate in candidates:
+        validator = getattr(candidate, "capability_validator", None)
+        if validator is None:
+            static = True
+            continue
+        if not _accepts(validator, node, settings):
+            refused.append(getattr(validator, "__name__", "a validator"))
+        elif dynamic is not None and dynamic(node) and not candidate.supports_dynamic_shapes:
+            static = True
+    if static:
+        return {"kind": "static", "by": "dynamic shapes"}
+    return {"kind": "validator", "by": ", ".join(dict.fromkeys(refused))[:_LONGEST]}
+
+
+def _accepts(validator: Any, node: Any, settings: Any) -> bool:
+    with contextlib.suppress(TypeError):
+        return bool(validator(node, settings))
+    try:
+        return bool(validator(node))
+    except Exception:  # noqa: BLE001 - a validator that fails does not accept
+        return False
+
+
+def _node(torch: Any, node: Any) -> dict[str, Any]:
+    """Return a node as data: name, operator, module path, source lines, type and shape."""
+    if node is None or not hasattr(node, "meta"):
+        return {"name": str(node or "")[:_LONGEST], "op": ""}
+    modules = list((node.meta.get("nn_module_stack") or {}).values())
+    path = modules[-1][0] if modules and isinstance(modules[-1], tuple) else ""
+    value = node.meta.get("val")
+    typed = ""
+    if isinstance(value, torch.Tensor):
+        typed = f"{str(value.dtype).removeprefix('torch.')}{[str(size) for size in value.shape]}".replace("'", "")
+    return {
+        "name": node.name[:_LONGEST],
+        "op": _operator(node.target),
+        "module": str(path)[:_LONGEST],
+        "trace": (node.meta.get("stack_trace") or "")[-_LONGEST_TRACE:],
+        "type": typed[:_LONGEST],
+    }
+
+
+def _operator(target: Any) -> str:
+    return str(getattr(target, "__name__", target) if callable(target) and not hasattr(target, "_schema") else target)
+
+
+def _network(network: Any) -> dict[str, Any]:
+    """Return what layers a network has, and which convolutions get their weights as tensors."""
+    kinds: Counter[str] = Counter()
+    types: Counter[str] = Counter()
+    weighted = 0
+    tensors: list[str] = []
+    for index in range(min(network.num_layers, _MOST_LAYERS)):
+        layer = network.get_layer(index)
+        kind = str(layer.type).rpartition(".")[2]
+        kinds[kind] += 1
+        if layer.num_outputs:
+            types[str(layer.get_output(0).dtype).rpartition(".")[2]] += 1
+        if kind in _WEIGHT_LAYERS:
+            weighted += 1
+            if layer.num_inputs > 1 and layer.get_input(1) is not None:
+                tensors.append(layer.name[:_LONGEST])
+    return {
+        "layers": dict(kinds),
+        "types": dict(types),
+        "convolutions": weighted,
+        "tensor_weights": len(tensors),
+        "tensor_weight_layers": tensors[:_MOST_NAMED],
+    }
+
+
+def _mark_outputs(interpreter: Any) -> None:
+    """Have outputs marked without a type: ``ITensor.dtype`` has no setter in TensorRT-RTX."""
+    trt = importlib.import_module("tensorrt")
+    tensor = importlib.import_module("torch_tensorrt.dynamo.conversion.converter_utils").get_trt_tensor
+
+    def output(self: Any, target: Any, args: Any, _: Any) -> list[Any]:
+        outputs = list(args[0]) if isinstance(args[0], list | tuple) else [args[0]]
+        for index, each in enumerate(outputs):
+            if not isinstance(each, trt.ITensor):
+                outputs[index] = each = tensor(self.ctx, each, str(target))
+            each.name = f"output{index}"
+            self.ctx.net.mark_output(each)
+            self._output_names.append(each.name)
+        return outputs
+
+    interpreter.TRTInterpreter.output = output
+
+
+def _gone(torch: Any) -> Any:
+    class Gone(torch.nn.Module):  # type: ignore[misc]
+        """Stands where the engine would be."""
+
+        def setup_engine(self) -> None:
+            """Load no engine."""
+
+        def set_output_tensors_as_unowned(self, *_: Any) -> None:
+            """Own no output."""
+
+    return Gone()
+
+
+_LOGGED = re.compile(rb"\[(?:E|F)\] ([^\n]{1,1000})|(?:IBuilder|Error)[^\n]{0,1000}")
+
+
+def _position() -> int:
+    with contextlib.suppress(OSError):
+        return os.lseek(1, 0, os.SEEK_CUR)
+    return 0
+
+
+def _errors_since(begin: int) -> list[str]:
+    """Return the errors that the builder logged since a position of the log."""
+    with contextlib.suppress(OSError), Path("/proc/self/fd/1").open("rb") as file:
+        file.seek(begin)
+        lines = _LOGGED.findall(file.read(4 << 20))
+        return [line.decode("utf-8", "replace")[:_LONGEST] for line in lines if line][:5]
+    return []
+
+
+def _said(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    text = text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+

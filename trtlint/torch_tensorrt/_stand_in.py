@@ -1,0 +1,184 @@
+"""Torch-TensorRT without a GPU: its Python part over the bindings of TensorRT-RTX.
+
+This runs in a process of its own, in a Python with torch, a torch-tensorrt wheel and tensorrt-rtx.  The compiled
+parts of the wheel are its run time and its TorchScript front end; without them the package disables both and
+imports (https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py).  What is left asks
+torch for a GPU and ``tensorrt`` for a builder: both get a stand-in.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import re
+import shutil
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+_MEMORY = 24 << 30
+_ALGORITHMS = (
+    "IAlgorithmSelector",
+    "IAlgorithmContext",
+    "IAlgorithm",
+    "IAlgorithmIOInfo",
+    "IAlgorithmVariant",
+)
+"""Classes of TensorRT 8 to 10 that TensorRT-RTX does not have; Torch-TensorRT up to 2.10 derives from one."""
+
+
+class StandInError(Exception):
+    """Torch-TensorRT cannot be asked here."""
+
+
+def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Path) -> Any:
+    """Import Torch-TensorRT of a release and return it.
+
+    Args:
+        release: the release that is wanted.
+        tensorrt: the version of TensorRT that it is to see.
+        sm: compute capability times ten of the GPU that it is to see.
+        wheel: a folder with an unpacked wheel; None for the installed one.
+        folder: where to put the Python files of the package.
+
+    Raises:
+        StandInError: something is missing, or of another release.
+    """
+    found = _copied(wheel, folder)
+    if found.split("+")[0].split(".")[:2] != release.split(".")[:2]:
+        raise StandInError(f"torch-tensorrt {found} is there, not {release}")
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise StandInError(f"torch cannot be imported: {error}") from None
+    try:
+        bindings = importlib.import_module("tensorrt_rtx_bindings")
+    except ImportError as error:
+        raise StandInError(f"the wheels of TensorRT-RTX cannot be imported: {error}") from None
+    _stand_in_for_cuda(sm)
+    _stand_in_for_tensorrt(bindings, tensorrt)
+    sys.path.insert(0, str(folder))
+    try:
+        package = importlib.import_module("torch_tensorrt")
+        device = importlib.import_module("torch_tensorrt._Device").Device
+    except Exception as error:
+        raise StandInError(f"torch-tensorrt {found} cannot be imported here: {error!r}") from None
+    cpu = importlib.import_module("torch").device("cpu")
+    device.to = lambda *_: cpu
+    return package
+
+
+def _copied(wheel: str | None, folder: Path) -> str:
+    """Copy the Python files of the package, without its libraries, and return its version."""
+    if wheel is not None:
+        source = Path(wheel, "torch_tensorrt")
+    else:
+        spec = importlib.util.find_spec("torch_tensorrt")
+        source = Path(spec.origin).parent if spec is not None and spec.origin else Path("torch_tensorrt")
+    try:
+        text = (source / "_version.py").read_text(encoding="utf-8")
+    except OSError:
+        where = "in this Python" if wheel is None else f"in {wheel}"
+        raise StandInError(f"the wheel torch-tensorrt is not {where}") from None
+    ignored = shutil.ignore_patterns("*.so", "*.so.*", "*.dll", "*.pyd", "lib", "bin", "include")
+    shutil.copytree(source, folder / "torch_tensorrt", ignore=ignored)
+    version = re.search(r"__version__\s*=\s*[\"']([^\"']{1,40})", text)
+    return "unknown" if version is None else version[1]
+
+
+def _stand_in_for_cuda(sm: int) -> None:
+    """Have torch answer questions about the GPU that is built for; nothing of CUDA starts."""
+    import torch
+
+    class Properties:
+        name = "stand-in"
+        major, minor = divmod(sm, 10)
+        total_memory = _MEMORY
+        multi_processor_count = 58
+
+    answers: dict[str, Any] = {
+        "get_device_capability": divmod(sm, 10),
+        "get_device_properties": Properties(),
+        "get_device_name": Properties.name,
+        "current_device": 0,
+        "device_count": 1,
+        "mem_get_info": (_MEMORY, _MEMORY),
+        "set_device": None,
+        "empty_cache": None,
+        "synchronize": None,
+    }
+    for name, answer in answers.items():
+        setattr(torch.cuda, name, lambda *_, _answer=answer, **__: _answer)
+    torch._C._CudaDeviceProperties = Properties  # type: ignore[attr-defined]
+
+
+class _Members:
+    """An enumeration of the bindings with members that TensorRT-RTX does not have."""
+
+    def __init__(self, base: Any, more: dict[str, int]) -> None:
+        self._base, self._more = base, more
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._base, name, None)
+        if found is None and name in self._more:
+            return self._more[name]
+        return getattr(self._base, name) if found is None else found
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._base(*arguments)
+
+
+def _stand_in_for_tensorrt(bindings: Any, version: str) -> None:
+    """Make the bindings of TensorRT-RTX the module ``tensorrt`` of a version."""
+    module: Any = types.ModuleType("tensorrt")
+    module.__dict__.update({name: getattr(bindings, name) for name in dir(bindings) if not name.startswith("__")})
+    module.__path__ = []
+    module.__version__ = f"{version}.0"
+    module.__file__ = bindings.__file__
+    module.__loader__ = None
+    module.__package__ = "tensorrt"
+    module.__spec__ = importlib.machinery.ModuleSpec("tensorrt", None)
+    module.tensorrt = module
+    module._package_name = "tensorrt"
+    module.NetworkDefinitionCreationFlag = _Members(
+        module.NetworkDefinitionCreationFlag, {"EXPLICIT_BATCH": 0, "STRONGLY_TYPED": 1}
+    )
+    if not hasattr(module, "init_libnvinfer_plugins"):
+        module.init_libnvinfer_plugins = lambda *_: True
+    for name in _ALGORITHMS:
+        if not hasattr(module, name):
+            setattr(module, name, type(name, (), {"__init__": lambda _: None}))
+    plugin: Any = types.ModuleType("tensorrt.plugin")
+    plugin.__path__ = []
+    plugin.__spec__ = importlib.machinery.ModuleSpec("tensorrt.plugin", None)
+    plugin.__getattr__ = _empty_class
+    inner: Any = types.ModuleType("tensorrt.plugin._lib")
+    inner.__spec__ = plugin.__spec__
+    inner.__getattr__ = _empty_class
+    module.plugin = plugin
+    sys.modules.update(
+        {
+            "tensorrt": module,
+            "tensorrt.tensorrt": module,
+            "tensorrt.plugin": plugin,
+            "tensorrt.plugin._lib": inner,
+        }
+    )
+    known = importlib.metadata.version
+    names = {"tensorrt", "tensorrt-cu12", "tensorrt-cu13", "tensorrt_cu12", "tensorrt_cu13"}
+    importlib.metadata.version = lambda name: module.__version__ if name in names else known(name)
+    # Which wheel brings the package decides whether Torch-TensorRT converts for TensorRT-RTX.
+    distributions = importlib.metadata.packages_distributions
+    importlib.metadata.packages_distributions = lambda: {
+        **distributions(),
+        "torch_tensorrt": ["torch-tensorrt"],
+    }
+
+
+def _empty_class(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return type(name, (), {})
