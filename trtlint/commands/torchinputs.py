@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
 
 from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.files.limits import LimitError
 from trtlint.files.problem import Problem
 from trtlint.policy.options import LintOptions
+from trtlint.process.spawn import Limits
 
 SCRIPT, PROGRAM = ".py", ".pt2"
 TEXT = "--build"
@@ -44,7 +47,8 @@ def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task],
         )
     tasks = [*_texts(factory, options, release.version)]
     for path in dict.fromkeys(mine):
-        tasks.append(_script(factory, Path(path), release.version))
+        make = _script if path.lower().endswith(SCRIPT) else partial(_program, options=options)
+        tasks.append(make(factory, Path(path), release.version))
     return [_for_release(task, release.tensorrt) for task in tasks], others
 
 
@@ -72,8 +76,35 @@ def _script(factory: TaskFactory, path: Path, release: str) -> Task:
     settings = factory.settings_of(path)
     try:
         return Task.of(settings, (script_evidence(path, release),), alone=True)
-    except (ScriptError, OSError) as error:
+    except (ScriptError, LimitError, OSError) as error:
         return Task.of(settings, (), _problems(path, error), alone=True)
+
+
+def _program(factory: TaskFactory, path: Path, release: str, options: LintOptions) -> Task:
+    from trtlint.engine.evidence.torch_program import TorchProgramEvidence
+    from trtlint.torch_tensorrt.program import ProgramError, read_program
+
+    settings = factory.settings_of(path)
+    try:
+        program = read_program(path, release)
+    except (ProgramError, LimitError, OSError) as error:
+        return Task.of(settings, (), _problems(path, error), alone=True)
+    if options.dry.level not in ("parse", "build"):
+        return Task.of(settings, (TorchProgramEvidence(program),), alone=True)
+    from trtlint.runs.torchjob import TorchJob
+    from trtlint.torch_tensorrt.asking import USUAL, TorchRequest
+
+    torch, dry = options.torch, options.dry
+    request = TorchRequest(
+        release=release,
+        sm=0,
+        python=torch.python,
+        wheel=None if torch.wheel is None else str(Path(torch.wheel).absolute()),
+        build=dry.level == "build",
+        trusted=torch.trust_pickle,
+        limits=Limits(dry.seconds or USUAL.seconds, dry.memory or USUAL.memory),
+    )
+    return Task.of(settings, (TorchJob(program, request),), alone=True)
 
 
 def _problems(path: Path, error: Exception) -> Sequence[Problem]:

@@ -20,6 +20,7 @@ from trtlint.engine.evidence.base import Evidence
 from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.dry_build import DryBuildEvidence
 from trtlint.engine.evidence.ranges import RangeEvidence
+from trtlint.engine.evidence.torch_program import TorchProgramEvidence
 from trtlint.engine.evidence.torch_script import TorchScriptEvidence
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.facts.facts import Facts
@@ -29,9 +30,11 @@ from trtlint.lean import dataclass
 from trtlint.measurement.measuredtext import MeasuredTextError, measurement_of_text
 from trtlint.model.load import Model
 from trtlint.torch_tensorrt.calls import calls_in
+from trtlint.torch_tensorrt.program import Program, ProgramNode
+from trtlint.torch_tensorrt.result import result_of
 from trtlint.torch_tensorrt.script import TorchScript
 
-Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build", "ranges", "python"]
+Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build", "ranges", "python", "program"]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _MOST_BLOCKS = 300
 """Code blocks of a rule: each model takes a process for inferring its shapes."""
@@ -119,6 +122,8 @@ def evidence_of(blocks: Sequence[Block], model: Model | None) -> tuple[Evidence,
     for block in blocks:
         if block.kind == "python":
             found.append(_script(block))
+        elif block.kind == "program":
+            found.append(_program(block))
     if ranges is not None:
         if model is None:
             raise MeasuredTextError("ranges stand below a model")
@@ -147,11 +152,26 @@ def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
 
 
 def _script(block: Block) -> TorchScriptEvidence:
-    """The script that a block holds; the word behind ``--torch-tensorrt`` is the release."""
-    words = block.options.split()
-    release = torch_release(words[words.index(RELEASE) + 1] if RELEASE in words[:-1] else "")
+    """The script that a block holds."""
     calls = calls_in(block.text, "script.py")
-    return TorchScriptEvidence(TorchScript("script.py", release.version, calls))
+    return TorchScriptEvidence(TorchScript("script.py", _release(block), calls))
+
+
+def _program(block: Block) -> TorchProgramEvidence:
+    """The program that a block holds: its operators, and the answers of Torch-TensorRT if it was asked."""
+    try:
+        content = json.loads(block.text)
+        nodes = tuple(ProgramNode(**node) for node in content["nodes"])
+        run = result_of(content["answers"], "", 1.0, None) if "answers" in content else None
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise BuildFileError(f"not a program: {error}") from None
+    return TorchProgramEvidence(Program("model.pt2", _release(block), "", False, nodes, run))
+
+
+def _release(block: Block) -> str:
+    """The release that the word behind ``--torch-tensorrt`` names."""
+    words = block.options.split()
+    return torch_release(words[words.index(RELEASE) + 1] if RELEASE in words[:-1] else "").version
 
 
 def _read(block: Block) -> FileRead:

@@ -168,3 +168,29 @@ def _source(version: str, file: str, line: int) -> str:
 
 def _line(version: str) -> str:
     return ".".join(version.split(".")[:2])
+
+
+@dataclass(frozen=True, slots=True)
+class TorchOperator:
+    """What releases do with an operator of a program, by torch_operators.yaml.
+
+    Attributes:
+        asked: the releases that were asked.
+        falls_back: those of them that leave it to PyTorch.
+        lowered: the operator that it is decomposed into and that has no converter.
+    """
+
+    asked: tuple[str, ...]
+    falls_back: frozenset[str]
+    lowered: str
+
+
+@cache
+def torch_operators() -> Mapping[str, TorchOperator]:
+    """Return the operators that some release leaves to PyTorch, as programs and as lowered graphs name them."""
+    found: dict[str, TorchOperator] = {}
+    for name, row in data("torch_operators").items():
+        known = TorchOperator(tuple(row["asked"]), frozenset(row["falls_back"]), row["lowered"])
+        found[name] = known
+        found.setdefault(row["lowered"], known)
+    return found

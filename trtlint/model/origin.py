@@ -75,6 +75,11 @@ def origin(model: Model, node: Node) -> Origin:
     return Origin(module)
 
 
+def origin_of_trace(trace: str, module: str = "") -> Origin:
+    """The origin of a node of an exported program: its stack trace, outermost frame first, and its module."""
+    return Origin(module or None, module or None, _source(trace, ""))
+
+
 @lru_cache(maxsize=4096)
 def _module_of_metadata(scopes: str, namespace: str) -> str | None:
     """The module from ``['', 'blocks', 'blocks.0', 'mul']``, or from ``: M/blocks: C/mul: aten.mul``."""

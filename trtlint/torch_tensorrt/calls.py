@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from trtlint.errors import FileError
 from trtlint.files.limits import limited
+from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
 from trtlint.lean import dataclass
@@ -70,7 +70,7 @@ _LONGEST = 60
 """Characters of a value that are shown."""
 
 
-class ScriptError(FileError, ValueError):
+class ScriptError(UnreadableError):
     """A Python script that cannot be read."""
 
 

@@ -1,0 +1,213 @@
+"""Ask one release of Torch-TensorRT which operators it leaves to PyTorch.
+
+``PYTHON scripts/torch_operators.py 2.14.0 WHEEL OUT.json``: PYTHON has torch and the wheels of TensorRT-RTX, WHEEL
+is a folder with the unpacked wheel of the release. Each operator is exported alone, with fixed sizes and with a
+dynamic batch. ``python scripts/torch_operators.py --join FOLDER`` makes ``trtlint/knowledge/torch_operators.yaml``
+of the files of all releases.
+
+A release counts an operator as PyTorch's where both programs, or the only one that can be exported, fall back
+because no converter is registered: what a validator refuses depends on more than the operator.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parents[1]
+HEAD = """\
+# Operators of exported programs that releases of Torch-TensorRT leave to PyTorch, made by
+# scripts/torch_operators.py, which runs Torch-TensorRT's own partition on one-operator programs. Do not edit.
+#
+# By operator as it stands in a program, before it is decomposed: `falls_back` names the releases that have no
+# converter for it or for what it is decomposed into, `lowered` that operator; `asked` are the releases that were
+# asked. Releases are from https://pypi.org/project/torch-tensorrt/.
+"""
+
+
+def programs(torch: Any) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """Yield functions of one operator each, with example inputs whose first size is a batch."""
+    f = torch.nn.functional
+    x, y = torch.rand(4, 6, 8), torch.rand(4, 6, 8)
+    image, volume = torch.rand(4, 3, 8, 8), torch.rand(4, 3, 6, 8, 8)
+    square = torch.rand(4, 5, 5) + 5 * torch.eye(5)
+    index = torch.zeros(4, 6, 8, dtype=torch.int64)
+    unary = (
+        "cumprod cumsum erfinv lgamma digamma logit sinc exp2 expm1 log1p log2 sign rsqrt frac trunc isnan isinf "
+        "isfinite angle nan_to_num mish hardswish silu celu gelu softplus hardsigmoid softsign logsigmoid elu selu "
+        "tanhshrink softshrink hardshrink tril triu"
+    )
+    for name in unary.split():
+        function = getattr(torch, name, None) or getattr(f, name)
+        more = (1,) if name in ("cumprod", "cumsum") else ()
+        yield lambda v, function=function, more=more: function(v, *more), (x,)
+    yield lambda v: f.glu(v, 1), (x,)
+    yield lambda v: torch.kthvalue(v, 2, 1)[0], (x,)
+    yield lambda v: torch.median(v, 1)[0], (x,)
+    yield lambda v: torch.mode(v, 1)[0], (x,)
+    yield lambda v: torch.sort(v, 1)[0], (x,)
+    yield lambda v: torch.topk(v, 2, 1)[0], (x,)
+    yield lambda v: torch.argsort(v, 1), (x,)
+    yield lambda v: torch.cummax(v, 1)[0], (x,)
+    yield lambda v: torch.logcumsumexp(v, 1), (x,)
+    yield lambda v: torch.logsumexp(v, 1), (x,)
+    yield lambda v: torch.flip(v, (1,)), (x,)
+    yield lambda v: torch.roll(v, 1, 1), (x,)
+    yield lambda v: torch.rand_like(v), (x,)
+    yield lambda v: torch.randn_like(v), (x,)
+    yield lambda v: torch.bernoulli(v), (x,)
+    yield lambda v: torch.histc(v, 4), (x,)
+    yield lambda v: torch.unique(v), (x,)
+    yield lambda v: torch.nonzero(v), (x,)
+    yield lambda v: torch.diagonal(v, 0, 1, 2), (x,)
+    yield lambda v: torch.diag_embed(v), (x,)
+    yield lambda v: torch.fft.rfft(v).real, (x,)
+    yield lambda v: torch.fft.fft(v).real, (x,)
+    yield lambda v: torch.repeat_interleave(v, 2, 1), (x,)
+    yield lambda v: torch.var(v, 1), (x,)
+    yield lambda v: torch.std(v, 1), (x,)
+    yield lambda v: torch.prod(v, 1), (x,)
+    yield lambda v: torch.norm(v, dim=1), (x,)
+    yield torch.atan2, (x, y)
+    yield torch.fmod, (x, y)
+    yield torch.remainder, (x, y)
+    yield torch.floor_divide, (x, y)
+    yield torch.hypot, (x, y)
+    yield torch.logaddexp, (x, y)
+    yield torch.lerp, (x, y, y)
+    yield lambda v, w: torch.cdist(v, w), (x, y)
+    yield lambda v, w: torch.linalg.cross(v[..., :3], w[..., :3]), (x, y)
+    yield lambda v, w: torch.bucketize(v, w[0, 0].sort()[0]), (x, y)
+    yield lambda v, w: torch.searchsorted(w, v), (x, y.sort()[0])
+    yield lambda v, w: torch.kron(v[0], w[0]), (x, y)
+    yield lambda v, i: torch.gather(v, 1, i), (x, index)
+    yield lambda v, i: torch.scatter(v, 1, i, 1.0), (x, index)
+    yield lambda v, i: torch.scatter_add(v, 1, i, v), (x, index)
+    yield lambda v, i: torch.scatter_reduce(v, 1, i, v, "amax"), (x, index)
+    yield lambda v, i: torch.take_along_dim(v, i, 1), (x, index)
+    yield lambda v: torch.index_select(v, 1, torch.tensor([0, 2])), (x,)
+    yield lambda v: torch.index_add(v, 1, torch.tensor([0, 2]), v[:, :2]), (x,)
+    yield lambda v: torch.index_copy(v, 1, torch.tensor([0, 2]), v[:, :2]), (x,)
+    yield lambda v: v.masked_fill(v > 0.5, 0.0), (x,)
+    yield lambda v, w: v.masked_scatter(v > 0.5, w), (x, y)
+    for function in (torch.inverse, torch.det, torch.linalg.qr, torch.linalg.cholesky):
+        yield lambda v, function=function: function(v)[0], (square,)
+    yield lambda v: torch.linalg.svd(v)[1], (square,)
+    yield lambda v: torch.linalg.eigh(v)[0], (square,)
+    yield lambda v, w: torch.linalg.solve(v, w), (square, torch.rand(4, 5, 2))
+    yield lambda v: f.adaptive_max_pool2d(v, 2), (image,)
+    yield lambda v: f.adaptive_avg_pool2d(v, 2), (image,)
+    yield lambda v: f.max_pool2d(v, 2, return_indices=True)[1], (image,)
+    yield lambda v: f.max_pool2d(v, 2), (image,)
+    yield lambda v: f.lp_pool2d(v, 2, 2), (image,)
+    yield lambda v: f.interpolate(v, scale_factor=2, mode="bilinear", antialias=True), (image,)
+    yield lambda v: f.interpolate(v, scale_factor=2, mode="bicubic", antialias=True), (image,)
+    for mode in ("nearest", "nearest-exact", "bilinear", "bicubic"):
+        yield lambda v, mode=mode: f.interpolate(v, scale_factor=2, mode=mode), (image,)
+    for mode in ("reflect", "replicate", "circular"):
+        yield lambda v, mode=mode: f.pad(v, (1, 1, 1, 1), mode), (image,)
+    yield lambda v, g: f.grid_sample(v, g, align_corners=False), (image, torch.rand(4, 8, 8, 2))
+    yield lambda v, g: f.grid_sample(v, g, align_corners=False), (volume, torch.rand(4, 6, 8, 8, 3))
+    yield lambda v: f.unfold(v, 3), (image,)
+    yield lambda v: f.fold(v.reshape(4, 12, 16), (8, 8), 2, stride=2), (image,)
+    yield lambda v: f.pixel_shuffle(v.repeat(1, 4, 1, 1), 2), (image,)
+    yield lambda v: f.pixel_unshuffle(v, 2), (image,)
+    yield lambda v: f.local_response_norm(v, 2), (image,)
+    yield lambda v: f.group_norm(v, 3), (image,)
+    yield lambda v: f.instance_norm(v), (image,)
+    yield lambda v: f.layer_norm(v, (8,)), (x,)
+    yield lambda v: f.rms_norm(v, (8,)), (x,)
+    yield lambda v: f.softmax(v, 1), (x,)
+    yield lambda v: f.scaled_dot_product_attention(v, v, v), (torch.rand(4, 2, 6, 8),)
+    yield lambda v: torch.einsum("bij,bkj->bik", v, v), (x,)
+    yield lambda v: f.one_hot(v), (torch.zeros(4, 3, dtype=torch.int64),)
+
+
+def operators_of(torch: Any, program: Any) -> list[str]:
+    """Return the operators of aten in a program."""
+    return [
+        str(node.target)
+        for node in program.graph.nodes
+        if node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload)
+    ]
+
+
+def ask(release: str, wheel: str) -> dict[str, Any]:
+    """Return, by operator, whether the release leaves it to PyTorch."""
+    sys.path.insert(0, str(HERE))
+    from trtlint.knowledge.torchreleases import torch_release
+    from trtlint.torch_tensorrt import _dryrun, _stand_in
+
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        package = _stand_in.install(release, torch_release(release).tensorrt, 89, wheel, Path(folder))
+        logging.disable(logging.CRITICAL)
+        import torch
+
+        found: dict[str, Any] = {}
+        for function, inputs in programs(torch):
+            for dynamic in (False, True):
+                _one(torch, package, _dryrun, function, inputs, dynamic, release, found)
+    return found
+
+
+def _one(
+    torch: Any, package: Any, dryrun: Any, function: Any, inputs: Any, dynamic: bool, release: str, found: Any
+) -> None:
+    class Module(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, *values: Any) -> Any:
+            return function(*values)
+
+    shapes = None
+    if dynamic:
+        batch = torch.export.Dim("batch", min=2, max=8)
+        shapes = {"values": tuple({0: batch} for _ in inputs)}
+    answers: list[Any] = []
+    try:
+        program = torch.export.export(Module().eval(), inputs, dynamic_shapes=shapes)
+    except Exception:  # noqa: BLE001 - not every operator can be exported with a dynamic batch
+        return
+    operators = operators_of(torch, program)
+    request = {"release": release, "options": {"min_block_size": 1, "dryrun": True}, "build": False, "sm": 89}
+    dryrun._Asked(torch, package, request, answers.append).compile(program)
+    told = {key: value for answer in answers for key, value in answer.items()}
+    if "fallbacks" not in told or not operators:
+        return
+    none = [each["op"] for each in told["fallbacks"] if each["reason"]["kind"] == "none"]
+    found.setdefault(max(operators, key=_weight), []).append(none)
+
+
+def _weight(operator: str) -> int:
+    """Rank operators: those that only move data or count are not what a program is about."""
+    plain = ("getitem", "view", "select", "slice", "repeat", "reshape", "expand", "gt", "alias", "to.")
+    return 0 if any(word in operator for word in plain) else 1
+
+
+def join(folder: Path) -> None:
+    """Write the table of all releases to standard output."""
+    files = sorted(folder.glob("*.json"), key=lambda file: [int(part) for part in file.stem.split(".")])
+    table: dict[str, dict[str, Any]] = {}
+    for file in files:
+        for operator, answers in json.loads(file.read_text(encoding="utf-8")).items():
+            row = table.setdefault(operator, {"asked": [], "falls_back": [], "lowered": ""})
+            row["asked"].append(file.stem)
+            if answers and all(answers):
+                row["falls_back"].append(file.stem)
+                row["lowered"] = answers[0][0]
+    print(HEAD)
+    for operator, row in sorted(table.items()):
+        if row["falls_back"]:
+            print(f"{operator}: {json.dumps(row)}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--join":
+        join(Path(sys.argv[2]))
+    else:
+        Path(sys.argv[3]).write_text(json.dumps(ask(sys.argv[1], sys.argv[2])), encoding="utf-8")

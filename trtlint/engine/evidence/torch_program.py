@@ -1,0 +1,94 @@
+"""An exported program as evidence: its operators, and what Torch-TensorRT said of them."""
+
+from __future__ import annotations
+
+from trtlint.engine.evidence.base import Evidence, Question, Verdict
+from trtlint.engine.finding import EvidenceSummary
+from trtlint.facts.kinds import ground_of
+from trtlint.lean import dataclass
+from trtlint.torch_tensorrt.program import Program
+
+_LISTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class TorchProgramEvidence(Evidence):
+    """A program and the release that compiles it.
+
+    Attributes:
+        program: the program.
+    """
+
+    program: Program
+
+    kind = "torch_tensorrt"
+    grounds = frozenset({"torch"})
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The program."""
+        return (self.program.path,)
+
+    @property
+    def data(self) -> Program:
+        """The program."""
+        return self.program
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what was asked, and on what was not."""
+        program, run = self.program, self.program.run
+        if run is None:
+            return (
+                "Torch-TensorRT was not asked: operators are compared with a table; --dry-build asks it",
+            )
+        if run.unasked:
+            return (run.unasked if run.unasked.startswith("could not ask") else f"could not ask Torch-TensorRT: {run.unasked}",)
+        engines = "unknown" if run.engines is None else run.engines
+        notes = [
+            f"Torch-TensorRT {run.found} with torch {run.torch}: {run.supported} of {run.operators} operators "
+            f"have a converter; engines: {engines}; nodes in PyTorch: {len(run.in_torch)}"
+        ]
+        if program.torch and program.torch.split(".")[:2] != run.torch.split(".")[:2]:
+            notes.append(f"the program is of torch {program.torch}: decompositions can differ")
+        if run.built:
+            notes.append(f"the builder of TensorRT-RTX built {run.built} of these engines, without a GPU")
+        return tuple(notes)
+
+    @property
+    def summary(self) -> EvidenceSummary:
+        """The release, and what it said, for reports."""
+        program, run = self.program, self.program.run
+        data: dict[str, object] = {"release": program.release, "operators": len(program.nodes)}
+        if run is None:
+            return EvidenceSummary.of(self.kind, data)
+        data["dry_run"] = {
+            "unasked": run.unasked,
+            "torch": run.torch,
+            "torch_tensorrt": run.found,
+            "operators": run.operators,
+            "supported": run.supported,
+            "engines": run.engines,
+            "built": run.built,
+            "in_torch": list(run.in_torch[:_LISTED]),
+            "fallbacks": [
+                {"node": each.name, "operator": each.op, "module": each.module, "reason": each.reason}
+                for each in run.fallbacks[:_LISTED]
+            ],
+            "layers": dict(run.layers),
+            "types": dict(run.types),
+            "convolutions": run.convolutions,
+            "tensor_weights": run.tensor_weights,
+            "error": run.error,
+            "seconds": round(run.seconds, 1),
+            "peak": run.peak,
+        }
+        return EvidenceSummary.of(self.kind, data)
+
+    def states(self, fact: str) -> bool:
+        """Whether facts of a kind come from a program."""
+        return ground_of(fact) == "torch"
+
+    def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
+        """Return nothing: the program is all that there is."""
+        return None

@@ -1,0 +1,61 @@
+"""Every engine of a program whose network cannot be made, or which the builder refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact
+from trtlint.lean import dataclass
+from trtlint.model.origin import Origin, origin_of_trace
+from trtlint.torch_tensorrt.program import Program
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class TorchFailureFact(Fact):
+    """An engine that fails in a dry run.
+
+    Attributes:
+        engine: the name of the part of the program.
+        stage: ``network`` where a converter fails, ``build`` where the builder of TensorRT-RTX refuses.
+        said: the error.
+        op: the operator that the converter was at; empty for none.
+        release: the release of Torch-TensorRT, ``2.13.0``.
+        code_origin: the line of the model's code.
+    """
+
+    kind: ClassVar[str] = "torch_failure"
+
+    engine: str
+    stage: Literal["network", "build"]
+    said: str
+    op: str
+    release: str
+    code_origin: Origin
+
+    @property
+    def place(self) -> str:
+        """The part of the program."""
+        return self.engine
+
+
+def find(facts: Facts) -> Iterator[TorchFailureFact]:
+    """The failures in the order of the engines."""
+    program = facts.data(Program)
+    if program is None or program.run is None:
+        return
+    for each in program.run.failures:
+        node = each.node
+        yield TorchFailureFact(
+            node=None,
+            chain=(),
+            engine=each.engine,
+            stage="network" if each.stage == "network" else "build",
+            said=each.message,
+            op="" if node is None else node.op,
+            release=program.release,
+            code_origin=Origin() if node is None else origin_of_trace(node.trace, node.module),
+        )

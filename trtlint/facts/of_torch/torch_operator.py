@@ -1,0 +1,88 @@
+"""Every operator of an exported program that Torch-TensorRT leaves to PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact
+from trtlint.knowledge.torchreleases import torch_operators, torch_release
+from trtlint.lean import dataclass
+from trtlint.model.origin import Origin, origin_of_trace
+from trtlint.torch_tensorrt.program import Program
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+Reason = Literal["none", "validator", "static", "excluded"]
+
+
+@dataclass(frozen=True, slots=True)
+class TorchOperatorFact(Fact):
+    """An operator that runs in PyTorch between engines.
+
+    Attributes:
+        op: the operator, ``aten.cumprod.default``.
+        name: its name in the graph.
+        type: type and shape of its result; empty where not known.
+        reason: why it falls back, in words.
+        reason_kind: ``none`` for no converter, ``validator`` where one refuses it, ``static`` where the
+            converter takes static shapes only, ``excluded`` where the options exclude it.
+        measured: whether Torch-TensorRT itself said so; else a table of releases does.
+        release: the release of Torch-TensorRT, ``2.13.0``.
+        engines: engines of the whole program; unknown without a dry run.
+        converted_from: the first later release line that converts the operator; empty for none.
+        code_origin: the line of the model's code.
+    """
+
+    kind: ClassVar[str] = "torch_operator"
+
+    op: str
+    name: str
+    type: str
+    reason: str
+    reason_kind: Reason
+    measured: bool
+    release: str
+    engines: int | None
+    converted_from: str
+    code_origin: Origin
+
+    @property
+    def place(self) -> str:
+        """The name in the graph."""
+        return self.name
+
+
+def find(facts: Facts) -> Iterator[TorchOperatorFact]:
+    """The operators in the order of the graph."""
+    program = facts.data(Program)
+    if program is None:
+        return
+    run = program.run
+    if run is not None and run.operators:
+        for each in run.fallbacks:
+            kind: Reason = each.reason_kind  # type: ignore[assignment]
+            yield TorchOperatorFact(
+                None, (), each.op, each.name, each.type, each.reason, kind, True, program.release,
+                run.engines, _converted_from(each.op, program.release),
+                origin_of_trace(each.trace, each.module),
+            )  # fmt: skip
+        return
+    for node in program.nodes:
+        row = torch_operators().get(node.op)
+        if row is not None and program.release in row.falls_back:
+            yield TorchOperatorFact(
+                None, (), node.op, node.name, node.type, "no converter", "none", False, program.release,
+                None, _converted_from(node.op, program.release), origin_of_trace(node.trace, node.module),
+            )  # fmt: skip
+
+
+def _converted_from(op: str, release: str) -> str:
+    """Return the first later release that does not leave an operator to PyTorch; empty where not known."""
+    row = torch_operators().get(op)
+    if row is None:
+        return ""
+    own = torch_release(release).minor
+    later = [torch_release(each) for each in row.asked if torch_release(each).minor > own]
+    return next((each.line for each in later if each.version not in row.falls_back), "")

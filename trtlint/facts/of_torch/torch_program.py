@@ -1,0 +1,75 @@
+"""An exported program as a whole, by what Torch-TensorRT said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact
+from trtlint.knowledge.torchreleases import torch_release
+from trtlint.lean import dataclass
+from trtlint.torch_tensorrt.program import Program
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class TorchProgramFact(Fact):
+    """What Torch-TensorRT made of a program in a dry run; there is none without one.
+
+    Attributes:
+        release: the release of Torch-TensorRT, ``2.13.0``.
+        minor: its minor number, 13.
+        operators: operators after lowering.
+        supported: those of them with a converter.
+        engines: engines that the program gets; unknown where the compilation ended before.
+        in_torch: nodes that run in PyTorch.
+        convolutions: convolutions and deconvolutions in the networks.
+        tensor_weights: those of them whose weights are a tensor and no constant.
+        layers: layers in all networks.
+        half_layers: those of them whose result is in half precision (FP16 or BF16).
+        error: what ended the compilation; empty for none.
+    """
+
+    kind: ClassVar[str] = "torch_program"
+
+    release: str
+    minor: int
+    operators: int
+    supported: int
+    engines: int | None
+    in_torch: int
+    convolutions: int
+    tensor_weights: int
+    layers: int
+    half_layers: int
+    error: str
+
+    @property
+    def is_whole(self) -> bool:
+        """It is about the whole program."""
+        return True
+
+
+def find(facts: Facts) -> Iterator[TorchProgramFact]:
+    """One, where Torch-TensorRT was asked."""
+    program = facts.data(Program)
+    if program is None or program.run is None or program.run.unasked:
+        return
+    run = program.run
+    yield TorchProgramFact(
+        node=None,
+        chain=(),
+        release=program.release,
+        minor=torch_release(program.release).minor,
+        operators=run.operators,
+        supported=run.supported,
+        engines=run.engines,
+        in_torch=len(run.in_torch),
+        convolutions=run.convolutions,
+        tensor_weights=run.tensor_weights,
+        layers=sum(run.layers.values()),
+        half_layers=run.types.get("HALF", 0) + run.types.get("BF16", 0),
+        error=run.error,
+    )

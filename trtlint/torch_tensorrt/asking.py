@@ -1,0 +1,88 @@
+"""Run Torch-TensorRT on a program in a process of its own, with limits."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from trtlint.knowledge.torchreleases import torch_release
+from trtlint.lean import dataclass
+from trtlint.process.spawn import Limits, run
+from trtlint.torch_tensorrt.result import DryRun, result_of
+
+UNTRUSTED = (
+    "could not ask Torch-TensorRT: loading a program with torch.export.load can run code from the file; "
+    "allow it with --trust-pickle if you trust the file"
+)
+OLDEST = 6
+"""The minor number of the first release whose networks can be made over TensorRT-RTX."""
+USUAL = Limits(seconds=600.0, memory=16 << 30)
+
+
+@dataclass(frozen=True, slots=True)
+class TorchRequest:
+    """What to ask.
+
+    Attributes:
+        release: the release of Torch-TensorRT.
+        sm: compute capability times ten that is built for.
+        python: the Python to run; None for this one.
+        wheel: the folder with an unpacked wheel; None for the installed one.
+        options: keyword arguments of the compiler.
+        build: whether to build the networks.
+        trusted: whether the user allows the program to be loaded.
+        limits: what the process may take.
+    """
+
+    release: str
+    sm: int
+    python: str | None = None
+    wheel: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    build: bool = True
+    trusted: bool = False
+    limits: Limits = USUAL
+
+
+def ask(program: Path, request: TorchRequest) -> DryRun:
+    """Ask Torch-TensorRT about a program; what went wrong is in the result."""
+    if not request.trusted:
+        return DryRun(unasked=UNTRUSTED)
+    release = torch_release(request.release)
+    if release.minor < OLDEST:
+        return DryRun(unasked=f"Torch-TensorRT {release.line} cannot be asked; 2.{OLDEST} or newer can")
+    order = {
+        "program": str(program.absolute()),
+        "release": release.version,
+        "tensorrt": release.tensorrt,
+        "sm": request.sm,
+        "wheel": request.wheel,
+        "options": dict(request.options),
+        "build": request.build,
+    }
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as scratch:
+        log = Path(scratch, "torch.log")
+        try:
+            ended = run(
+                "trtlint.torch_tensorrt._dryrun", order, request.limits, log=log, executable=request.python
+            )
+        except OSError as error:
+            return DryRun(unasked=f"{request.python} cannot be run: {error.strerror or error}")
+        words = "" if ended.cause == "done" else ended.words
+        if words and not ended.answers:
+            words += _last_line(log)
+    return result_of(ended.answers, words, ended.seconds, ended.peak)
+
+
+def _last_line(log: Path) -> str:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 2000))
+            lines = file.read().decode("utf-8", "replace").split("\n")
+    except OSError:
+        return ""
+    said = [line.strip() for line in lines if line.strip()]
+    return f" ({said[-1][:200]})" if said else ""

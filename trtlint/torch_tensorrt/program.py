@@ -1,0 +1,160 @@
+"""Exported programs (``torch.export.save``), read without torch and without unpickling anything.
+
+A .pt2 file is a zip whose ``models/model.json`` holds the graph: operators, types, source lines
+(https://github.com/pytorch/pytorch/blob/v2.9.0/torch/export/pt2_archive/constants.py); releases before 2.8 wrote
+``serialized_exported_program.json``.  Nothing is extracted to disk, and nothing but that JSON is read.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from trtlint.files.limits import limited
+from trtlint.files.problem import UnreadableError
+from trtlint.files.regular import open_regular
+from trtlint.lean import dataclass
+from trtlint.torch_tensorrt.result import DryRun
+
+_MOST_BYTES = 64 << 20
+"""Bytes of the JSON: a graph of 10,000 operators takes about 30 MiB."""
+_MOST_ENTRIES = 200_000
+_MOST_NODES = 100_000
+_LONGEST = 1000
+_LONGEST_TRACE = 8000
+_JSON = ("/models/model.json", "serialized_exported_program.json")
+_ELEMENT_TYPES = {
+    1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32", 8: "float64",
+    9: "complex32", 10: "complex64", 11: "complex128", 12: "bool", 13: "bfloat16", 29: "float8_e4m3fn",
+}  # fmt: skip
+"""https://github.com/pytorch/pytorch/blob/v2.9.0/torch/_export/serde/schema.py"""
+
+
+class ProgramError(UnreadableError):
+    """A file that is not an exported program, or one that cannot be read within the limits."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramNode:
+    """One operator of a program, before it is decomposed.
+
+    Attributes:
+        name: its name in the graph.
+        op: the operator, ``aten.conv2d.default``.
+        module: path of the module such as ``blocks.0.attn``; empty for the outermost one.
+        trace: the source lines as torch noted them, the outermost first.
+        type: type and shape of the first result; empty where not known.
+    """
+
+    name: str
+    op: str
+    module: str
+    trace: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An exported program, and what Torch-TensorRT said of it.
+
+    Attributes:
+        path: the file.
+        release: the release of Torch-TensorRT, ``2.13.0``.
+        torch: the version of torch that wrote the file; empty where not known.
+        dynamic: whether a size is not fixed.
+        nodes: the operators.
+        run: what Torch-TensorRT said of it in a process of its own; None where it was not asked.
+    """
+
+    path: str
+    release: str
+    torch: str
+    dynamic: bool
+    nodes: tuple[ProgramNode, ...]
+    run: DryRun | None = None
+
+
+def read_program(path: Path, release: str) -> Program:
+    """Read the graph of a program.
+
+    Raises:
+        ProgramError: the file is no program, or too large.
+        OSError: the file cannot be read.
+    """
+    with limited(path):
+        data = _graph_json(path)
+        try:
+            document = json.loads(data)
+            return _program(document, str(path), release)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise ProgramError(f"{path}: the graph of the program is damaged: {type(error).__name__}") from None
+
+
+def _graph_json(path: Path) -> bytes:
+    try:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            if len(entries) > _MOST_ENTRIES:
+                raise ProgramError(f"{path}: more than {_MOST_ENTRIES} entries")
+            found = [entry for entry in entries if f"/{entry.filename}".endswith(_JSON)]
+            if not found:
+                raise ProgramError(f"{path}: not an exported program: it has no models/model.json")
+            # The size in the header may be wrong; no more is read than this in any case.
+            with archive.open(found[0]) as member:
+                data = member.read(_MOST_BYTES + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise ProgramError(f"{path}: not an exported program: {error}") from None
+    if len(data) > _MOST_BYTES:
+        raise ProgramError(f"{path}: the graph of the program has more than {_MOST_BYTES >> 20} MiB")
+    return data
+
+
+def _program(document: Any, path: str, release: str) -> Program:
+    graph = document["graph_module"]["graph"]
+    values = graph["tensor_values"]
+    listed = graph["nodes"]
+    if len(listed) > _MOST_NODES:
+        raise ProgramError(f"{path}: more than {_MOST_NODES} operators")
+    nodes = tuple(_node(node, values) for node in listed)
+    return Program(
+        path=path,
+        release=release,
+        torch=str(document.get("torch_version") or "")[:40],
+        dynamic=bool(document.get("range_constraints")),
+        nodes=nodes,
+    )
+
+
+def _node(node: Any, values: Any) -> ProgramNode:
+    metadata = node.get("metadata") or {}
+    outputs = [each for each in _names(node.get("outputs") or ())]
+    first = outputs[0] if outputs else ""
+    op = str(node["target"]).removeprefix("torch.ops.").removeprefix("_operator.")[:_LONGEST]
+    scopes = str(metadata.get("nn_module_stack") or "")[:_LONGEST_TRACE].split(";")
+    module = scopes[-1].split(",")
+    return ProgramNode(
+        name=str(node.get("name") or first or op)[:_LONGEST],
+        op=op,
+        module=module[1][:_LONGEST] if len(module) > 1 else "",
+        trace=str(metadata.get("stack_trace") or "")[-_LONGEST_TRACE:],
+        type=_type(values.get(first)) if first else "",
+    )
+
+
+def _names(outputs: Any) -> Iterator[str]:
+    for output in outputs:
+        tensor = output.get("as_tensor")
+        if tensor:
+            yield str(tensor["name"])
+        yield from (str(each["name"]) for each in output.get("as_tensors") or ())
+
+
+def _type(value: Any) -> str:
+    if not value:
+        return ""
+    sizes = [str(size.get("as_int", "?")) for size in value["sizes"][:16]]
+    return f"{_ELEMENT_TYPES.get(value['dtype'], '?')}[{', '.join(sizes)}]"
