@@ -1,12 +1,12 @@
 """Ask one release of Torch-TensorRT which operators it leaves to PyTorch.
 
-``PYTHON scripts/torch_operators.py 2.14.0 WHEEL OUT.json``: PYTHON has torch and the wheels of TensorRT-RTX, WHEEL
-is a folder with the unpacked wheel of the release. Each operator is exported alone, with fixed sizes and with a
-dynamic batch. ``python scripts/torch_operators.py --join FOLDER`` makes ``trtlint/knowledge/torch_operators.yaml``
-of the files of all releases.
+``PYTHON scripts/torch_operators.py 2.14.0 WHEEL OUT.json``: PYTHON has torch and the wheels of TensorRT-RTX,
+WHEEL is a folder with the unpacked wheel of the release. Each operator is exported alone.
+``python scripts/torch_operators.py --join FOLDER`` makes the table ``trtlint/knowledge/torch_operators.yaml`` of
+the files of all releases.
 
-A release counts an operator as PyTorch's where both programs, or the only one that can be exported, fall back
-because no converter is registered: what a validator refuses depends on more than the operator.
+A release counts an operator as PyTorch's where it falls back because no converter is registered: what a
+validator refuses depends on more than the operator.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ HEAD = """\
 # Operators of exported programs that releases of Torch-TensorRT leave to PyTorch, made by
 # scripts/torch_operators.py, which runs Torch-TensorRT's own partition on one-operator programs. Do not edit.
 #
-# By operator as it stands in a program, before it is decomposed: `falls_back` names the releases that have no
-# converter for it or for what it is decomposed into, `lowered` that operator; `asked` are the releases that were
-# asked. Releases are from https://pypi.org/project/torch-tensorrt/.
+# By operator as it stands in a program, before it is decomposed: `falls_back` names the releases that have
+# no converter for it or for what it is decomposed into, `lowered` that operator; `asked` are the releases
+# that were asked. Releases are from https://pypi.org/project/torch-tensorrt/.
 """
 
 
@@ -39,9 +39,9 @@ def programs(torch: Any) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]
     square = torch.rand(4, 5, 5) + 5 * torch.eye(5)
     index = torch.zeros(4, 6, 8, dtype=torch.int64)
     unary = (
-        "cumprod cumsum erfinv lgamma digamma logit sinc exp2 expm1 log1p log2 sign rsqrt frac trunc isnan isinf "
-        "isfinite angle nan_to_num mish hardswish silu celu gelu softplus hardsigmoid softsign logsigmoid elu selu "
-        "tanhshrink softshrink hardshrink tril triu"
+        "cumprod cumsum erfinv lgamma digamma logit sinc exp2 expm1 log1p log2 sign rsqrt frac trunc isnan "
+        "isinf isfinite angle nan_to_num mish hardswish silu celu gelu softplus hardsigmoid softsign "
+        "logsigmoid elu selu tanhshrink softshrink hardshrink tril triu"
     )
     for name in unary.split():
         function = getattr(torch, name, None) or getattr(f, name)
@@ -152,26 +152,19 @@ def ask(release: str, wheel: str) -> dict[str, Any]:
 
         found: dict[str, Any] = {}
         for function, inputs in programs(torch):
-            for dynamic in (False, True):
-                _one(torch, package, _dryrun, function, inputs, dynamic, release, found)
+            _one(torch, package, _dryrun, function, inputs, release, found)
     return found
 
 
-def _one(
-    torch: Any, package: Any, dryrun: Any, function: Any, inputs: Any, dynamic: bool, release: str, found: Any
-) -> None:
+def _one(torch: Any, package: Any, dryrun: Any, function: Any, inputs: Any, release: str, found: Any) -> None:
     class Module(torch.nn.Module):  # type: ignore[misc]
         def forward(self, *values: Any) -> Any:
             return function(*values)
 
-    shapes = None
-    if dynamic:
-        batch = torch.export.Dim("batch", min=2, max=8)
-        shapes = {"values": tuple({0: batch} for _ in inputs)}
     answers: list[Any] = []
     try:
-        program = torch.export.export(Module().eval(), inputs, dynamic_shapes=shapes)
-    except Exception:  # noqa: BLE001 - not every operator can be exported with a dynamic batch
+        program = torch.export.export(Module().eval(), inputs)
+    except Exception:  # noqa: BLE001 - some operators cannot be exported by some versions of torch
         return
     operators = operators_of(torch, program)
     request = {"release": release, "options": {"min_block_size": 1, "dryrun": True}, "build": False, "sm": 89}

@@ -1,8 +1,8 @@
 """Read the arguments of Torch-TensorRT off its wheels, for ``trtlint/knowledge/torch_arguments.yaml``.
 
-``python scripts/torch_tensorrt_arguments.py WHEELS``: ``WHEELS/2.14.0/torch_tensorrt`` is the unpacked wheel of
-a release (``pip download --no-deps torch-tensorrt==2.14.0``).  Nothing of the wheels is imported: signatures,
-defaults and the names that the code reads from ``**kwargs`` are read from the syntax tree.
+``python scripts/torch_tensorrt_arguments.py WHEELS``: ``WHEELS/2.14.0/torch_tensorrt`` is the unpacked wheel
+of a release (``pip download --no-deps torch-tensorrt==2.14.0``).  Nothing of the wheels is imported:
+signatures, defaults and the names that the code reads from ``**kwargs`` are read from the syntax tree.
 """
 
 from __future__ import annotations
@@ -64,7 +64,11 @@ def default_of(value: ast.expr | None, defaults: Mapping[str, str]) -> str:
     """Return a default as text, constants of ``_defaults`` replaced; empty where there is none."""
     if value is None:
         return ""
-    if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == "_defaults":
+    if (
+        isinstance(value, ast.Attribute)
+        and isinstance(value.value, ast.Name)
+        and value.value.id == "_defaults"
+    ):
         return defaults.get(value.attr, "")
     text = ast.unparse(value)
     return defaults.get(text, "" if "(" in text else text)

@@ -133,8 +133,8 @@ def lint(**options: Any) -> int:
     torch = take_torch_options(options)
     if not options["paths"] and not left and torch.build is None:
         raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
-    given = {"left": left, "target": target, "dry": take_dry_options(options), "torch": torch}
-    return run_lint(LintOptions(format=options.pop("format_"), **given, **options))
+    dry, format_ = take_dry_options(options), options.pop("format_")
+    return run_lint(LintOptions(left=left, target=target, dry=dry, torch=torch, format=format_, **options))
 
 
 @cli.command(context_settings=_HELP, short_help="Rewrite models so that findings are gone.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ import click
 
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.files.limits import LimitError
-from trtlint.files.problem import Problem
+from trtlint.files.problem import Problem, UnreadableError
 from trtlint.policy.options import LintOptions
 from trtlint.process.spawn import Limits
 
@@ -107,14 +107,16 @@ def _program(factory: TaskFactory, path: Path, release: str, options: LintOption
     return Task.of(settings, (TorchJob(program, request),), alone=True)
 
 
-def _problems(path: Path, error: Exception) -> Sequence[Problem]:
+def _problems(path: Path, error: UnreadableError | OSError) -> tuple[Problem, ...]:
     return (Problem.of(path, error),)
 
 
 def _for_release(task: Task, tensorrt: str) -> Task:
     """Return the task for the TensorRT that the release brings, where the user names no version."""
     targets = tuple(
-        target if target.version is not None or target.product != "tensorrt" else replace(target, version=tensorrt)
+        target
+        if target.version is not None or target.product != "tensorrt"
+        else replace(target, version=tensorrt)
         for target in task.case.targets
     )
     settings = replace(task.settings, targets=targets)

@@ -14,7 +14,7 @@ torch_options = bundle(
     click.option(
         "--torch-tensorrt",
         metavar="VERSION",
-        help="Release of Torch-TensorRT, such as 2.13: check the calls in Python scripts, and programs (.pt2).",
+        help="Release of Torch-TensorRT, such as 2.13: check calls in Python scripts, and programs (.pt2).",
     ),
     click.option(
         "--torch-python",

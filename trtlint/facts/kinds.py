@@ -21,7 +21,13 @@ Ground = Literal["model", "build", "command", "trial", "weights", "torch"]
 
 
 def grounds(
-    *, model: bool, build: bool, command: bool, trial: bool = False, weights: bool = False, torch: bool = False
+    *,
+    model: bool,
+    build: bool,
+    command: bool,
+    trial: bool = False,
+    weights: bool = False,
+    torch: bool = False,
 ) -> frozenset[Ground]:
     """What there is to find facts in; in weights only where all of them are to be read."""
     there: dict[Ground, bool] = {

@@ -187,7 +187,7 @@ class TorchOperator:
 
 @cache
 def torch_operators() -> Mapping[str, TorchOperator]:
-    """Return the operators that some release leaves to PyTorch, as programs and as lowered graphs name them."""
+    """Return the operators that some release leaves to PyTorch, also by their lowered names."""
     found: dict[str, TorchOperator] = {}
     for name, row in data("torch_operators").items():
         known = TorchOperator(tuple(row["asked"]), frozenset(row["falls_back"]), row["lowered"])

@@ -153,14 +153,16 @@ def _spots(
         targets = tuple(dict.fromkeys(models[index].target for index in item.targets))
         places: dict[Place, list[Site]] = {}
         for site in item.finding.sites:
-            places.setdefault(_place(path, site), []).append(site)
+            places.setdefault(_place(path, models[0].path, site), []).append(site)
         for place, sites in (places or {Place(path): []}).items():
             finding = replace(item.finding, sites=tuple(sites))
             yield Spot(place, path, finding, targets, _fingerprint(item.finding, sites))
 
 
-def _place(model: str, site: Site) -> Place:
+def _place(model: str, given: str, site: Site) -> Place:
     source = site.source
+    if source is not None and source.path == given:
+        return Place(model, source.line)  # a line of the linted script itself
     return Place(source.path, source.line, source.function) if source and source.found else Place(model)
 
 

@@ -61,7 +61,7 @@ class _Asked:
 
     def __init__(self, torch: Any, package: Any, request: dict[str, Any], say: Say) -> None:
         self._torch, self._package, self._request, self._say = torch, package, request, say
-        self._compiler = importlib.import_module("torch_tensorrt.dynamo._compiler")
+        self._compiler: Any = importlib.import_module("torch_tensorrt.dynamo._compiler")
         self._dynamic = False
 
     def compile(self, program: Any) -> None:
@@ -112,7 +112,9 @@ class _Asked:
             _mark_outputs(interpreter)
         self._interpreter = interpreter.TRTInterpreter
 
-    def _convert(self, module: Any, inputs: Any, *_: Any, settings: Any = None, name: str = "", **__: Any) -> Any:
+    def _convert(
+        self, module: Any, inputs: Any, *_: Any, settings: Any = None, name: str = "", **__: Any
+    ) -> Any:
         """Make the network of an engine, read it back and build it; no engine is loaded."""
         say = self._say
         say({"stage": "network", "engine": name})
@@ -202,7 +204,7 @@ def _operators(torch: Any, module: Any) -> dict[str, Any]:
 
 
 def _reason(converters: Any, node: Any) -> dict[str, str]:
-    """Return why no converter takes a node: what Torch-TensorRT's registry asks, one question after the other."""
+    """Return why no converter takes a node: the questions of Torch-TensorRT's registry, one by one."""
     registry = importlib.import_module("torch_tensorrt.dynamo.conversion._ConverterRegistry")
     key, excluded = node.target, converters.disallowed_targets
     if key in excluded or converters.qualified_name_or_str(key) in excluded:
@@ -249,7 +251,8 @@ def _node(torch: Any, node: Any) -> dict[str, Any]:
     value = node.meta.get("val")
     typed = ""
     if isinstance(value, torch.Tensor):
-        typed = f"{str(value.dtype).removeprefix('torch.')}{[str(size) for size in value.shape]}".replace("'", "")
+        sizes = ", ".join(str(size) for size in value.shape)
+        typed = f"{str(value.dtype).removeprefix('torch.')}[{sizes}]"
     return {
         "name": node.name[:_LONGEST],
         "op": _operator(node.target),
@@ -260,7 +263,9 @@ def _node(torch: Any, node: Any) -> dict[str, Any]:
 
 
 def _operator(target: Any) -> str:
-    return str(getattr(target, "__name__", target) if callable(target) and not hasattr(target, "_schema") else target)
+    return str(
+        getattr(target, "__name__", target) if callable(target) and not hasattr(target, "_schema") else target
+    )
 
 
 def _network(network: Any) -> dict[str, Any]:
@@ -341,5 +346,3 @@ def _said(error: BaseException) -> str:
     text = " ".join(str(error).split())
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-

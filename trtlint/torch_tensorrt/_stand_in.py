@@ -1,9 +1,9 @@
 """Torch-TensorRT without a GPU: its Python part over the bindings of TensorRT-RTX.
 
-This runs in a process of its own, in a Python with torch, a torch-tensorrt wheel and tensorrt-rtx.  The compiled
-parts of the wheel are its run time and its TorchScript front end; without them the package disables both and
-imports (https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py).  What is left asks
-torch for a GPU and ``tensorrt`` for a builder: both get a stand-in.
+This runs in a process of its own, in a Python with torch, a torch-tensorrt wheel and tensorrt-rtx.  The
+compiled parts of the wheel are its run time and its TorchScript front end; without them the package disables
+both and imports (https://github.com/pytorch/TensorRT/blob/v2.13.0/py/torch_tensorrt/_features.py).  What is
+left asks torch for a GPU and ``tensorrt`` for a builder: both get a stand-in.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
     if found.split("+")[0].split(".")[:2] != release.split(".")[:2]:
         raise StandInError(f"torch-tensorrt {found} is there, not {release}")
     try:
-        import torch  # noqa: F401
+        importlib.import_module("torch")
     except ImportError as error:
         raise StandInError(f"torch cannot be imported: {error}") from None
     try:
@@ -64,7 +64,7 @@ def install(release: str, tensorrt: str, sm: int, wheel: str | None, folder: Pat
     try:
         package = importlib.import_module("torch_tensorrt")
         device = importlib.import_module("torch_tensorrt._Device").Device
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a stand-in that fails must say so
         raise StandInError(f"torch-tensorrt {found} cannot be imported here: {error!r}") from None
     cpu = importlib.import_module("torch").device("cpu")
     device.to = lambda *_: cpu
@@ -91,7 +91,7 @@ def _copied(wheel: str | None, folder: Path) -> str:
 
 def _stand_in_for_cuda(sm: int) -> None:
     """Have torch answer questions about the GPU that is built for; nothing of CUDA starts."""
-    import torch
+    torch: Any = importlib.import_module("torch")
 
     class Properties:
         name = "stand-in"
@@ -112,7 +112,7 @@ def _stand_in_for_cuda(sm: int) -> None:
     }
     for name, answer in answers.items():
         setattr(torch.cuda, name, lambda *_, _answer=answer, **__: _answer)
-    torch._C._CudaDeviceProperties = Properties  # type: ignore[attr-defined]
+    torch._C._CudaDeviceProperties = Properties
 
 
 class _Members:
@@ -134,7 +134,9 @@ class _Members:
 def _stand_in_for_tensorrt(bindings: Any, version: str) -> None:
     """Make the bindings of TensorRT-RTX the module ``tensorrt`` of a version."""
     module: Any = types.ModuleType("tensorrt")
-    module.__dict__.update({name: getattr(bindings, name) for name in dir(bindings) if not name.startswith("__")})
+    module.__dict__.update(
+        {name: getattr(bindings, name) for name in dir(bindings) if not name.startswith("__")}
+    )
     module.__path__ = []
     module.__version__ = f"{version}.0"
     module.__file__ = bindings.__file__
@@ -167,12 +169,13 @@ def _stand_in_for_tensorrt(bindings: Any, version: str) -> None:
             "tensorrt.plugin._lib": inner,
         }
     )
-    known = importlib.metadata.version
+    packages: Any = importlib.metadata
+    known = packages.version
     names = {"tensorrt", "tensorrt-cu12", "tensorrt-cu13", "tensorrt_cu12", "tensorrt_cu13"}
-    importlib.metadata.version = lambda name: module.__version__ if name in names else known(name)
+    packages.version = lambda name: module.__version__ if name in names else known(name)
     # Which wheel brings the package decides whether Torch-TensorRT converts for TensorRT-RTX.
-    distributions = importlib.metadata.packages_distributions
-    importlib.metadata.packages_distributions = lambda: {
+    distributions = packages.packages_distributions
+    packages.packages_distributions = lambda: {
         **distributions(),
         "torch_tensorrt": ["torch-tensorrt"],
     }

@@ -219,9 +219,7 @@ def _calls(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[TorchCall]:
         body, scope = pending.pop()
         for statement, block in scope.statements(body):
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-                names = frozenset(
-                    each.arg for each in ast.walk(statement.args) if isinstance(each, ast.arg)
-                )
+                names = frozenset(each.arg for each in ast.walk(statement.args) if isinstance(each, ast.arg))
                 outer = scope.outer or scope
                 pending.append((statement.body, Scope(statement.body, names, outer, imports)))
             elif isinstance(statement, ast.ClassDef):

@@ -1,7 +1,7 @@
 """Exported programs (``torch.export.save``), read without torch and without unpickling anything.
 
 A .pt2 file is a zip whose ``models/model.json`` holds the graph: operators, types, source lines
-(https://github.com/pytorch/pytorch/blob/v2.9.0/torch/export/pt2_archive/constants.py); releases before 2.8 wrote
+(https://github.com/pytorch/pytorch/blob/v2.9.0/torch/export/pt2_archive/constants.py); older releases wrote
 ``serialized_exported_program.json``.  Nothing is extracted to disk, and nothing but that JSON is read.
 """
 
@@ -91,7 +91,9 @@ def read_program(path: Path, release: str) -> Program:
             document = json.loads(data)
             return _program(document, str(path), release)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise ProgramError(f"{path}: the graph of the program is damaged: {type(error).__name__}") from None
+            raise ProgramError(
+                f"{path}: the graph of the program is damaged: {type(error).__name__}"
+            ) from None
 
 
 def _graph_json(path: Path) -> bytes:
@@ -131,7 +133,7 @@ def _program(document: Any, path: str, release: str) -> Program:
 
 def _node(node: Any, values: Any) -> ProgramNode:
     metadata = node.get("metadata") or {}
-    outputs = [each for each in _names(node.get("outputs") or ())]
+    outputs = [*_names(node.get("outputs") or ())]
     first = outputs[0] if outputs else ""
     op = str(node["target"]).removeprefix("torch.ops.").removeprefix("_operator.")[:_LONGEST]
     scopes = str(metadata.get("nn_module_stack") or "")[:_LONGEST_TRACE].split(";")

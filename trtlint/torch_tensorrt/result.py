@@ -171,5 +171,5 @@ def _fallback(node: Mapping[str, Any]) -> Fallback:
     reason = node.get("reason") or {}
     kind = str(reason.get("kind", ""))
     words = _REASONS.get(kind, f"{reason.get('by') or 'a validator'} refuses it")
-    texts = (str(node.get(key, "")) for key in ("name", "op", "module", "trace", "type"))
-    return Fallback(*texts, reason=words, reason_kind=kind)
+    texts = {key: str(node.get(key, "")) for key in ("name", "op", "module", "trace", "type")}
+    return Fallback(**texts, reason=words, reason_kind=kind)

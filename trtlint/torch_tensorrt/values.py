@@ -215,9 +215,7 @@ class Scope:
     def _is_free(self, name: str) -> bool:
         return name not in self.events and name not in self.parameters
 
-    def _number(
-        self, node: ast.UnaryOp | ast.BinOp, block: tuple[int, ...], line: int, depth: int
-    ) -> object:
+    def _number(self, node: ast.UnaryOp | ast.BinOp, block: tuple[int, ...], line: int, depth: int) -> object:
         if isinstance(node, ast.UnaryOp):
             only = self.value(node.operand, block, line, depth + 1)
             if isinstance(node.op, ast.Not) and isinstance(only, bool):
@@ -286,7 +284,9 @@ class Scope:
 
 _LAST_LINE = 1 << 30
 """The line from which a function sees the names of its module."""
-_SAFE = frozenset({"print", "len", "dict", "str", "repr", "list", "sorted", "set", "tuple", "isinstance", "bool"})
+_SAFE = frozenset(
+    {"print", "len", "dict", "str", "repr", "list", "sorted", "set", "tuple", "isinstance", "bool"}
+)
 """Functions that leave a dictionary as it is."""
 
 

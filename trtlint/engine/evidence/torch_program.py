@@ -9,6 +9,8 @@ from trtlint.lean import dataclass
 from trtlint.torch_tensorrt.program import Program
 
 _LISTED = 200
+COULD_NOT = "could not ask Torch-TensorRT"
+"""How a sentence begins on a dry run that was not made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +41,14 @@ class TorchProgramEvidence(Evidence):
         """Sentences on what was asked, and on what was not."""
         program, run = self.program, self.program.run
         if run is None:
-            return (
-                "Torch-TensorRT was not asked: operators are compared with a table; --dry-build asks it",
-            )
+            return ("Torch-TensorRT was not asked: operators are compared with a table; --dry-build asks it",)
         if run.unasked:
-            return (run.unasked if run.unasked.startswith("could not ask") else f"could not ask Torch-TensorRT: {run.unasked}",)
+            known = run.unasked.startswith(COULD_NOT)
+            return (run.unasked if known else f"{COULD_NOT}: {run.unasked}",)
         engines = "unknown" if run.engines is None else run.engines
         notes = [
-            f"Torch-TensorRT {run.found} with torch {run.torch}: {run.supported} of {run.operators} operators "
-            f"have a converter; engines: {engines}; nodes in PyTorch: {len(run.in_torch)}"
+            f"Torch-TensorRT {run.found} with torch {run.torch}: {run.supported} of {run.operators} "
+            f"operators have a converter; engines: {engines}; nodes in PyTorch: {len(run.in_torch)}"
         ]
         if program.torch and program.torch.split(".")[:2] != run.torch.split(".")[:2]:
             notes.append(f"the program is of torch {program.torch}: decompositions can differ")
