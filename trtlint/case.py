@@ -253,14 +253,19 @@ class OpenCase:
         """The findings for a target; None for the first of the case."""
         target = target or self.case.built_for[0]
         evidence = self._evidence(target)
-        report = self._evaluation(target).report(self.case.applicable, target)
+        evaluation, rules = self._evaluation(target), self.case.applicable
+        report = evaluation.report(rules, target)
         settled = (each.notes for each in self.case.completed if each.target == target)
         notes = (*report.notes, *next(settled, ()), *(note for each in evidence for note in each.notes))
         return replace(
             report,
             notes=tuple(note.removeprefix(f"{report.path}: ") for note in notes),
             errors=self.case.problems,
-            evidence=tuple(found for each in evidence if (found := each.summary) is not None),
+            evidence=tuple(
+                found
+                for each in evidence
+                if (found := each.conclude(evaluation, report, rules, target)) is not None
+            ),
         )
 
     def evaluated(self) -> tuple[ModelReport, ...]:
@@ -274,7 +279,7 @@ class OpenCase:
         from trtlint.engine.evaluate import Evaluation
         from trtlint.facts.facts import Facts
 
-        evidence = self._evidence(target)
+        evidence = tuple(each for each in self._evidence(target) if each.judges)
         key = tuple(map(id, evidence))
         if key not in self._evaluations:
             case = self.case

@@ -24,6 +24,7 @@ from trtlint.commands.arguments import (
     target_options,
 )
 from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
+from trtlint.commands.epoptions import ep_options, take_ep_options
 from trtlint.commands.fixoptions import fix_options, given
 from trtlint.commands.group import Main
 from trtlint.commands.measureoptions import measure_options
@@ -99,6 +100,7 @@ def cli() -> None:
 @build_file_options
 @dry_options
 @torch_options
+@ep_options
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
 @click.option("--show-settings", is_flag=True, help="Say what counts for each file, and lint nothing.")
@@ -134,7 +136,10 @@ def lint(**options: Any) -> int:
     if not options["paths"] and not left and torch.build is None:
         raise click.UsageError("no path given: trtlint PATH... (see trtlint --help)")
     dry, format_ = take_dry_options(options), options.pop("format_")
-    return run_lint(LintOptions(left=left, target=target, dry=dry, torch=torch, format=format_, **options))
+    ep = take_ep_options(options)
+    return run_lint(
+        LintOptions(left=left, target=target, dry=dry, torch=torch, ep=ep, format=format_, **options)
+    )
 
 
 @cli.command(context_settings=_HELP, short_help="Rewrite models so that findings are gone.")

@@ -12,10 +12,14 @@ from pathlib import PurePath, PureWindowsPath
 from typing import Literal
 
 from trtlint.errors import SettingError
+from trtlint.knowledge.providers import PROVIDERS, Provider
 from trtlint.lean import dataclass
 
-Tool = Literal["trtexec", "tensorrt_rtx", "triton"]
-"""What builds; a configuration of Triton is a command whose options are the keys of its accelerator."""
+Tool = Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
+"""What builds; a configuration of Triton is a command whose options are the keys of its accelerator.
+
+Of a session of ONNX Runtime they are the options of a provider, and ``provider`` and ``model``.
+"""
 Role = Literal["input", "output"]
 
 VARIABLE = re.compile(r"\$|%\w+%|`|\{\{")
@@ -35,6 +39,13 @@ _MODES: Mapping[str, str] = {"FP16": "fp16", "BF16": "bf16", "INT8": "int8"}
 """Values of ``precision_mode`` and what they turn on.
 https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
 """
+
+
+_PRECISIONS: Mapping[str, str] = {
+    "trt_fp16_enable": "fp16", "trt_bf16_enable": "bf16", "trt_int8_enable": "int8"
+}  # fmt: skip
+"""Options of ONNX Runtime's TensorRT provider and what they turn on."""
+_ON = frozenset({"1", "true", "True"})
 
 
 class CommandError(SettingError):
@@ -140,18 +151,30 @@ class BuildCommand:
             option = self.option("precision_mode")
             mode = None if option is None else _MODES.get(option.value or "")
             return {} if mode is None else {mode: True}
+        if self.tool == "onnxruntime":
+            given = ((self.option(name), mode) for name, mode in _PRECISIONS.items())
+            return {mode: True for option, mode in given if option is not None and option.value in _ON}
         return dict(_SWITCHES[name] for name in self.names if name in _SWITCHES)
+
+    @property
+    def provider(self) -> Provider | None:
+        """The TensorRT provider of ONNX Runtime that it configures, None where it configures none."""
+        if self.tool == "triton":
+            return None if self.option("tensorrt") is None else "tensorrt"
+        named = self.option("provider") if self.tool == "onnxruntime" else None
+        return None if named is None else next((each for each in PROVIDERS if each == named.value), None)
 
     @property
     def model(self) -> str | None:
         """The ONNX file as written; None where there is none, or it is not written out."""
-        option = self.option("--onnx" if self.served is None else "default_model_filename")
+        names = {"triton": "default_model_filename", "onnxruntime": "model"}
+        option = self.option(names.get(self.tool, "--onnx"))
         return option.value if option is not None and option.known else None
 
     @property
     def builds(self) -> bool:
         """Whether it builds an engine; False where it runs or looks at one."""
-        if self.served is not None:
+        if self.served is not None or self.tool == "onnxruntime":
             return True
         return "--onnx" in self.names and "--loadEngine" not in self.names
 

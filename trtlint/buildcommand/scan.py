@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, tool_of
+from trtlint.buildcommand.providers import of_json, of_python
 from trtlint.buildcommand.triton import is_config, parse_config, read_config
 from trtlint.files.limits import LimitError, limited
 from trtlint.files.regular import read_bytes
@@ -56,10 +57,15 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
     if there and path.suffix == ".pbtxt":
         return (read_config(path),)
     if there:
-        found = tuple(find_commands(_content(path), text))
+        content = _content(path)
+        found = of_json(content, text) if path.suffix == ".json" else tuple(find_commands(content, text))
+        if not found and path.suffix in (".py", ""):
+            found = of_python(content, text)
         if not found:
-            raise CommandError(f"{text}: no trtexec or tensorrt_rtx command with options in it")
+            raise CommandError(f"{text}: no trtexec or tensorrt_rtx command and no TensorRT provider in it")
         return found
+    if text.lstrip()[:1] in ("{", "[") and "ExecutionProvider" in text:
+        return of_json(text)
     found = tuple(find_commands(text))
     if not found and text.lstrip().startswith("-"):
         found = tuple(find_commands(f"trtexec {text}"))

@@ -28,6 +28,9 @@ _BOUNDS: Mapping[str, tuple[Bound, ...]] = {
     "trt_profile_min_shapes": ("min",),
     "trt_profile_opt_shapes": ("opt",),
     "trt_profile_max_shapes": ("max",),
+    "nv_profile_min_shapes": ("min",),
+    "nv_profile_opt_shapes": ("opt",),
+    "nv_profile_max_shapes": ("max",),
 }
 _ANY: tuple[Bound, ...] = ("min", "opt", "max")
 _PROFILE = re.compile(r"\d{1,9}")
@@ -86,7 +89,7 @@ def shapes_of(command: BuildCommand) -> Shapes:
     found: dict[tuple[int, str], dict[Bound, Shape]] = {}
     options: dict[tuple[int, str], dict[str, None]] = {}
     unreadable: list[str] = []
-    complete = command.complete and command.served is None
+    complete = command.complete and command.tool not in ("triton", "onnxruntime")
     profile = 0
     own = any(option.name in _BOUNDS for option in command.options)
     for option in command.options:

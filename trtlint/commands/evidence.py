@@ -16,6 +16,7 @@ import click
 from trtlint.buildcommand.shapes import read_shapes
 from trtlint.buildfiles.plan import is_plan
 from trtlint.buildfiles.witnesses import BuildFiles, GivenAs
+from trtlint.commands import partition
 from trtlint.commands.tasks import Settings
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.files.problem import Problem
@@ -276,10 +277,22 @@ class RangeReader:
                 )
 
 
-READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader], ...] = (
+class PartitionReader(partition.PartitionReader):
+    """Reads which models get a partition by a provider of ONNX Runtime."""
+
+    def read(self, settings: Settings, before: Read) -> Read:
+        """The partition of a model, if a provider is named."""
+        return Read(self.evidence(settings, before.evidence))
+
+    def close(self) -> None:
+        """Nothing: the options are for all models."""
+
+
+READERS: tuple[type[BuildReader] | type[DryBuildReader] | type[RangeReader] | type[PartitionReader], ...] = (
     BuildReader,
     DryBuildReader,
     RangeReader,
+    PartitionReader,
 )
 """The readers, each with the evidence that those before it found."""
 

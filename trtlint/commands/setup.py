@@ -17,7 +17,7 @@ from trtlint.buildcommand import (
 )
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import Rulebook, with_builtin
-from trtlint.policy.options import TargetOptions
+from trtlint.policy.options import EpOptions, TargetOptions
 from trtlint.policy.selection import told
 from trtlint.policy.targets import targets_of
 from trtlint.remote.addresses import is_address
@@ -48,6 +48,22 @@ def build_commands(text: str | None) -> tuple[BuildCommand, ...]:
     """
     try:
         return () if text is None else read_commands(text)
+    except CommandError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def provider_commands(options: EpOptions) -> tuple[BuildCommand, ...]:
+    """The command that ``--ep`` and ``--ep-options`` give, none without a provider.
+
+    Raises:
+        click.UsageError: an option is not written as KEY=VALUE.
+    """
+    if options.provider is None:
+        return ()
+    from trtlint.buildcommand.providers import of_command_line
+
+    try:
+        return (of_command_line(options.provider, options.texts),)
     except CommandError as error:
         raise click.UsageError(str(error)) from None
 

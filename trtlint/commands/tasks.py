@@ -13,7 +13,7 @@ import click
 from trtlint.buildcommand import BuildCommand
 from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.case import Case
-from trtlint.commands.setup import build_command, build_commands, rulebook, tell
+from trtlint.commands.setup import build_command, build_commands, provider_commands, rulebook, tell
 from trtlint.commands.setup import targets as expand
 from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.finding import Confidence
@@ -157,7 +157,7 @@ class TaskFactory:
         self._known: dict[tuple[str, ...], tuple[RuleName, ...]] = {}
         self._chosen: dict[tuple[tuple[str, ...], tuple[Layer, ...], bool], RuleSet] = {}
         self._targets: dict[TargetOptions, tuple[Target, ...]] = {}
-        self._commands = build_commands(options.build)
+        self._commands = build_commands(options.build) or provider_commands(options.ep)
         self._fixed: Configuration | None = None
         if options.isolated:
             self._fixed = Configuration()

@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import Literal
 
 from trtlint.buildfiles.witnesses import BuildFiles
+from trtlint.knowledge.providers import Provider
 from trtlint.lean import dataclass
 from trtlint.target.flags import Flag
 
@@ -82,6 +83,19 @@ class TorchOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class EpOptions:
+    """The provider of ONNX Runtime that runs the models.
+
+    Attributes:
+        provider: its name, None where a build command or nothing names one.
+        texts: its options, ``KEY=VALUE`` apart by white space.
+    """
+
+    provider: Provider | None = None
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LintOptions:
     """What ``trtlint lint`` was asked for."""
 
@@ -115,6 +129,7 @@ class LintOptions:
     """What a build left behind."""
     dry: DryOptions = DryOptions()
     torch: TorchOptions = TorchOptions()
+    ep: EpOptions = EpOptions()
     ranges: tuple[str, ...] = ()
     """What ``trtlint measure`` wrote of models."""
     weights: bool = False

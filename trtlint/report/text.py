@@ -27,6 +27,7 @@ from trtlint.report.formats import Style, Writer
 from trtlint.report.layout import hang
 from trtlint.report.manual import rule_page
 from trtlint.report.names import collapse, line_of
+from trtlint.report.partition import lines_of_targets
 from trtlint.report.wording import fix_command, sureness, witnesses
 
 if TYPE_CHECKING:
@@ -173,6 +174,8 @@ class TextReport:
                 self._print(_clean_line(linted))
         if len(linted) > 1:
             self._changes(linted)
+        for line in lines_of_targets(linted):
+            self._print(*hang(Text(), Text(clean(line)), self._width))
 
     def close(self, notes: Iterable[str] = ()) -> None:
         """Write the closing lines: counts, and what the conditional findings depend on.

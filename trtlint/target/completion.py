@@ -52,7 +52,8 @@ def built_with(targets: Iterable[Target], command: BuildCommand | None) -> list[
     """Targets with what they leave open taken from a build command."""
     if command is None:
         return list(targets)
-    product: Product | None = "tensorrt-rtx" if command.tool == "tensorrt_rtx" else None
+    of_rtx = command.tool == "tensorrt_rtx" or command.provider == "nv-tensorrt-rtx"
+    product: Product | None = "tensorrt-rtx" if of_rtx else None
     return [target.completed(command.switches, product) for target in targets]
 
 

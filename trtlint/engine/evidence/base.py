@@ -13,7 +13,10 @@ from trtlint.target.target import Target
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from trtlint.engine.evaluate import Evaluation
+    from trtlint.engine.finding import ModelReport
     from trtlint.engine.rule import Rule
+    from trtlint.engine.ruleset import RuleSet
     from trtlint.engine.subjects import Subject
     from trtlint.facts.facts import Facts
 
@@ -88,6 +91,8 @@ class Evidence:
     """The name of the kind, which is its key in reports."""
     grounds: frozenset[Ground]
     """The grounds that it lets facts be found in."""
+    judges = True
+    """Whether it can confirm or refute a finding."""
     settles_targets = False
     """Whether its data are of a real build, which says for what the engine was built."""
 
@@ -110,6 +115,16 @@ class Evidence:
     def summary(self) -> EvidenceSummary | None:
         """The evidence as data of a report; None where reports hold none."""
         return None
+
+    def conclude(
+        self,
+        evaluation: Evaluation,  # noqa: ARG002
+        report: ModelReport,  # noqa: ARG002
+        rules: RuleSet,  # noqa: ARG002
+        target: Target,  # noqa: ARG002
+    ) -> EvidenceSummary | None:
+        """Return the evidence as data of a report whose findings are known."""
+        return self.summary
 
     def bears_on(self, target: Target) -> bool:  # noqa: ARG002
         """Whether it is evidence about a target."""

@@ -37,7 +37,7 @@ class BuildCommandFact(Fact):
 
     kind: ClassVar[str] = "build_command"
 
-    tool: Literal["trtexec", "tensorrt_rtx", "triton"]
+    tool: Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
     source: str
     text: str
     flags: tuple[str, ...]

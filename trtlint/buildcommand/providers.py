@@ -1,0 +1,263 @@
+"""Options of ONNX Runtime's TensorRT providers, as build commands: from Python, JSON and a command line.
+
+Python is parsed and never run.  A value that is computed is unknown.
+https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from trtlint.buildcommand.command import BuildCommand, CommandError, Option
+from trtlint.knowledge.providers import CLASSES, Provider
+
+_MOST_NODES = 200_000
+"""Syntax nodes of a script."""
+_DEEPEST = 50
+_MOST_OPTIONS = 500
+_LONGEST = 2000
+"""Characters of a value."""
+
+
+def of_command_line(provider: Provider, texts: Iterable[str]) -> BuildCommand:
+    """Return the command that ``--ep`` and ``--ep-options`` give.
+
+    Args:
+        provider: the name of the provider.
+        texts: ``KEY=VALUE``, several apart by white space.
+
+    Raises:
+        CommandError: a word is no option.
+    """
+    options = []
+    for word in (word for text in texts for word in text.split()):
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise CommandError(f"--ep-options {word!r}: write KEY=VALUE, such as trt_engine_cache_enable=1")
+        options.append(Option(name, value))
+    return _command(provider, options, "", 1)
+
+
+def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
+    """Return the providers that a JSON document configures.
+
+    Raises:
+        CommandError: it is no JSON.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CommandError(f"{source or '--build'}: no JSON: {str(error)[:200]}") from None
+    return tuple(_command(provider, options, source, 1) for provider, options in _in_data(document, 0))
+
+
+def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
+    """Return the providers that a Python script configures; none where it is no Python."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    nodes = []
+    for node in ast.walk(tree):
+        nodes.append(node)
+        if len(nodes) > _MOST_NODES:
+            return ()
+    reader = _Python(nodes)
+    found = {
+        (line, provider): _command(provider, [*options, *reader.session], source, line, reader.model)
+        for provider, options, line in reader.providers()
+    }
+    # A script may name a provider in one place and its options in another: more options say more.
+    best: dict[Provider, BuildCommand] = {}
+    for (_, provider), command in found.items():
+        if provider not in best or len(command.options) > len(best[provider].options):
+            best[provider] = command
+    return tuple(best.values())
+
+
+def _command(
+    provider: Provider, options: Iterable[Option], source: str, line: int, model: str = ""
+) -> BuildCommand:
+    listed = [Option("provider", provider), *([Option("model", model)] if model else []), *options]
+    del listed[_MOST_OPTIONS:]
+    text = " ".join(["onnxruntime", *(option.text for option in listed)])
+    return BuildCommand("onnxruntime", tuple(listed), source=source, line=line, text=text)
+
+
+def _text(value: object) -> str | None:
+    """Return a value as ONNX Runtime gets it, None for one that is no single value."""
+    if isinstance(value, str | bool | int | float):
+        return str(value)[:_LONGEST]
+    return "" if value is None else None
+
+
+def _options(given: Mapping[str, object]) -> list[Option]:
+    found = []
+    for name, value in given.items():
+        text = _text(value)
+        found.append(Option(str(name), text, known=text is not None))
+    return found
+
+
+def _in_data(data: Any, depth: int) -> Iterator[tuple[Provider, list[Option]]]:
+    """Yield the providers in JSON data, wherever they are."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(data, dict):
+        names, given = data.get("providers"), data.get("provider_options")
+        if (
+            isinstance(names, list)
+            and isinstance(given, list)
+            and all(isinstance(each, str) for each in names)
+        ):
+            for name, options in zip(names, given, strict=False):
+                if name in CLASSES:
+                    yield CLASSES[name], _options(options if isinstance(options, dict) else {})
+            return
+        for key, value in data.items():
+            if key in CLASSES and isinstance(value, dict):
+                yield CLASSES[key], _options(value)
+            else:
+                yield from _in_data(value, depth + 1)
+    elif isinstance(data, list):
+        if len(data) == 2 and isinstance(data[0], str) and isinstance(data[1], dict) and data[0] in CLASSES:
+            yield CLASSES[data[0]], _options(data[1])
+            return
+        for value in data:
+            if isinstance(value, str) and value in CLASSES:
+                yield CLASSES[value], []
+            else:
+                yield from _in_data(value, depth + 1)
+
+
+class _Python:
+    """The providers in the syntax of a script."""
+
+    def __init__(self, nodes: list[ast.AST]) -> None:
+        self._nodes = nodes
+        self._assigned = {
+            target.id: node.value
+            for node in nodes
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+
+    @property
+    def model(self) -> str:
+        """The file that the script opens; empty where it is not written out, or there are several."""
+        files = {
+            node.args[0].value
+            for node in self._calls("InferenceSession")
+            if node.args and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
+        }
+        return next(iter(files)) if len(files) == 1 else ""
+
+    @property
+    def session(self) -> list[Option]:
+        """The entries of the session that are about context files."""
+        found = []
+        for node in self._calls("add_session_config_entry"):
+            words = [each.value for each in node.args if isinstance(each, ast.Constant)]
+            if len(words) == 2 and str(words[0]).startswith("ep.context"):
+                found.append(Option(str(words[0]), str(words[1])))
+        return found
+
+    def providers(self) -> Iterator[tuple[Provider, list[Option], int]]:
+        """Yield each provider with its options and its line."""
+        for node in self._nodes:
+            if isinstance(node, ast.Tuple | ast.List):
+                yield from self._pair(node.elts)
+                yield from ((CLASSES[name], [], each.lineno) for each in node.elts if (name := _name(each)))
+            elif isinstance(node, ast.Call):
+                yield from self._call(node)
+
+    def _calls(self, name: str) -> Iterator[ast.Call]:
+        for node in self._nodes:
+            if isinstance(node, ast.Call):
+                called = node.func
+                if (isinstance(called, ast.Attribute) and called.attr == name) or (
+                    isinstance(called, ast.Name) and called.id == name
+                ):
+                    yield node
+
+    def _pair(self, elements: list[ast.expr]) -> Iterator[tuple[Provider, list[Option], int]]:
+        if len(elements) == 2 and (name := _name(elements[0])):
+            options = self._dictionary(elements[1])
+            if options is not None:
+                yield CLASSES[name], options, elements[0].lineno
+
+    def _call(self, node: ast.Call) -> Iterator[tuple[Provider, list[Option], int]]:
+        named = {each.arg: self._value(each.value) for each in node.keywords if each.arg}
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if called == "add_provider_for_devices" and len(node.args) > 1:
+            options = self._dictionary(node.args[1])
+            if options and any(option.name.startswith("nv_") for option in options):
+                yield "nv-tensorrt-rtx", options, node.lineno
+            return
+        if called in ("add_provider", "set_providers"):
+            listed = [self._value(each) for each in node.args]
+            if called == "add_provider":
+                yield from self._pair(listed)
+                return
+            names, given = [*listed, None, None][:2]
+        else:
+            names, given = named.get("providers"), named.get("provider_options")
+        if isinstance(names, ast.List | ast.Tuple) and isinstance(given, ast.List | ast.Tuple):
+            for each, options_ in zip(names.elts, given.elts, strict=False):
+                if name := _name(each):
+                    yield CLASSES[name], self._dictionary(options_) or [], each.lineno
+
+    def _value(self, node: ast.expr) -> ast.expr:
+        return self._assigned.get(node.id, node) if isinstance(node, ast.Name) else node
+
+    def _dictionary(self, node: ast.expr) -> list[Option] | None:
+        """Return the options of a dictionary, None for what is none."""
+        node = self._value(node)
+        if isinstance(node, ast.Dict):
+            pairs = list(zip(node.keys, node.values, strict=True))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+            pairs = [(ast.Constant(each.arg), each.value) for each in node.keywords if each.arg]
+        else:
+            return None
+        found = []
+        for key, value in pairs:
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                known = self._constant(value)
+                found.append(Option(key.value, known, known=known is not None))
+        return found
+
+    def _constant(self, node: ast.expr) -> str | None:
+        """Return a value as text, None where it is computed; sizes are often written as products."""
+        node = self._value(node)
+        if isinstance(node, ast.Constant):
+            return _text(node.value)
+        number = _number(node, 0)
+        return None if number is None else str(number)
+
+
+def _name(node: ast.expr) -> str:
+    """Return the name of a provider; empty for another value."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    return value if isinstance(value, str) and value in CLASSES else ""
+
+
+def _number(node: ast.expr, depth: int) -> int | None:
+    """Return the value of ``2 * 1024 ** 3`` and ``1 << 30``; None where it is none or very large."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int) and abs(node.value) < 1 << 63 else None
+    if not isinstance(node, ast.BinOp) or depth > 10:
+        return None
+    left, right = _number(node.left, depth + 1), _number(node.right, depth + 1)
+    if left is None or right is None or right < 0:
+        return None
+    if isinstance(node.op, ast.Mult):
+        value = left * right
+    elif isinstance(node.op, ast.LShift | ast.Pow) and right < 64 and abs(left) <= 1 << 20:
+        value = left << right if isinstance(node.op, ast.LShift) else left**right
+    else:
+        return None
+    return value if abs(value) < 1 << 63 else None

@@ -1,0 +1,114 @@
+"""The parts into which a provider of ONNX Runtime divides a model, as evidence.
+
+A prediction rests on the findings themselves.  NVIDIA's parser, where it was asked, says more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from trtlint.engine.evidence.base import Evidence, Question
+from trtlint.engine.finding import EvidenceSummary, Finding, ModelReport
+from trtlint.facts.kinds import ground_of
+from trtlint.knowledge.providers import Provider
+from trtlint.lean import dataclass
+from trtlint.partition.result import Left, Partition, Settings
+
+if TYPE_CHECKING:
+    from trtlint.engine.evaluate import Evaluation
+    from trtlint.engine.ruleset import RuleSet
+    from trtlint.partition.simulate import Simulation
+    from trtlint.target.target import Target
+
+_REFUSALS = "BLD2"
+"""The rules whose findings refuse nodes have ids that begin so."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionEvidence(Evidence):
+    """The partition of a model by one provider.
+
+    Attributes:
+        provider: the provider.
+        settings: its options that shape the partition.
+        simulation: the partition by NVIDIA's parser, None where the parser was not asked.
+        about: sentences about the simulation.
+    """
+
+    provider: Provider
+    settings: Settings
+    simulation: Simulation | None = None
+    about: tuple[str, ...] = ()
+
+    kind = "partition"
+    grounds = frozenset()
+    judges = False
+
+    @property
+    def data(self) -> Simulation | None:
+        """The partition by NVIDIA's parser."""
+        return self.simulation
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about the simulation."""
+        return self.about
+
+    def judge(self, question: Question) -> None:  # noqa: ARG002
+        """Return nothing: a partition follows from findings and judges none."""
+        return
+
+    def conclude(
+        self, evaluation: Evaluation, report: ModelReport, rules: RuleSet, target: Target
+    ) -> EvidenceSummary | None:
+        """Return the partition as data of a report."""
+        if not evaluation.facts.has_model:
+            return None
+        from trtlint.engine.partition import predicted
+
+        findings = (*report.findings, *_of_other_rules(evaluation, rules, target))
+        expected = predicted(evaluation.facts.model, findings, self.provider, self.settings)
+        if self.simulation is None or self.simulation.partition is None:
+            return EvidenceSummary.of(self.kind, expected.document)
+        asked = _explained(self.simulation.partition, expected)
+        agreed = {frozenset(part) for part in asked.parts} == {frozenset(part) for part in expected.parts}
+        more = {
+            "version": self.simulation.version,
+            "rewritten": self.simulation.rewritten,
+            "calls": asked.calls,
+            "as_predicted": agreed,
+        }
+        return EvidenceSummary.of(self.kind, asked.document | more)
+
+
+def _explained(asked: Partition, expected: Partition) -> Partition:
+    """Give the nodes that the parser leaves the reasons of the prediction."""
+    reasons = {each.node: each for each in expected.left}
+    left = tuple(replace(reasons.get(each.node, each), op=each.op) for each in asked.left)
+    paths = {each.node for each in left}
+    splits = tuple(split for split in expected.splits if paths.intersection(split.nodes))
+    return replace(
+        asked, left=tuple(map(_known, left)), folded=expected.folded, borders=expected.borders, splits=splits
+    )
+
+
+def _known(left: Left) -> Left:
+    return left if left.why else replace(left, why="NVIDIA's parser refuses it")
+
+
+def _of_other_rules(evaluation: Evaluation, rules: RuleSet, target: Target) -> Iterable[Finding]:
+    """Return the refusals of rules that the run leaves out: they divide a model all the same."""
+    from trtlint.engine.rulebook import load_builtin
+
+    run = {entry.id for entry in rules.entries}
+    others = [
+        entry
+        for entry in load_builtin().entries
+        if entry.id.startswith(_REFUSALS)
+        and entry.id not in run
+        and entry.status != "preview"
+        and ground_of(entry.find) == "model"
+    ]
+    return evaluation.report(others, target).findings if others else ()

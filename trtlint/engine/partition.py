@@ -1,0 +1,51 @@
+"""The parts into which a provider of ONNX Runtime divides a model, predicted from findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from trtlint.engine.finding import Finding
+from trtlint.knowledge.providers import Provider
+from trtlint.partition.predict import Reason, predict
+from trtlint.partition.result import Partition, Settings
+
+if TYPE_CHECKING:
+    from trtlint.model.graph import Node
+    from trtlint.model.load import Model
+
+
+def predicted(
+    model: Model,
+    findings: Iterable[Finding],
+    provider: Provider,
+    settings: Settings,
+    *,
+    rewritten: bool = True,
+) -> Partition:
+    """Divide a model at the nodes that findings say the parser refuses."""
+    refused = refused_nodes(model, findings)
+    return predict(model.graph, model.constants, refused, provider, settings, rewritten=rewritten)
+
+
+def refused_nodes(model: Model, findings: Iterable[Finding]) -> dict[Node, Reason]:
+    """Return the nodes that the parser refuses, each with the reasons of all its findings."""
+    by_path = {node.path: node for node in model.graph.nodes}
+    found: dict[Node, Reason] = {}
+    for finding in findings:
+        if finding.refusal is None or finding.refusal.stage != "parse" or finding.standing == "refuted":
+            continue
+        fixes = tuple(rewrite.name for rewrite in finding.fixes)
+        for site in finding.sites:
+            roles = {row.role for row in site.rows if row.node == site.node}
+            rows = [row.node for row in site.rows if row.role in roles]
+            for path in dict.fromkeys((site.node, *rows)):
+                if (node := by_path.get(path)) is None:
+                    continue
+                before = found.get(node, Reason(finding.message))
+                found[node] = Reason(
+                    before.why,
+                    tuple(dict.fromkeys((*before.rules, finding.rule))),
+                    tuple(dict.fromkeys((*before.fixes, *fixes))),
+                )
+    return found

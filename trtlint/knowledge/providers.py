@@ -1,0 +1,99 @@
+"""The options of ONNX Runtime's TensorRT providers, and their values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal, get_args
+
+from trtlint.knowledge import data
+from trtlint.knowledge.nearest import nearest
+from trtlint.lean import dataclass
+
+Provider = Literal["tensorrt", "nv-tensorrt-rtx"]
+"""The providers by the names of ``--ep``."""
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
+CLASSES: Mapping[str, Provider] = {
+    "TensorrtExecutionProvider": "tensorrt",
+    "TensorRTExecutionProvider": "tensorrt",
+    "NvTensorRTRTXExecutionProvider": "nv-tensorrt-rtx",
+    "NvTensorRtRtx": "nv-tensorrt-rtx",
+}
+"""The providers by the names that ONNX Runtime and its tools give them."""
+BOOLEANS: Mapping[str, bool] = {
+    "1": True,
+    "true": True,
+    "True": True,
+    "0": False,
+    "false": False,
+    "False": False,
+}
+"""The words that ONNX Runtime reads as a boolean:
+https://github.com/microsoft/onnxruntime/blob/v1.23.0/include/onnxruntime/core/common/parse_string.h
+"""
+
+_SHAPES = re.compile(
+    r"[^,;:]+(?::[^,;:]+)*:\d{1,19}(?:x\d{1,19})*(?:[,;][^,;:]+(?::[^,;:]+)*:\d{1,19}(?:x\d{1,19})*)*[,;]?"
+)
+_FORMS: Mapping[str, re.Pattern[str]] = {
+    "int": re.compile(r"-?\d{1,19}"),
+    "size": re.compile(r"\d{1,20}"),
+    "level": re.compile(r"[0-5]"),
+}
+WORDS: Mapping[str, str] = {
+    "bool": "0, 1, true or false",
+    "int": "a whole number",
+    "size": "a whole number of at least 0",
+    "level": "a number from 0 to 5",
+    "shapes": "shapes such as x:1x3x224x224",
+    "text": "a text",
+    "path": "a path",
+}
+"""What values each kind of option takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderOption:
+    """One option of a provider.
+
+    Attributes:
+        name: as ONNX Runtime has it, ``trt_fp16_enable``.
+        kind: a key of :data:`WORDS`.
+        since: first release with it, empty where it is older than those known here.
+        group: ``precision`` or empty.
+        only: the form of the RTX provider that alone has it, ``in-tree`` or ``plug-in``; empty for both.
+    """
+
+    name: str
+    kind: str
+    since: str
+    group: str
+    only: str
+
+    def takes(self, value: str) -> bool:
+        """Whether a value is of the right form."""
+        if self.kind == "bool":
+            return value in BOOLEANS
+        if self.kind == "shapes":
+            return not value or all(
+                _SHAPES.fullmatch(part.strip()) for part in value.split(",") if part.strip()
+            )
+        form = _FORMS.get(self.kind)
+        return form is None or form.fullmatch(value) is not None
+
+
+@cache
+def provider_options(provider: Provider) -> Mapping[str, ProviderOption]:
+    """Return the options of a provider by name."""
+    return {
+        row["name"]: ProviderOption(
+            row["name"], row["kind"], row.get("since", ""), row.get("group", ""), row.get("rtx", "")
+        )
+        for row in data("providers")[provider]
+    }
+
+
+def nearest_option(name: str, provider: Provider) -> str:
+    """Return the option that a misspelt one probably means, empty where none is near."""
+    return next(iter(nearest(name, sorted(provider_options(provider)), cutoff=0.8)), "")

@@ -1,0 +1,330 @@
+"""Ask NVIDIA's parser which nodes it takes, as the providers ask: the work of a process of its own.
+
+A provider gives the parser a region; the parser returns smaller regions, which the provider gives it again,
+until the parser takes a region whole.  Bodies of If, Loop and Scan come first, as in ONNX Runtime.
+https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/providers/nv_tensorrt_rtx/nv_execution_provider.cc
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.inliner
+import onnx.numpy_helper
+
+from trtlint.partition.naming import INDEX, MOST_BODIES, operator, path_of, reads
+from trtlint.partition.regions import Region, join, runs
+from trtlint.partition.result import Settings
+from trtlint.partition.rewriting import rewritten as rewritten_by_onnxruntime
+from trtlint.partition.rewriting import shapes_of
+
+_MOST_CALLS = 3000
+"""Calls of the parser for one model; a model with 681 parts of its own needed 240."""
+_MOST_SHAPELESS = 20
+_WITH_BODIES = frozenset({"If", "Loop", "Scan"})
+_UNTAKEN = frozenset({
+    onnx.TensorProto.STRING, onnx.TensorProto.UINT16, onnx.TensorProto.UINT32, onnx.TensorProto.UINT64,
+    onnx.TensorProto.INT16, onnx.TensorProto.COMPLEX64, onnx.TensorProto.COMPLEX128,
+    onnx.TensorProto.FLOAT8E4M3FNUZ, onnx.TensorProto.FLOAT8E5M2, onnx.TensorProto.FLOAT8E5M2FNUZ,
+    onnx.TensorProto.UINT4,
+})  # fmt: skip
+"""Types whose nodes the RTX provider does not give to the parser, ``IsSupportedDataType``.
+https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
+"""
+
+Say = Callable[[Any], None]
+Types = Mapping[str, onnx.TypeProto]
+
+
+class _EndedError(Exception):
+    """The provider gives up: a region came back too often, or there were too many calls."""
+
+
+def work(request: dict[str, Any], say: Say) -> None:
+    """Divide a model and say the result.
+
+    Args:
+        request: ``model``, ``rewrite``, ``provider``, ``min_nodes``, ``max_rounds`` and ``exclude``.
+        say: takes the stage, then the result.
+    """
+    path = Path(request["model"])
+    say({"stage": "rewrite"})
+    model, rewritten = _read(path, rewrite=bool(request["rewrite"]))
+    model = _inferred(model)
+    say({"stage": "parse"})
+    settings = Settings(request["min_nodes"], request["max_rounds"], frozenset(request["exclude"]))
+    parser = _Parser(model, path, settings)
+    scopes: list[dict[str, Any]] = []
+    dividing = _Dividing(parser, settings, plugin=request["provider"] == "nv-tensorrt-rtx", found=scopes)
+    dividing.graph(model.graph, {}, "", 0)
+    say(
+        {
+            "scopes": scopes,
+            "calls": parser.calls,
+            "rewritten": rewritten,
+            "shapeless": list(parser.shapeless)[:_MOST_SHAPELESS],
+        }
+    )
+
+
+def _read(path: Path, *, rewrite: bool) -> tuple[onnx.ModelProto, bool]:
+    """Read a model, after the rewrites of ONNX Runtime where they can be had."""
+    if rewrite:
+        found = rewritten_by_onnxruntime(path)
+        if found is not None:
+            return found, True
+    model = onnx.load(path, load_external_data=False)
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+    _store_constants(model.graph, 0)
+    return model, False
+
+
+class _Parser:
+    """NVIDIA's parser for regions of one model."""
+
+    def __init__(self, model: onnx.ModelProto, path: Path, settings: Settings) -> None:
+        self._trt: Any = importlib.import_module("tensorrt_rtx_bindings")
+        self._logger = self._trt.Logger(self._trt.Logger.ERROR)
+        self._builder = self._trt.Builder(self._logger)
+        self.model, self._path, self._settings = model, path, settings
+        self.calls = 0
+        self.shapeless: dict[str, None] = {}
+
+    def taken(self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around) -> Iterator[Region]:
+        """Yield the regions that the parser takes whole."""
+        yield from self._taken(nodes, region, around, 1)
+
+    def _taken(
+        self, nodes: Sequence[onnx.NodeProto], region: Region, around: _Around, depth: int
+    ) -> Iterator[Region]:
+        # Each call cuts a region that is not taken whole; one that comes back uncut would do so for ever.
+        if depth > self._settings.max_rounds + 1 or self.calls >= _MOST_CALLS:
+            raise _EndedError
+        whole, listed = self._ask(self._built(nodes, region, around, strict=depth > 1))
+        for positions in listed:
+            found = tuple(region[each] for each in positions)
+            if whole:
+                yield found
+            elif found == region:
+                raise _EndedError
+            else:
+                yield from self._taken(nodes, found, around, depth + 1)
+
+    def _ask(self, model: onnx.ModelProto) -> tuple[bool, list[list[int]]]:
+        self.calls += 1
+        network = self._builder.create_network(0)
+        parser = self._trt.OnnxParser(network, self._logger)
+        whole = bool(parser.supports_model_v2(model.SerializeToString(), str(self._path)))
+        return whole, [list(parser.get_subgraph_nodes(each)) for each in range(parser.num_subgraphs)]
+
+    def _built(
+        self, all_nodes: Sequence[onnx.NodeProto], region: Region, around: _Around, *, strict: bool
+    ) -> onnx.ModelProto:
+        """Build the model of one region, with the stored tensors that it reads."""
+        nodes = [all_nodes[position] for position in region]
+        built = onnx.ModelProto(ir_version=onnx.IR_VERSION)  # as the providers do, whatever the file has
+        built.opset_import.extend(self.model.opset_import)
+        built.functions.extend(self.model.functions)
+        graph = built.graph
+        graph.name = self.model.graph.name or "region"
+        graph.node.extend(nodes)
+        computed = {name for node in nodes for name in node.output if name}
+        read = dict.fromkeys(name for node in nodes for name in reads(node))
+        for name in read:
+            if name in computed:
+                continue
+            if name in around.stored:
+                graph.initializer.append(around.stored[name])
+            elif name in around.sparse:
+                graph.sparse_initializer.append(around.sparse[name])
+            else:
+                graph.input.append(self._value(name, around.types, strict=strict))
+        own = frozenset(region)
+        for name in dict.fromkeys(name for node in nodes for name in node.output if name):
+            if name in around.outputs or name not in read or around.is_read_outside(name, own):
+                graph.output.append(self._value(name, around.types, strict=False))
+        return built
+
+    def _value(self, name: str, types: Types, *, strict: bool) -> onnx.ValueInfoProto:
+        known = types.get(name)
+        if strict and (known is None or not known.tensor_type.HasField("shape")):
+            self.shapeless[name] = None
+        value = onnx.ValueInfoProto(name=name)
+        if known is not None:
+            value.type.CopyFrom(known)
+        return value
+
+
+class _Around:
+    """What regions of one graph need of it.
+
+    Args:
+        graph: the graph.
+        types: types of its values, and of those around it.
+        outer: stored tensors of the graphs around it.
+    """
+
+    def __init__(self, graph: onnx.GraphProto, types: Types, outer: _Around | None) -> None:
+        self.types = types
+        self.stored: dict[str, onnx.TensorProto] = {} if outer is None else dict(outer.stored)
+        self.stored.update((each.name, each) for each in graph.initializer)
+        self.sparse = {each.values.name: each for each in graph.sparse_initializer}
+        self.outputs = {each.name for each in graph.output}
+        self._readers: dict[str, set[int]] = {}
+        for position, node in enumerate(graph.node):
+            for name in reads(node):
+                self._readers.setdefault(name, set()).add(position)
+
+    def is_read_outside(self, name: str, region: Set[int]) -> bool:
+        """Whether a node outside of a region reads a value."""
+        return not self._readers.get(name, set()) <= region
+
+
+class _Dividing:
+    """Divides a graph and the bodies in it, the innermost first."""
+
+    def __init__(
+        self, parser: _Parser, settings: Settings, *, plugin: bool, found: list[dict[str, Any]]
+    ) -> None:
+        self._parser, self._settings, self._plugin, self._found = parser, settings, plugin, found
+
+    def graph(
+        self, graph: onnx.GraphProto, types: Types, scope: str, depth: int, outer: _Around | None = None
+    ) -> bool:
+        """Divide one graph; return whether TensorRT takes all of it."""
+        if depth > MOST_BODIES:
+            return False
+        own = {**types, **dict(_types(graph))}
+        if depth == 0:
+            own.update(shapes_of(self._parser.model, _lacking(graph, own)))
+        _complete(graph, own)
+        around = _Around(graph, own, outer)
+        nodes = list(graph.node)
+        offered = [
+            position
+            for position, node in enumerate(nodes)
+            if self._bodies_taken(node, position, own, scope, depth, around) and self._is_offered(node, own)
+        ]
+        ended = False
+        regions: list[Region] = []
+        try:
+            for region in runs(offered):
+                regions += self._parser.taken(nodes, region, around)
+        except _EndedError:
+            ended, regions = True, []
+        joined = join([operator(node) for node in nodes], regions, self._settings)
+        self._found.append(
+            {
+                "scope": scope,
+                "nodes": [[path_of(node, index, scope), node.op_type] for index, node in enumerate(nodes)],
+                "parts": joined.parts,
+                "small": joined.small,
+                "cyclic": joined.cyclic,
+                "joined": joined.joined,
+                "whole": sum(map(len, joined.parts)) == len(nodes),
+                "ended": ended,
+            }
+        )
+        return bool(self._found[-1]["whole"])
+
+    def _bodies_taken(
+        self, node: onnx.NodeProto, position: int, types: Types, scope: str, depth: int, around: _Around
+    ) -> bool:
+        if node.op_type not in _WITH_BODIES or node.domain:
+            return True
+        path = path_of(node, position, scope)
+        taken = [
+            self.graph(each.g, types, f"{path}/{each.name}", depth + 1, around)
+            for each in node.attribute
+            if each.HasField("g")
+        ]
+        return all(taken)
+
+    def _is_offered(self, node: onnx.NodeProto, types: Types) -> bool:
+        if node.op_type in self._settings.exclude:
+            return False
+        if not self._plugin:
+            return True
+        known = (types[name] for name in (*node.input, *node.output) if name in types)
+        return not any(each.tensor_type.elem_type in _UNTAKEN for each in known)
+
+
+def _store_constants(graph: onnx.GraphProto, depth: int) -> None:
+    """Store what Constant nodes hold, as ONNX Runtime does when it loads a model."""
+    kept = []
+    for index, node in enumerate(graph.node):
+        node.doc_string = f"{INDEX}{index}"
+        for each in node.attribute:
+            if each.HasField("g") and depth <= MOST_BODIES:
+                _store_constants(each.g, depth + 1)
+        stored = _held(node)
+        if stored is None:
+            kept.append(node)
+        else:
+            stored.name = node.output[0]
+            graph.initializer.append(stored)
+    if len(kept) < len(graph.node):
+        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in kept]
+        del graph.node[:]
+        graph.node.extend(copies)
+
+
+def _held(node: onnx.NodeProto) -> onnx.TensorProto | None:
+    """Return a copy of the tensor that a Constant node holds, None for another node."""
+    if node.op_type != "Constant" or node.domain or len(node.attribute) != 1 or len(node.output) != 1:
+        return None
+    given = node.attribute[0]
+    if given.name == "value":
+        return onnx.TensorProto.FromString(given.t.SerializeToString())
+    if given.name in ("value_float", "value_int"):
+        number = np.float32(given.f) if given.name == "value_float" else np.int64(given.i)
+        return onnx.numpy_helper.from_array(np.asarray(number))
+    if given.name in ("value_floats", "value_ints"):
+        if given.name == "value_floats":
+            return onnx.numpy_helper.from_array(np.array(given.floats, np.float32))
+        return onnx.numpy_helper.from_array(np.array(given.ints, np.int64))
+    return None
+
+
+def _inferred(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Infer types; the model as it is where that fails."""
+    try:
+        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):
+        return model
+
+
+def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto]]:
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        if value.HasField("type"):
+            yield value.name, value.type
+
+
+def _lacking(graph: onnx.GraphProto, types: Types) -> list[str]:
+    """Return the values that nodes compute and whose type or shape is not known."""
+    computed = (name for node in graph.node for name in node.output if name)
+    return [each for each in computed if each not in types or not types[each].tensor_type.HasField("shape")]
+
+
+def _complete(graph: onnx.GraphProto, types: dict[str, onnx.TypeProto]) -> None:
+    """Give values without a type the element type of what they are computed from.
+
+    ONNX Runtime knows the types of its own operators, which ONNX's inference does not know.
+    """
+    stored = {each.name: each.data_type for each in graph.initializer}
+    for node in graph.node:
+        known = (types[name].tensor_type.elem_type for name in node.input if name in types)
+        element = next((each for each in known if each), None)
+        if element is None:
+            element = next((stored[name] for name in node.input if name in stored), onnx.TensorProto.FLOAT)
+        for name in node.output:
+            if name and not (name in types and types[name].tensor_type.elem_type):
+                completed = types.get(name, onnx.TypeProto())
+                completed.tensor_type.elem_type = element
+                types[name] = completed

@@ -1,0 +1,41 @@
+"""What providers see of a node: its name, and the values that it and its bodies read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx
+
+from trtlint.partition.regions import Operator
+
+MOST_BODIES = 20
+"""Bodies within each other."""
+INDEX = "trtlint.index:"
+"""Marks, in its documentation, the position that a node had in the file."""
+
+
+def operator(node: onnx.NodeProto) -> Operator:
+    """Return what the providers see of a node."""
+    return Operator(node.name, node.op_type, tuple(reads(node)), tuple(filter(None, node.output)))
+
+
+def path_of(node: onnx.NodeProto, index: int, scope: str) -> str:
+    """Return the path that reports use for a node."""
+    kept = node.doc_string.removeprefix(INDEX) if node.doc_string.startswith(INDEX) else str(index)
+    own = node.name or f"{node.op_type}_{kept}"
+    return f"{scope}/{own}" if scope else own
+
+
+def reads(node: onnx.NodeProto, depth: int = 0) -> Iterator[str]:
+    """Yield the names that a node reads; of its bodies those from around them."""
+    yield from filter(None, node.input)
+    if depth > MOST_BODIES:
+        return
+    for each in node.attribute:
+        if not each.HasField("g"):
+            continue
+        own = {value.name for value in each.g.input} | {tensor.name for tensor in each.g.initializer}
+        own.update(name for inner in each.g.node for name in inner.output)
+        for inner in each.g.node:
+            yield from (name for name in reads(inner, depth + 1) if name not in own)
+        yield from (value.name for value in each.g.output if value.name not in own)

@@ -1,0 +1,257 @@
+"""Predict the parts of a model from the nodes that TensorRT refuses."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from trtlint.facts.blocks.sizes import bytes_of
+from trtlint.knowledge.providers import Provider
+from trtlint.lean import dataclass
+from trtlint.model.graph import Graph, Node, Value
+from trtlint.model.operators import QUANTIZE
+from trtlint.model.values import Constants
+from trtlint.partition.naming import reads
+from trtlint.partition.regions import Joined, Operator, borders, join, runs
+from trtlint.partition.result import Border, Left, Partition, Settings, Split
+
+_MOST_SPLITS = 8
+"""Operator types for which the parts without them are counted; each costs a walk through the graph."""
+_UNTAKEN = frozenset(
+    {"str", "u16", "u32", "u64", "i16", "c64", "c128", "u4", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"}
+)
+"""Types that no network has.  The RTX provider does not even give their nodes to the parser,
+``IsSupportedDataType``; the parser refuses them as inputs of a region.
+https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why TensorRT refuses a node.
+
+    Attributes:
+        why: the finding, in words.
+        rules: its rules.
+        fixes: rewrites that remove it.
+    """
+
+    why: str
+    rules: tuple[str, ...] = ()
+    fixes: tuple[str, ...] = ()
+
+
+def predict(
+    graph: Graph,
+    constants: Constants,
+    refused: Mapping[Node, Reason],
+    provider: Provider,
+    settings: Settings,
+    *,
+    rewritten: bool = True,
+) -> Partition:
+    """Divide a model at the nodes that TensorRT refuses.
+
+    Args:
+        graph: the model's graph.
+        constants: what is known of its values.
+        refused: the nodes that the parser refuses.
+        provider: the provider.
+        settings: its options.
+        rewritten: whether ONNX Runtime rewrites the model before it divides it.
+    """
+    gone = {node for node in graph.nodes if _is_folded(node, constants, rewritten=rewritten)}
+    return _Prediction(graph, gone, refused, provider, settings).partition()
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """One graph: the main one, or a body."""
+
+    nodes: tuple[Node, ...]
+    operators: tuple[Operator, ...]
+    joined: Joined
+
+    @property
+    def whole(self) -> bool:
+        """Whether TensorRT takes all of it."""
+        return sum(map(len, self.joined.parts)) == len(self.nodes)
+
+
+class _Prediction:
+    def __init__(
+        self,
+        graph: Graph,
+        gone: Collection[Node],
+        refused: Mapping[Node, Reason],
+        provider: Provider,
+        settings: Settings,
+    ) -> None:
+        self._graph, self._provider, self._settings = graph, provider, settings
+        self._reasons = dict(refused)
+        self._folded = tuple(node.path for node in graph.nodes if node in gone)
+        scopes: dict[str, list[Node]] = defaultdict(list)
+        for node in graph.nodes:
+            if node not in gone:
+                scopes[node.scope].append(node)
+        self._scopes = scopes
+        self._operators = {scope: tuple(map(_operator, nodes)) for scope, nodes in scopes.items()}
+        for node in graph.nodes:
+            if node not in gone and node not in self._reasons and (why := self._withheld(node)):
+                self._reasons[node] = Reason(why)
+
+    def partition(self) -> Partition:
+        """Divide every graph, bodies first."""
+        parts, left, found = self._divided(frozenset())
+        dropped = tuple(
+            f"{scope.nodes[region[0]].path}: {why}"
+            for scope in found.values()
+            for regions, why in (
+                (scope.joined.small, "the region is smaller than the smallest part"),
+                (scope.joined.cyclic, "the region is part of a cycle"),
+            )
+            for region in regions
+        )
+        crossing = self._borders(found)
+        return Partition(
+            self._provider,
+            "predicted",
+            tuple(tuple(node.path for node in part) for part in parts),
+            tuple(self._left(node) for node in left),
+            folded=self._folded,
+            borders=tuple(
+                Border(value.name, into, bytes_of(value)) for value, into in dict(crossing).items()
+            ),
+            splits=self._splits(left, crossing),
+            joined=any(scope.joined.joined for scope in found.values()),
+            dropped=dropped,
+        )
+
+    def _left(self, node: Node) -> Left:
+        reason = self._reasons.get(node, Reason(""))
+        return Left(node.path, node.op, reason.why, reason.rules)
+
+    def _withheld(self, node: Node) -> str:
+        """Return why the provider does not give a node to the parser; empty where it does."""
+        if node.op in self._settings.exclude:
+            return "an option excludes the operator type"
+        values = (each for each in (*node.inputs, *node.outputs) if each is not None)
+        dtype = next((each.dtype for each in values if each.dtype in _UNTAKEN), None)
+        return "" if dtype is None else f"TensorRT has no {dtype} tensors"
+
+    def _divided(self, taken: Collection[str]) -> tuple[list[list[Node]], list[Node], dict[str, _Scope]]:
+        """Divide every graph as if TensorRT took some operator types.
+
+        Returns:
+            The parts, the nodes left in graph order, and the graphs by scope.
+        """
+        found: dict[str, _Scope] = {}
+        split_bodies: set[Node] = set()
+        # A body's path begins with its owner's, so that longer paths are further in.
+        for scope in sorted(self._scopes, key=len, reverse=True):
+            nodes = self._scopes[scope]
+            offered = (
+                position
+                for position, node in enumerate(nodes)
+                if (node not in self._reasons or node.op in taken) and node not in split_bodies
+            )
+            joined = join(self._operators[scope], runs(offered), self._settings)
+            found[scope] = _Scope(tuple(nodes), self._operators[scope], joined)
+            if scope and not found[scope].whole:
+                split_bodies.update(list(self._graph.owners(scope))[:1])
+        parts = self._parts(found)
+        inside = {node for part in parts for node in part}
+        left = [node for nodes in self._scopes.values() for node in nodes if node not in inside]
+        return parts, sorted(left, key=lambda node: node.index), found
+
+    def _parts(self, found: Mapping[str, _Scope]) -> list[list[Node]]:
+        """Return the parts; a body that TensorRT takes whole belongs to the part of its owner."""
+        parts: list[list[Node]] = []
+        part_of: dict[Node, list[Node]] = {}
+        for name in sorted(found, key=len):
+            scope = found[name]
+            owner = next(iter(self._graph.owners(name)), None)
+            if owner is not None and scope.whole:
+                if owner in part_of:
+                    part_of[owner].extend(scope.nodes)
+                    part_of.update(dict.fromkeys(scope.nodes, part_of[owner]))
+                continue
+            for region in scope.joined.parts:
+                part = [scope.nodes[position] for position in region]
+                parts.append(part)
+                part_of.update(dict.fromkeys(part, part))
+        return parts
+
+    def _borders(self, found: Mapping[str, _Scope]) -> list[tuple[Value, bool]]:
+        outputs = {value.name for value in self._graph.outputs}
+        crossing = []
+        for name, scope in found.items():
+            if name and scope.whole:
+                continue
+            for value_name, into in borders(scope.operators, scope.joined.parts, outputs):
+                value = self._graph.resolve(value_name, name)
+                if value is not None:
+                    crossing.append((value, into))
+        return crossing
+
+    def _splits(self, left: Sequence[Node], crossing: Iterable[tuple[Value, bool]]) -> tuple[Split, ...]:
+        """Group the nodes that divide the model, the costliest first."""
+        groups: dict[str, list[Node]] = defaultdict(list)
+        for node in left:
+            if node in self._reasons:
+                groups[node.op].append(node)
+        moved: dict[Node, int] = defaultdict(int)
+        for value, into in crossing:
+            ends = [value.producer] if into else [reader for reader, _ in value.uses]
+            for end in ends:
+                if end is not None:
+                    moved[end] += bytes_of(value) or 0
+        costs = {op: sum(moved[node] for node in nodes) for op, nodes in groups.items()}
+        ranked = sorted(groups, key=lambda op: (-costs[op], -len(groups[op]), op))
+        return tuple(self._split(op, groups[op], costs[op], rank) for rank, op in enumerate(ranked))
+
+    def _split(self, op: str, nodes: Sequence[Node], cost: int, rank: int) -> Split:
+        reasons = [self._reasons[node] for node in nodes]
+        counted: tuple[int | None, int | None] = (None, None)
+        if rank < _MOST_SPLITS:
+            parts, left, _ = self._divided({op})
+            counted = len(parts), len(left)
+        return Split(
+            op,
+            tuple(node.path for node in nodes),
+            tuple(dict.fromkeys(rule for reason in reasons for rule in reason.rules)),
+            reasons[0].why,
+            tuple(dict.fromkeys(fix for reason in reasons for fix in reason.fixes)),
+            *counted,
+            bytes=cost,
+        )
+
+
+def _operator(node: Node) -> Operator:
+    inputs = [value.name for value in node.inputs if value is not None]
+    return Operator(
+        node.proto.name, node.op, (*inputs, *_captured(node)), tuple(v.name for v in node.outputs)
+    )
+
+
+def _captured(node: Node) -> tuple[str, ...]:
+    """Return the names that the bodies of a node read from around them."""
+    if not any(each.HasField("g") for each in node.proto.attribute):
+        return ()
+    return tuple(reads(node.proto))
+
+
+def _is_folded(node: Node, constants: Constants, *, rewritten: bool) -> bool:
+    """Whether ONNX Runtime removes a node before it divides the model.
+
+    Constant nodes become stored tensors when a model is loaded.  The rewrites of level 1 compute what
+    depends on constants alone, and remove Identity.
+    https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
+    """
+    if node.domain:
+        return False
+    if node.op == "Constant":
+        return True
+    if not rewritten or any(value.is_output or value.leaves_body for value in node.outputs):
+        return False
+    return node.op == "Identity" or (node.op not in QUANTIZE and constants.foldable(node.output))

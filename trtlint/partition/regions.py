@@ -1,0 +1,169 @@
+"""The steps by which both providers turn regions that the parser takes into parts.
+
+They are the same in both providers, line by line:
+https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
+(``GetCapability``, ``DetectTensorRTGraphCycles``).
+https://github.com/NVIDIA/TensorRT-RTX-EP-ABI/blob/10a0bfa/src/tensorrt_rtx_execution_provider.cc
+(``GetCapabilityImpl``).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from trtlint.lean import dataclass
+from trtlint.partition.result import Settings
+
+Region = tuple[int, ...]
+"""Positions of nodes in the order of the graph."""
+_MOST_REMOVALS = 1000
+"""Regions removed for cycles; each costs a walk through the graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What the providers see of a node.
+
+    Attributes:
+        name: the name that the file gives, empty for none.
+        op: operator type.
+        inputs: names of values that it or its bodies read.
+        outputs: names of values that it computes.
+    """
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Parts, and what happened to regions on the way.
+
+    Attributes:
+        parts: the parts.
+        small: regions that were too small.
+        cyclic: regions that were removed because of a cycle.
+        joined: whether all regions became one part.
+    """
+
+    parts: tuple[Region, ...]
+    small: tuple[Region, ...] = ()
+    cyclic: tuple[Region, ...] = ()
+    joined: bool = False
+
+
+def runs(positions: Iterable[int]) -> tuple[Region, ...]:
+    """Divide ascending positions into runs without a gap.
+
+    >>> runs([0, 1, 3])
+    ((0, 1), (3,))
+    """
+    found: list[list[int]] = []
+    for position in positions:
+        if found and found[-1][-1] + 1 == position:
+            found[-1].append(position)
+        else:
+            found.append([position])
+    return tuple(map(tuple, found))
+
+
+def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Settings) -> Joined:
+    """Turn regions that the parser takes into parts.
+
+    In order: drop small regions, remove regions that are part of a cycle, join the others if that has none.
+    """
+    listed = [region for region in regions if region]
+    small = tuple(region for region in listed if len(region) < settings.min_nodes)
+    kept = [region for region in listed if len(region) >= settings.min_nodes]
+    cyclic: list[Region] = []
+    for _ in range(_MOST_REMOVALS):
+        found = _cycle(operators, kept)
+        culprit = next((index for index in found if index < len(kept)), None)
+        if culprit is None:
+            break
+        cyclic.append(kept.pop(culprit))
+    if len(kept) > 1:
+        whole = tuple(position for region in kept for position in region)
+        if not _cycle(operators, [whole]):
+            return Joined((whole,), small, tuple(cyclic), joined=True)
+    return Joined(tuple(kept), small, tuple(cyclic))
+
+
+def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int]:
+    """Return the path of a walk that ends in a cycle; empty where there is none.
+
+    A region is a vertex with its own number.  The providers know nodes outside of regions by their names
+    alone, so that nodes of one name, or without any, are one vertex.
+    """
+    following = _following(operators, regions)
+    done: set[int] = set()
+    for root in range(len(following)):
+        if root in done:
+            continue
+        path, open_, ways = [root], {root}, [iter(following[root])]
+        done.add(root)
+        while path:
+            step = next(ways[-1], None)
+            if step is None:
+                open_.discard(path.pop())
+                ways.pop()
+            elif step in open_:
+                # the vertex that closes the cycle first, then those of the walk but its first, backwards
+                return [step, *reversed(path[1:])]
+            elif step not in done:
+                done.add(step)
+                path.append(step)
+                open_.add(step)
+                ways.append(iter(following[step]))
+    return []
+
+
+def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list[list[int]]:
+    """Return, for each vertex, those that read what it computes."""
+    vertex: dict[int, int] = {}
+    for number, region in enumerate(regions):
+        vertex.update(dict.fromkeys(region, number))
+    by_name: dict[str, int] = {}
+    for position, operator in enumerate(operators):
+        if position not in vertex:
+            vertex[position] = by_name.setdefault(operator.name, len(regions) + len(by_name))
+    readers: dict[str, dict[int, None]] = defaultdict(dict)
+    for position, operator in enumerate(operators):
+        for name in operator.inputs:
+            readers[name][vertex[position]] = None
+    following: list[dict[int, None]] = [{} for _ in range(len(regions) + len(by_name))]
+    for position, operator in enumerate(operators):
+        own = vertex[position]
+        for name in operator.outputs:
+            for reader in readers.get(name, ()):
+                if reader != own or own >= len(regions):  # nodes of one name may read each other
+                    following[own][reader] = None
+    return [list(each) for each in following]
+
+
+def borders(
+    operators: Sequence[Operator], parts: Iterable[Region], outputs: Collection[str]
+) -> list[tuple[str, bool]]:
+    """Return the tensors that cross the border of a part, and whether they flow into it.
+
+    Only tensors between nodes count; ``outputs`` are the model's own outputs, which every session copies.
+    """
+    producer = {name: index for index, each in enumerate(operators) for name in each.outputs if name}
+    part_of = {position: number for number, part in enumerate(parts) for position in part}
+    found: dict[tuple[str, bool, int | None], None] = {}
+    for position, operator in enumerate(operators):
+        own = part_of.get(position)
+        for name in operator.inputs:
+            if name not in producer:
+                continue
+            source = part_of.get(producer[name])
+            if source == own:
+                continue
+            if own is not None:
+                found[name, True, own] = None
+            if source is not None and name not in outputs:
+                found[name, False, source] = None
+    return [(name, into) for name, into, _ in found]

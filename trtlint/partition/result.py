@@ -1,0 +1,151 @@
+"""A partition as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Literal
+
+from trtlint.knowledge.providers import Provider
+from trtlint.lean import dataclass
+
+Basis = Literal["predicted", "parser"]
+"""Who decided which nodes TensorRT takes: trtlint's own findings, or NVIDIA's parser."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The provider options that shape a partition.
+
+    The defaults are those of both providers:
+    https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.h
+
+    Attributes:
+        min_nodes: smallest part that TensorRT gets.
+        max_rounds: calls of the parser within each other, before the provider gives up.
+        exclude: operator types that the provider leaves to others.
+    """
+
+    min_nodes: int = 1
+    max_rounds: int = 1000
+    exclude: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A node that TensorRT does not run.
+
+    Attributes:
+        node: path of the node.
+        op: operator type.
+        why: reason in words, empty where it is unknown.
+        rules: rules whose findings refuse the node.
+    """
+
+    node: str
+    op: str
+    why: str = ""
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Nodes of one operator type that divide a model.
+
+    Attributes:
+        op: operator type.
+        nodes: paths of the nodes.
+        rules: rules whose findings refuse them.
+        why: reason in words, empty where it is unknown.
+        fixes: rewrites of ``trtlint fix`` that remove them.
+        parts: number of parts if TensorRT took all of them, None where it was not counted.
+        left: number of nodes outside of TensorRT then, likewise.
+        bytes: bytes of the tensors that cross a border at these nodes; dynamic ones are not counted.
+    """
+
+    op: str
+    nodes: tuple[str, ...]
+    rules: tuple[str, ...] = ()
+    why: str = ""
+    fixes: tuple[str, ...] = ()
+    parts: int | None = None
+    left: int | None = None
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """A tensor that flows between a part and a node outside of it.
+
+    Attributes:
+        value: name of the tensor.
+        into: whether it flows into the part.
+        bytes: size in bytes, None where a dimension is dynamic.
+    """
+
+    value: str
+    into: bool
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The parts of one model.
+
+    Attributes:
+        provider: the provider that divides the model.
+        basis: who decided which nodes TensorRT takes.
+        parts: paths of the nodes of each part.
+        left: the nodes outside of all parts, in graph order.
+        folded: paths of nodes that ONNX Runtime computes before it divides the model.
+        borders: tensors between parts and other nodes.
+        splits: what divides the model, the costliest first.
+        joined: whether the provider joins several regions into one part.
+        dropped: nodes that the parser takes and that the provider gives up, with the reason.
+        failure: why the session cannot be created, empty where it can.
+        calls: calls of the parser, 0 for a prediction.
+    """
+
+    provider: Provider
+    basis: Basis
+    parts: tuple[tuple[str, ...], ...]
+    left: tuple[Left, ...]
+    folded: tuple[str, ...] = ()
+    borders: tuple[Border, ...] = ()
+    splits: tuple[Split, ...] = ()
+    joined: bool = False
+    dropped: tuple[str, ...] = ()
+    failure: str = ""
+    calls: int = 0
+
+    @property
+    def taken(self) -> int:
+        """Number of nodes that TensorRT runs."""
+        return sum(map(len, self.parts))
+
+    @property
+    def total(self) -> int:
+        """Number of nodes that ONNX Runtime divides."""
+        return self.taken + len(self.left)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The partition as JSON data."""
+        known = [border.bytes for border in self.borders if border.bytes is not None]
+        return {
+            "provider": self.provider,
+            "basis": self.basis,
+            "parts": [list(part) for part in self.parts],
+            "left": [each.node for each in self.left],
+            "splits": [asdict(each) for each in self.splits],
+            "nodes": self.total,
+            "taken": self.taken,
+            "folded": len(self.folded),
+            "joined": self.joined,
+            "dropped": list(self.dropped),
+            "failure": self.failure,
+            "borders": {
+                "tensors": len(self.borders),
+                "bytes": sum(known),
+                "unknown": len(self.borders) - len(known),
+            },
+        }

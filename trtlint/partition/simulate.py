@@ -1,0 +1,137 @@
+"""Divide a model with NVIDIA's parser, in a process of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from trtlint.dry_build.errors import DryBuildError
+from trtlint.dry_build.weights import WeightsError, staged
+from trtlint.dry_build.wheels import Wheels
+from trtlint.knowledge.providers import Provider
+from trtlint.lean import dataclass
+from trtlint.partition.result import Left, Partition, Settings
+from trtlint.process.spawn import Ended, Limits, run
+
+_WORK = "trtlint.partition._parser"
+_HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What the providers do with a model, by NVIDIA's parser.
+
+    Attributes:
+        partition: the parts, None where the process did not end by itself.
+        version: release of the parser.
+        rewritten: whether the graph is the one after ONNX Runtime's rewrites.
+        ended: how the process ended, in words.
+    """
+
+    partition: Partition | None
+    version: str
+    rewritten: bool = False
+    ended: str = ""
+
+
+def simulate(
+    model: Path,
+    provider: Provider,
+    wheels: Wheels,
+    settings: Settings,
+    *,
+    limits: Limits | None = None,
+    rewrite: bool = True,
+) -> Simulation:
+    """Divide a model as a provider does.
+
+    Raises:
+        DryBuildError: the parser cannot read this model.
+        ModelError: the file is no model.
+    """
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+        try:
+            given = staged(model, Path(folder))
+        except WeightsError as error:
+            raise DryBuildError(str(error)) from None
+        request = {
+            "model": str(given.path),
+            "provider": provider,
+            "rewrite": rewrite,
+            "min_nodes": settings.min_nodes,
+            "max_rounds": settings.max_rounds,
+            "exclude": sorted(settings.exclude),
+        }
+        ended = run(_WORK, request, limits or Limits(), paths=(wheels.folder,), environment=_HIDDEN)
+    return _read(ended, provider, wheels.version)
+
+
+def _read(ended: Ended, provider: Provider, version: str) -> Simulation:
+    found = next((each for each in ended.answers if "scopes" in each), None)
+    if found is None:
+        return Simulation(None, version, ended=ended.words)
+    scopes = found["scopes"]
+    parts = _all_parts(scopes)
+    taken = {path for part in parts for path in part}
+    dropped = tuple(
+        f"{_paths(scope, region)[0]}: {why}" for scope in scopes for region, why in _given_up(scope)
+    )
+    left = tuple(
+        Left(path, op) for scope in reversed(scopes) for path, op in scope["nodes"] if path not in taken
+    )
+    joined = any(scope["joined"] for scope in scopes)
+    partition = Partition(
+        provider, "parser", parts, left, joined=joined, dropped=dropped, failure=_failure(found["shapeless"]),
+        calls=found["calls"],
+    )  # fmt: skip
+    return Simulation(partition, version, rewritten=found["rewritten"], ended=ended.words)
+
+
+def _failure(shapeless: list[str]) -> str:
+    """Return why the session cannot be created, empty where it can.
+
+    From the second round on every input of a region needs a shape, ``GetSupportedList``:
+    https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
+    """
+    if not shapeless:
+        return ""
+    return f"tensor {shapeless[0]} has no shape: Please run shape inference on the onnx model first"
+
+
+def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:
+    """Return the parts of all graphs; a body that TensorRT takes whole belongs to the part of its owner.
+
+    The body of a node that TensorRT does not take is divided only where TensorRT does not take it whole.
+    """
+    found: list[list[str]] = []
+    part_of: dict[str, list[str]] = {}
+    for scope in reversed(scopes):  # owners come before their bodies
+        owner = scope["scope"].rpartition("/")[0]
+        if scope["scope"] and scope["whole"]:
+            if owner in part_of:
+                paths = [path for path, _ in scope["nodes"]]
+                part_of[owner] += paths
+                part_of.update(dict.fromkeys(paths, part_of[owner]))
+            continue
+        for part in map(list, _parts(scope)):
+            found.append(part)
+            part_of.update(dict.fromkeys(part, part))
+    return tuple(map(tuple, found))
+
+
+def _paths(scope: Mapping[str, Any], region: list[int]) -> tuple[str, ...]:
+    return tuple(scope["nodes"][position][0] for position in region)
+
+
+def _parts(scope: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for region in scope["parts"]:
+        yield _paths(scope, region)
+
+
+def _given_up(scope: Mapping[str, Any]) -> Iterator[tuple[list[int], str]]:
+    for region in scope["small"]:
+        yield region, f"the region has {len(region)} nodes, fewer than the smallest part"
+    for region in scope["cyclic"]:
+        yield region, "the region is part of a cycle"

@@ -1,0 +1,114 @@
+"""The partition of a model in words, for reports that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trtlint.engine.finding import ModelReport
+from trtlint.report.counts import plural
+
+_MOST_PARTS = 8
+_MOST_SPLITS = 8
+_MOST_PLACES = 3
+_NAMES = {"tensorrt": "the TensorRT provider", "nv-tensorrt-rtx": "the TensorRT-RTX provider"}
+_UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB"))
+
+
+def partition_in(model: ModelReport) -> Mapping[str, Any] | None:
+    """Return the partition of a report, None where it has none."""
+    found = next((each for each in model.evidence if each.kind == "partition"), None)
+    return None if found is None else found.data
+
+
+def lines_of(model: ModelReport) -> list[str]:
+    """Return the lines about the partition of a model; none where no provider was named."""
+    found = partition_in(model)
+    return [] if found is None else [*_lines(found)]
+
+
+def lines_of_targets(models: Sequence[ModelReport]) -> Iterator[str]:
+    """Yield the lines for the targets of one model; targets with the same parts share theirs."""
+    blocks: dict[tuple[str, ...], list[str]] = {}
+    for model in models:
+        blocks.setdefault(tuple(lines_of(model)), []).append(model.target)
+    for lines, targets in blocks.items():
+        for number, line in enumerate(lines):
+            yield f"{', '.join(targets)}: {line}" if len(blocks) > 1 and not number else line
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    parts, total, taken = found["parts"], found["nodes"], found["taken"]
+    name = _NAMES[found["provider"]]
+    by = "predicted" if found["basis"] == "predicted" else f"by the parser of TensorRT-RTX {found['version']}"
+    if found["failure"]:
+        yield f"ONNX Runtime cannot create the session: {found['failure']}"
+    if not found["left"] and len(parts) == 1:
+        yield f"{name} runs the whole model in 1 part of {plural(taken, 'node')} ({by})"
+        return
+    if not parts:
+        yield f"{name} runs no part of the model: all {plural(total, 'node')} run elsewhere ({by})"
+    else:
+        share = 100 * taken // max(1, total)
+        nodes, count = plural(total, "node"), plural(len(parts), "part")
+        yield f"{name} runs {taken} of {nodes} ({share} %) in {count} ({by})"
+    if found["joined"]:
+        yield "  several regions are joined into one part: nodes outside of it run before or after it"
+    yield from _listed(parts)
+    yield from _copies(found["borders"])
+    yield from _splits(found)
+    for text in found["dropped"][:_MOST_PLACES]:
+        yield f"  given up by the provider: {text}"
+
+
+def _listed(parts: list[list[str]]) -> Iterator[str]:
+    for number, part in enumerate(parts[:_MOST_PARTS], 1):
+        ends = part[0] if len(part) == 1 else f"{part[0]} .. {part[-1]}"
+        yield f"  part {number}: {plural(len(part), 'node')}, {ends}"
+    if len(parts) > _MOST_PARTS:
+        yield f"  and {plural(len(parts) - _MOST_PARTS, 'more part')}"
+
+
+def _copies(borders: Mapping[str, int]) -> Iterator[str]:
+    if not borders["tensors"]:
+        return
+    more = f", {borders['unknown']} of dynamic size not counted" if borders["unknown"] else ""
+    yield f"  {plural(borders['tensors'], 'tensor')} cross the borders: {size_words(borders['bytes'])}{more}"
+
+
+def _splits(found: Mapping[str, Any]) -> Iterator[str]:
+    splits = found["splits"]
+    now = len(found["parts"])
+    for split in splits[:_MOST_SPLITS]:
+        nodes = split["nodes"]
+        places = ", ".join(nodes[:_MOST_PLACES]) + (", ..." if len(nodes) > _MOST_PLACES else "")
+        why = (
+            f" [{', '.join(split['rules'])}]"
+            if split["rules"]
+            else f" ({split['why']})"
+            if split["why"]
+            else ""
+        )
+        yield f"  left: {plural(len(nodes), split['op'] + ' node')}{why}: {places}"
+        advice = [f"trtlint fix tries {', '.join(split['fixes'])}"] if split["fixes"] else []
+        if split["parts"] is not None:
+            what = plural(split["parts"], "part")
+            advice.append(
+                f"without them: {what}{'' if split['parts'] != now else ' as now'}, {split['left']} left"
+            )
+        if advice:
+            yield f"    {'; '.join(advice)}"
+    if len(splits) > _MOST_SPLITS:
+        yield f"  and {plural(len(splits) - _MOST_SPLITS, 'more operator type')}"
+
+
+def size_words(size: int) -> str:
+    """Return a number of bytes in words.
+
+    >>> size_words(3 << 20)
+    '3.0 MB'
+    """
+    for unit, name in _UNITS:
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} bytes"
