@@ -38,7 +38,8 @@ def of_command_line(provider: Provider, texts: Iterable[str]) -> BuildCommand:
         if not equals or not name:
             raise CommandError(f"--ep-options {word!r}: write KEY=VALUE, such as trt_engine_cache_enable=1")
         options.append(Option(name, value))
-    return _command(provider, options, "", 1)
+    # Without any option the others are unknown, and not left out on purpose.
+    return _command(provider, options, "", 1, complete=bool(options))
 
 
 def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
@@ -66,25 +67,31 @@ def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
         if len(nodes) > _MOST_NODES:
             return ()
     reader = _Python(nodes)
-    found = {
-        (line, provider): _command(provider, [*options, *reader.session], source, line, reader.model)
-        for provider, options, line in reader.providers()
-    }
+    session, model = reader.session, reader.model
     # A script may name a provider in one place and its options in another: more options say more.
-    best: dict[Provider, BuildCommand] = {}
-    for (_, provider), command in found.items():
-        if provider not in best or len(command.options) > len(best[provider].options):
-            best[provider] = command
-    return tuple(best.values())
+    best: dict[Provider, tuple[list[Option], int]] = {}
+    for provider, options, line in reader.providers():
+        if provider not in best or len(options) > len(best[provider][0]):
+            best[provider] = options, line
+    return tuple(
+        _command(provider, [*options, *session], source, line, model)
+        for provider, (options, line) in best.items()
+    )
 
 
 def _command(
-    provider: Provider, options: Iterable[Option], source: str, line: int, model: str = ""
+    provider: Provider,
+    options: Iterable[Option],
+    source: str,
+    line: int,
+    model: str = "",
+    *,
+    complete: bool = True,
 ) -> BuildCommand:
     listed = [Option("provider", provider), *([Option("model", model)] if model else []), *options]
     del listed[_MOST_OPTIONS:]
     text = " ".join(["onnxruntime", *(option.text for option in listed)])
-    return BuildCommand("onnxruntime", tuple(listed), source=source, line=line, text=text)
+    return BuildCommand("onnxruntime", tuple(listed), complete=complete, source=source, line=line, text=text)
 
 
 def _text(value: object) -> str | None:

@@ -1,0 +1,117 @@
+"""Provider options of ONNX Runtime from Python, JSON and the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trtlint.buildcommand import BuildCommand, CommandError, read_commands
+from trtlint.buildcommand.providers import of_command_line, of_json, of_python
+from trtlint.knowledge.providers import PROVIDERS, provider_options
+
+
+def options(command: BuildCommand) -> dict[str, str | None]:
+    """The options of a command, its provider and model apart."""
+    return {each.name: each.value for each in command.options if each.name not in ("provider", "model")}
+
+
+def test_pairs_in_a_script() -> None:
+    (found,) = of_python(
+        "import onnxruntime as ort\n"
+        "opts = {'trt_fp16_enable': True, 'trt_max_workspace_size': 2 * 1024**3, 'trt_engine_cache_path': where()}\n"
+        "s = ort.InferenceSession('a/m.onnx', providers=[('TensorrtExecutionProvider', opts), 'CPU'])\n",
+        "s.py",
+    )
+    assert found.provider == "tensorrt"
+    assert found.model == "a/m.onnx"
+    assert found.place == "s.py:3"
+    assert options(found) == {
+        "trt_fp16_enable": "True", "trt_max_workspace_size": str(2 << 30), "trt_engine_cache_path": None
+    }  # fmt: skip
+    cache = found.option("trt_engine_cache_path")
+    assert cache is not None
+    assert not cache.known
+    assert found.switches == {"fp16": True}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s = S(m, providers=['NvTensorRTRTXExecutionProvider'], provider_options=[{'nv_dump_subgraphs': 1}])",
+        "s.set_providers(['NvTensorRTRTXExecutionProvider'], [{'nv_dump_subgraphs': 1}])",
+        "o.add_provider('NvTensorRTRTXExecutionProvider', {'nv_dump_subgraphs': '1'})",
+        "o.add_provider_for_devices([device], {'nv_dump_subgraphs': '1'})",
+        "o.add_provider('NvTensorRTRTXExecutionProvider', dict(nv_dump_subgraphs=1))",
+    ],
+)
+def test_other_ways_to_name_a_provider(text: str) -> None:
+    (found,) = of_python(text)
+    assert found.provider == "nv-tensorrt-rtx"
+    assert options(found) == {"nv_dump_subgraphs": "1"}
+
+
+def test_a_provider_without_options() -> None:
+    (found,) = of_python("p = ['TensorrtExecutionProvider', 'CUDAExecutionProvider']")
+    assert options(found) == {}
+    assert found.complete
+
+
+@pytest.mark.parametrize("text", ["x = (", "x = 1", "", "p = ['CUDAExecutionProvider']"])
+def test_scripts_without_a_provider(text: str) -> None:
+    assert of_python(text) == ()
+
+
+def test_json_in_its_forms() -> None:
+    pair = '[["TensorrtExecutionProvider", {"trt_fp16_enable": "1"}], "CUDAExecutionProvider"]'
+    keyed = '{"TensorrtExecutionProvider": {"trt_fp16_enable": "1"}}'
+    lists = '{"providers": ["TensorrtExecutionProvider"], "provider_options": [{"trt_fp16_enable": "1"}]}'
+    for text in (pair, keyed, lists):
+        (found,) = of_json(text)
+        assert options(found) == {"trt_fp16_enable": "1"}
+    with pytest.raises(CommandError):
+        of_json("{")
+
+
+def test_deep_json_ends() -> None:
+    assert of_json('{"a":' * 200 + '["TensorrtExecutionProvider", {}]' + "}" * 200) == ()
+
+
+def test_files_are_read_as_build_commands(tmp_path: Path) -> None:
+    script = tmp_path / "session.py"
+    script.write_text("p = [('TensorrtExecutionProvider', {'trt_fp16_enable': 1})]")
+    assert read_commands(str(script))[0].provider == "tensorrt"
+    document = tmp_path / "providers.json"
+    document.write_text('{"NvTensorRTRTXExecutionProvider": {}}')
+    assert read_commands(str(document))[0].provider == "nv-tensorrt-rtx"
+
+
+def test_options_of_the_command_line() -> None:
+    found = of_command_line("tensorrt", ["trt_min_subgraph_size=5 trt_fp16_enable=1", "trt_dla_core=0"])
+    assert options(found) == {"trt_min_subgraph_size": "5", "trt_fp16_enable": "1", "trt_dla_core": "0"}
+    assert not of_command_line("tensorrt", []).complete
+    with pytest.raises(CommandError, match="KEY=VALUE"):
+        of_command_line("tensorrt", ["trt_fp16_enable"])
+
+
+def test_triton_names_the_provider() -> None:
+    text = 'optimization { execution_accelerators { gpu_execution_accelerator { name: "tensorrt" } } }'
+    assert read_commands(text)[0].provider == "tensorrt"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_wrong_values_of_each_option_are_found(provider: str) -> None:
+    known = provider_options(provider)  # type: ignore[arg-type]
+    wrong = {"bool": "maybe", "int": "x", "size": "-1", "level": "9", "shapes": "1x3"}
+    right = {
+        "bool": "1",
+        "int": "-1",
+        "size": "0",
+        "level": "5",
+        "shapes": "x:1x3,y:2",
+        "text": "a",
+        "path": "b",
+    }
+    for option in known.values():
+        assert option.takes(right[option.kind]), option
+        assert option.kind not in wrong or not option.takes(wrong[option.kind]), option

@@ -1,0 +1,54 @@
+"""Facts about the options of TensorRT providers."""
+
+from __future__ import annotations
+
+import onnx
+import onnx.parser
+import pytest
+
+import trtlint
+from trtlint.knowledge.providers import PROVIDERS, provider_options
+
+MODEL = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[N,3] x) => (float[N,3] y) { y = Relu (x) }
+"""
+CLASS = {"tensorrt": "TensorrtExecutionProvider", "nv-tensorrt-rtx": "NvTensorRTRTXExecutionProvider"}
+
+
+def rules_of(command: str, **target: str) -> set[str]:
+    """The rules about providers that fire."""
+    model = onnx.parser.parse_model(MODEL)
+    (report,) = trtlint.lint(model, command=command, preview=True, **target).models  # type: ignore[arg-type]
+    return {finding.rule for finding in report.findings if finding.rule.startswith("ORT")}
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_every_misspelt_option_is_reported(provider: str) -> None:
+    """All are misspelt in one session, which costs one lint."""
+    names = provider_options(provider)  # type: ignore[arg-type]
+    text = ", ".join(f'"{name}_x": "1"' for name in names)
+    model = onnx.parser.parse_model(MODEL)
+    command = f'{{"{CLASS[provider]}": {{{text}}}}}'
+    (report,) = trtlint.lint(model, command=command).models
+    (finding, *more) = [each for each in report.findings if each.rule == "ORT101"]
+    places = {site.node for each in (finding, *more) for site in each.sites}
+    assert places == {f"{name}_x" for name in names}
+
+
+def test_a_complete_session_is_silent() -> None:
+    options = (
+        '"trt_engine_cache_enable": "1", "trt_timing_cache_enable": "1", "trt_profile_min_shapes": "x:1x3", '
+        '"trt_profile_opt_shapes": "x:4x3", "trt_profile_max_shapes": "x:8x3"'
+    )
+    assert rules_of(f'{{"TensorrtExecutionProvider": {{{options}}}}}', trt="10.9") == set()
+
+
+def test_precision_options_of_tensorrt_11() -> None:
+    command = '{"TensorrtExecutionProvider": {"trt_fp16_enable": "1"}}'
+    assert "ORT104" in rules_of(command, trt="11.4")
+    assert "ORT104" not in rules_of(command, trt="10.9")
+
+
+def test_options_of_the_other_provider() -> None:
+    assert "ORT101" in rules_of('{"NvTensorRTRTXExecutionProvider": {"trt_fp16_enable": "1"}}', rtx="1.7")

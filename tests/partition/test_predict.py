@@ -1,0 +1,109 @@
+"""Parts predicted from findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import onnx.parser
+import pytest
+
+from trtlint.case import Case
+from trtlint.engine.evidence.partition import PartitionEvidence
+from trtlint.engine.rulebook import load_builtin
+from trtlint.engine.ruleset import RuleSet
+from trtlint.knowledge.providers import Provider
+from trtlint.partition.result import Settings
+from trtlint.policy.options import TargetOptions
+from trtlint.policy.targets import targets_of
+
+TWO_UNIQUES = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (float[4,4] x) => (float[N] y) {
+  [a] p = Relu (x)
+  [u1] q = Unique (p)
+  [b] r = Abs (q)
+  [u2] s = Unique (r)
+  [c] y = Neg (s)
+}
+"""
+IN_A_BODY = """
+< ir_version: 8, opset_import: ["" : 17] >
+g (bool c, float[4] x) => (float[N] y) {
+  [a] p = Relu (x)
+  [branch] y = If (c) <
+    then_branch = t () => (float[N] t1) { [n1] t1 = Unique (p) },
+    else_branch = e () => (float[N] e1) { [n2] e0 = Neg (p) [n3] e1 = Abs (e0) }
+  >
+}
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    """Write a model."""
+    path = folder / "m.onnx"
+    onnx.save(onnx.parser.parse_model(text), path)
+    return path
+
+
+def partition(
+    path: Path, provider: Provider = "tensorrt", settings: Settings | None = None, *, select: str = ""
+) -> dict[str, object]:
+    """Predict the parts of a model, for TensorRT-RTX 1.7."""
+    entries = [entry for entry in load_builtin().entries if entry.id.startswith(select)]
+    evidence = PartitionEvidence(provider, settings or Settings())
+    targets = tuple(targets_of(TargetOptions(rtx=("1.7",))))
+    report = Case(path, targets, RuleSet(entries), evidence=(evidence,)).evaluate()
+    found: dict[str, object] = next(each for each in report.evidence if each.kind == "partition").data
+    return found
+
+
+def test_every_refused_node_divides_a_model(tmp_path: Path) -> None:
+    found = partition(write(tmp_path, TWO_UNIQUES))
+    assert found["parts"] == [["a"], ["b"], ["c"]]
+    assert found["left"] == ["u1", "u2"]
+    (split,) = found["splits"]  # type: ignore[misc]
+    assert split["nodes"] == ["u1", "u2"]
+    assert (split["parts"], split["left"]) == (1, 0)
+    assert split["rules"]
+
+
+def test_refusals_count_whatever_rules_run(tmp_path: Path) -> None:
+    assert partition(write(tmp_path, TWO_UNIQUES), select="PERF")["left"] == ["u1", "u2"]
+
+
+def test_excluded_operators_are_left(tmp_path: Path) -> None:
+    settings = Settings(exclude=frozenset({"Abs"}))
+    assert partition(write(tmp_path, TWO_UNIQUES), settings=settings)["left"] == ["u1", "b", "u2"]
+
+
+def test_small_parts_are_given_up(tmp_path: Path) -> None:
+    found = partition(write(tmp_path, TWO_UNIQUES), settings=Settings(min_nodes=2))
+    assert found["parts"] == []
+    assert len(found["dropped"]) == 3  # type: ignore[arg-type]
+
+
+def test_a_branch_whose_body_is_divided_is_left(tmp_path: Path) -> None:
+    found = partition(write(tmp_path, IN_A_BODY))
+    left = found["left"]
+    assert isinstance(left, list)
+    assert "branch" in left
+    assert "branch/then_branch/n1" in left
+    assert ["a"] in found["parts"]  # type: ignore[operator]
+
+
+def test_bytes_at_borders_are_counted(tmp_path: Path) -> None:
+    found = partition(write(tmp_path, TWO_UNIQUES))
+    borders = found["borders"]
+    assert isinstance(borders, dict)
+    assert borders["bytes"] == 4 * 4 * 4  # p; the others are as long as the data say
+    assert borders["unknown"] == 3
+
+
+@pytest.mark.parametrize("provider", ["tensorrt", "nv-tensorrt-rtx"])
+def test_types_that_no_network_has_are_left(tmp_path: Path, provider: Provider) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (uint16[4] x) => (float[4] y) { [i] a = Flatten (x) [k] b = Cast <to = 1> (a) [r] y = Relu (b) }
+    """
+    assert partition(write(tmp_path, text), provider)["left"] == ["i", "k"]

@@ -1,0 +1,55 @@
+"""From regions that the parser takes to parts."""
+
+from __future__ import annotations
+
+from trtlint.partition.regions import Operator, borders, join, runs
+from trtlint.partition.result import Settings
+
+
+def chain(*names: str, op: str = "Relu") -> list[Operator]:
+    """Operators of which each reads what the one before computes."""
+    return [Operator(name, op, (f"v{index}",), (f"v{index + 1}",)) for index, name in enumerate(names)]
+
+
+def test_runs_end_at_gaps() -> None:
+    assert runs([0, 1, 2, 5, 7, 8]) == ((0, 1, 2), (5,), (7, 8))
+    assert runs([]) == ()
+
+
+def test_parts_around_a_node_of_the_way_stay_apart() -> None:
+    joined = join(chain("a", "left", "b"), [(0,), (2,)], Settings())
+    assert joined.parts == ((0,), (2,))
+    assert not joined.joined
+
+
+def test_parts_without_a_way_through_left_nodes_are_joined() -> None:
+    """Both read an input of the model, and the node that is left reads the first."""
+    operators = [
+        Operator("a", "Relu", ("x",), ("p",)),
+        Operator("left", "NonZero", ("p",), ("q",)),
+        Operator("b", "Relu", ("x",), ("r",)),
+    ]
+    joined = join(operators, [(0,), (2,)], Settings())
+    assert joined.parts == ((0, 2),)
+    assert joined.joined
+
+
+def test_small_regions_are_dropped_before_others_are_joined() -> None:
+    joined = join(chain("a", "b", "left", "c"), [(0, 1), (3,)], Settings(min_nodes=2))
+    assert joined.parts == ((0, 1),)
+    assert joined.small == ((3,),)
+
+
+def test_left_nodes_without_names_are_one_vertex() -> None:
+    """The providers know nodes outside of regions by name, so that a cycle is seen where there is none."""
+    named = join(chain("a", "left1", "b", "left2", "c"), [(0,), (2,), (4,)], Settings())
+    nameless = join(chain("a", "", "b", "", "c"), [(0,), (2,), (4,)], Settings())
+    assert named.cyclic == ()
+    assert named.parts == ((0,), (2,), (4,))
+    assert nameless.cyclic == ((2,),)
+    assert nameless.parts == ((0,), (4,))
+
+
+def test_borders_are_between_parts_and_other_nodes() -> None:
+    operators = chain("a", "left", "b")
+    assert borders(operators, [(0,), (2,)], {"v3"}) == [("v1", False), ("v2", True)]

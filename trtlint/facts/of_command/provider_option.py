@@ -1,0 +1,112 @@
+"""Every option of a TensorRT provider of ONNX Runtime, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact
+from trtlint.knowledge.providers import (
+    BOOLEANS,
+    PROVIDERS,
+    WORDS,
+    Provider,
+    nearest_option,
+    provider_options,
+)
+from trtlint.lean import dataclass
+
+if TYPE_CHECKING:
+    from trtlint.buildcommand import Option
+    from trtlint.facts.facts import Facts
+
+State = Literal["known", "unknown", "other-provider"]
+_NOT_OPTIONS = frozenset({"provider", "model"})
+_OF_SESSION = "ep.context"
+_OF_TRITON = frozenset(
+    {
+        *("tensorrt", "default_model_filename", "precision_mode", "max_workspace_size_bytes"),
+        *("int8_calibration_table_name", "int8_use_native_calibration_table", "trt_engine_cache_enable"),
+        *("max_cached_engines", "minimum_segment_size"),
+    }
+)
+"""Keys that Triton's backends translate themselves.
+https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderOptionFact(Fact):
+    """An option of a TensorRT provider; there is none unless provider options were given.
+
+    Attributes:
+        provider: ``tensorrt`` or ``nv-tensorrt-rtx``.
+        name: as ONNX Runtime has it, ``trt_fp16_enable``.
+        value: as written; empty where it is computed.
+        state: ``known``, ``unknown``, or ``other-provider`` where the other provider alone has it.
+        instead: the option that an unknown one probably means, empty where none is near.
+        fits: whether the value is of the right form; None where it is computed or the option unknown.
+        takes: the values that the option takes, in words.
+        on: whether a boolean option is on; None for another option and a computed value.
+        since: the release that brought it, empty where it is older than those known here.
+        only: the form of the RTX provider that alone has it, ``in-tree`` or ``plug-in``; empty for both.
+        group: ``precision`` or empty.
+        source: file and line; empty for options given as text.
+    """
+
+    kind: ClassVar[str] = "provider_option"
+
+    provider: Provider
+    name: str
+    value: str
+    state: State
+    instead: str
+    fits: bool | None
+    takes: str
+    on: bool | None
+    since: str
+    only: str
+    group: str
+    source: str
+
+    @property
+    def place(self) -> str:
+        """Where the options are, and the option."""
+        return f"{self.source} {self.name}".strip()
+
+
+def find(facts: Facts) -> Iterator[ProviderOptionFact]:
+    """The options of the provider, each once."""
+    command = facts.command
+    provider = None if command is None else command.provider
+    if command is None or provider is None:
+        return
+    skipped = _OF_TRITON if command.tool == "triton" else _NOT_OPTIONS
+    for name in command.names:
+        option = command.option(name)
+        if option is not None and name not in skipped and not name.startswith(_OF_SESSION):
+            yield _fact(option, provider, command.place)
+
+
+def _fact(option: Option, provider: Provider, source: str) -> ProviderOptionFact:
+    known = provider_options(provider).get(option.name)
+    value = option.value or ""
+    others = [other for other in PROVIDERS if other != provider and option.name in provider_options(other)]
+    state: State = "known" if known is not None else "other-provider" if others else "unknown"
+    computed = not option.known
+    return ProviderOptionFact(
+        node=None,
+        chain=(),
+        provider=provider,
+        name=option.name,
+        value=value,
+        state=state,
+        instead="" if state != "unknown" else nearest_option(option.name, provider),
+        fits=None if known is None or computed else known.takes(value),
+        takes="" if known is None else WORDS[known.kind],
+        on=None if known is None or computed or known.kind != "bool" else BOOLEANS.get(value),
+        since="" if known is None else known.since,
+        only="" if known is None else known.only,
+        group="" if known is None else known.group,
+        source=source,
+    )

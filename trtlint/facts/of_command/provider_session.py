@@ -1,0 +1,96 @@
+"""The options of a TensorRT provider of ONNX Runtime as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from trtlint.facts.base import Fact
+from trtlint.knowledge.providers import BOOLEANS, Provider
+from trtlint.lean import dataclass
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+_PREFIX: Mapping[Provider, str] = {"tensorrt": "trt_", "nv-tensorrt-rtx": "nv_"}
+_BOUNDS = ("min", "opt", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSession(Fact):
+    """A session of ONNX Runtime with a TensorRT provider; there is none unless its options were given.
+
+    Attributes:
+        provider: ``tensorrt`` or ``nv-tensorrt-rtx``.
+        names: the options that are given.
+        values: the values of those that are written out.
+        on: the boolean options that are on.
+        complete: whether all values are written out.
+        dynamic: the inputs with a dynamic dimension.
+        bounds: which of ``min``, ``opt`` and ``max`` shapes are given.
+        without_profile: the dynamic inputs that a given profile leaves out; empty where no profile is given.
+        min_nodes: the smallest part in nodes; 1 where it is not given.
+        context: whether a context file is written.
+        absolute_cache: whether the path of the engine cache is absolute.
+        source: file and line; empty for options given as text.
+    """
+
+    kind: ClassVar[str] = "provider_session"
+
+    provider: Provider
+    names: tuple[str, ...]
+    values: Mapping[str, str]
+    on: tuple[str, ...]
+    complete: bool
+    dynamic: tuple[str, ...]
+    bounds: tuple[str, ...]
+    without_profile: tuple[str, ...]
+    min_nodes: int
+    context: bool
+    absolute_cache: bool
+    source: str
+
+    @property
+    def place(self) -> str:
+        """Where the options are."""
+        return self.source
+
+
+def find(facts: Facts) -> Iterator[ProviderSession]:
+    """The one session, if there is one; of Triton its own rules tell."""
+    from trtlint.buildcommand.shapes import shapes_of
+
+    command = facts.command
+    if command is None or command.provider is None or command.tool != "onnxruntime":
+        return
+    provider = command.provider
+    values = {option.name: option.value for option in command.options if option.value is not None}
+    prefix = _PREFIX[provider]
+    specs = shapes_of(command).specs
+    bounds = tuple(each for each in _BOUNDS if values.get(f"{prefix}profile_{each}_shapes"))
+    dynamic = tuple(
+        value.name
+        for value in facts.model.graph.inputs
+        if value.shape is not None and any(not isinstance(dim, int) for dim in value.shape)
+    )
+    least = values.get("trt_min_subgraph_size", "")
+    path = values.get("trt_engine_cache_path", "")
+    yield ProviderSession(
+        node=None,
+        chain=(),
+        provider=provider,
+        names=tuple(name for name in command.names if name not in ("provider", "model")),
+        values=values,
+        on=tuple(name for name, value in values.items() if BOOLEANS.get(value)),
+        complete=command.complete and all(option.known for option in command.options),
+        dynamic=dynamic,
+        bounds=bounds,
+        without_profile=tuple(
+            name for name in dynamic if specs and not any(spec.means(name) for spec in specs)
+        ),
+        min_nodes=int(least) if least.isdecimal() and len(least) < 10 else 1,
+        context="trt_dump_ep_context_model" in values
+        and BOOLEANS.get(values["trt_dump_ep_context_model"]) is True,
+        absolute_cache=path.startswith(("/", "\\")) or path[1:2] == ":",
+        source=command.place,
+    )
