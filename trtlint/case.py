@@ -128,7 +128,9 @@ class Case:
 
     def with_model(self, model: Model) -> Case:
         """The case of another form of the model: what is known of its build is not of that form."""
-        return replace(self, source=model, targets=self.built_for, evidence=(), problems=())
+        kept = (each.of_any_form for each in self._gathered)
+        evidence = tuple(each for each in kept if each is not None)
+        return replace(self, source=model, targets=self.built_for, evidence=evidence, problems=())
 
     def at(self, folder: Path) -> Case:
         """The case as a process with another current folder can take it.

@@ -162,6 +162,7 @@ def lint(**options: Any) -> int:
 )
 @BUILD
 @build_file_options
+@ep_options
 @click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
 def fix(**options: Any) -> int:
@@ -183,7 +184,8 @@ def fix(**options: Any) -> int:
 
     own = given(options)
     as_json = options.pop("format_") == "json"
-    lint = LintOptions(target=target_options(options), left=build_files(options), **options)
+    ep = take_ep_options(options)
+    lint = LintOptions(target=target_options(options), left=build_files(options), ep=ep, **options)
     return run_fix(FixOptions(lint, as_json=as_json, **own))
 
 

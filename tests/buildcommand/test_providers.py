@@ -19,13 +19,14 @@ def options(command: BuildCommand) -> dict[str, str | None]:
 def test_pairs_in_a_script() -> None:
     (found,) = of_python(
         "import onnxruntime as ort\n"
-        "opts = {'trt_fp16_enable': True, 'trt_max_workspace_size': 2 * 1024**3, 'trt_engine_cache_path': where()}\n"
+        "opts = {'trt_fp16_enable': True, 'trt_max_workspace_size': 2 * 1024**3,\n"
+        "        'trt_engine_cache_path': where()}\n"
         "s = ort.InferenceSession('a/m.onnx', providers=[('TensorrtExecutionProvider', opts), 'CPU'])\n",
         "s.py",
     )
     assert found.provider == "tensorrt"
     assert found.model == "a/m.onnx"
-    assert found.place == "s.py:3"
+    assert found.place == "s.py:4"
     assert options(found) == {
         "trt_fp16_enable": "True", "trt_max_workspace_size": str(2 << 30), "trt_engine_cache_path": None
     }  # fmt: skip

@@ -24,9 +24,10 @@ from trtlint.report.counts import by_severity, plural
 from trtlint.report.escape import clean
 from trtlint.report.json import finding_data, problem_data
 from trtlint.report.names import collapse
+from trtlint.report.partition import headlines, partition_in
 
 if TYPE_CHECKING:
-    from trtlint.fixes.outcome import Applied, Refused
+    from trtlint.fixes.outcome import Applied, Outcome, Refused
     from trtlint.fixes.verification import Verdict
     from trtlint.report.fixpage import FixPage
 
@@ -130,6 +131,9 @@ def _text(fixed: Fixed, written: Path | None, verdicts: Sequence[Verdict], costs
         yield f"  {verdict.check + ':':<8} {verdict.judgement}: {verdict.words}"
     for words in costs.words:
         yield f"  costs:   {words}"
+    for when, reports in (("before", outcome.before.reports), ("after", outcome.after.reports)):
+        for line in headlines(reports):
+            yield f"  {when + ':':<8} {line}"
     if fixed.fault:
         yield f"  nothing rewritten, as the model cannot be written: {first} as before"
         return
@@ -223,4 +227,12 @@ def _data(
         "verified": [verdict.document for verdict in verdicts],
         "costs": costs.document,
         "diff": None if diff is None else list(diff),
+        **_partitions(outcome),
     }
+
+
+def _partitions(outcome: Outcome) -> dict[str, Any]:
+    """Return the parts before and after, one a target; nothing where no provider was named."""
+    states = {"before": outcome.before.reports, "after": outcome.after.reports}
+    found = {when: [*map(partition_in, reports)] for when, reports in states.items()}
+    return {"partitions": found} if any(each is not None for each in found["before"]) else {}

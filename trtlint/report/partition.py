@@ -37,6 +37,11 @@ def lines_of_targets(models: Sequence[ModelReport]) -> Iterator[str]:
             yield f"{', '.join(targets)}: {line}" if len(blocks) > 1 and not number else line
 
 
+def headlines(models: Sequence[ModelReport]) -> list[str]:
+    """Return the first line for each target, once for those with the same."""
+    return [*dict.fromkeys(lines[0] for model in models if (lines := lines_of(model)))]
+
+
 def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     parts, total, taken = found["parts"], found["nodes"], found["taken"]
     name = _NAMES[found["provider"]]

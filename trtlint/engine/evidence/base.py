@@ -112,6 +112,11 @@ class Evidence:
         return ()
 
     @property
+    def of_any_form(self) -> Evidence | None:
+        """Return the evidence without all that is of this form of the model alone; None for nothing."""
+        return None
+
+    @property
     def summary(self) -> EvidenceSummary | None:
         """The evidence as data of a report; None where reports hold none."""
         return None

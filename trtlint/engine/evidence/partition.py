@@ -56,6 +56,11 @@ class PartitionEvidence(Evidence):
         """Sentences about the simulation."""
         return self.about
 
+    @property
+    def of_any_form(self) -> PartitionEvidence:
+        """Return the prediction alone, which is made anew for each form."""
+        return replace(self, simulation=None, about=())
+
     def judge(self, question: Question) -> None:  # noqa: ARG002
         """Return nothing: a partition follows from findings and judges none."""
         return

@@ -1,0 +1,80 @@
+"""``--ep`` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.dry_build.rtx import NEEDS_WHEELS
+from tests.inprocess import printed
+from tests.partition.test_predict import TWO_UNIQUES, write
+from trtlint.report.schemas import load
+
+
+def test_the_report_shows_parts_and_nodes_left(tmp_path: Path) -> None:
+    path = write(tmp_path, TWO_UNIQUES)
+    result = printed(tmp_path, "lint", str(path), "--ep", "tensorrt", "--trt", "10.13", "--no-cache")
+    assert "the TensorRT provider runs 3 of 5 nodes (60 %) in 3 parts (predicted)" in result.out
+    assert "left: 2 Unique nodes [BLD2" in result.out
+    assert "without them: 1 part, 0 left" in result.out
+
+
+def test_json_follows_its_schema(tmp_path: Path) -> None:
+    path = write(tmp_path, TWO_UNIQUES)
+    arguments = ("--ep", "tensorrt", "--ep-options", "trt_op_types_to_exclude=Abs", "--trt", "10.13")
+    result = printed(tmp_path, "lint", str(path), *arguments, "--no-cache", "--format", "json")
+    document = json.loads(result.out)
+    jsonschema.validate(document, load("trtlint.report/1"))
+    (model,) = document["models"]
+    assert model["partition"]["left"] == ["u1", "b", "u2"]
+    assert model["partition"]["provider"] == "tensorrt"
+
+
+def test_options_without_a_provider_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, TWO_UNIQUES)
+    result = printed(tmp_path, "lint", str(path), "--ep-options", "trt_fp16_enable=1")
+    assert result.code == 2
+    assert "--ep-options needs --ep" in result.err
+
+
+def test_a_script_names_the_provider(tmp_path: Path) -> None:
+    path = write(tmp_path, TWO_UNIQUES)
+    script = tmp_path / "session.py"
+    script.write_text(
+        "import onnxruntime\n"
+        f"onnxruntime.InferenceSession({str(path)!r}, providers=[\n"
+        "    ('TensorrtExecutionProvider', {'trt_min_subgraph_size': 2})])\n"
+    )
+    result = printed(tmp_path, "lint", str(path), "--build", str(script), "--trt", "10.13", "--no-cache")
+    assert "runs no part of the model" in result.out
+    assert "ORT109" in result.out
+
+
+def test_fix_shows_the_parts_before_and_after(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[2,3] x, float[3] a, float[3] b) => (float[2] y) < int64[1] w = {1} >
+    { [r] p = Relu (x) [i] axes = Identity (w) [n] q = Neg (p) [s] y = ReduceSum <keepdims = 0> (q, axes) }
+    """
+    path = write(tmp_path, text)
+    out = tmp_path / "out.onnx"
+    arguments = ("--ep", "tensorrt", "--trt", "10.13", "-o", str(out), "--format", "json")
+    document = json.loads(printed(tmp_path, "fix", str(path), *arguments).out)
+    jsonschema.validate(document, load("trtlint.fix/1"))
+    assert document["models"][0]["partitions"].keys() == {"before", "after"}
+
+
+@NEEDS_WHEELS
+@pytest.mark.parametrize("provider", ["tensorrt", "nv-tensorrt-rtx"])
+def test_a_dry_parse_asks_the_parser(tmp_path: Path, provider: str) -> None:
+    path = write(tmp_path, TWO_UNIQUES)
+    arguments = ("--ep", provider, "--rtx", "1.7", "--dry-parse", "--no-cache", "--format", "json")
+    document = json.loads(printed(tmp_path, "lint", str(path), *arguments).out)
+    jsonschema.validate(document, load("trtlint.report/1"))
+    found = document["models"][0]["partition"]
+    assert found["basis"] == "parser"
+    assert found["as_predicted"]
+    assert found["left"] == ["u1", "u2"]
