@@ -23,6 +23,7 @@ from trtlint.commands.arguments import (
     target,
     target_options,
 )
+from trtlint.commands.convertoptions import convert_command
 from trtlint.commands.dryoptions import LintCommand, dry_options, take_dry_options
 from trtlint.commands.epoptions import ep_options, take_ep_options
 from trtlint.commands.fixoptions import fix_options, given
@@ -256,6 +257,9 @@ def measure(**options: Any) -> int:
 
     as_json = options.pop("format_") == "json"
     return run_measure(MeasureOptions(target=target_options(options), as_json=as_json, **options))
+
+
+cli.add_command(convert_command)
 
 
 @cli.command(context_settings=_HELP, short_help="Show what trtlint sees in a model.")

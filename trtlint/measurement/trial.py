@@ -153,7 +153,7 @@ class Trial:
                     differences[name] = max(differences[name], float(difference))
                     magnitudes[name] = max(magnitudes[name], float(np.abs(right).max()))
         errors = {
-            name: None if name in broken else _ratio(differences[name], magnitudes[name])
+            name: None if name in broken else ratio(differences[name], magnitudes[name])
             for name in rewritten.outputs
             if name in self.judged
         }
@@ -161,7 +161,7 @@ class Trial:
         return Rehearsed(errors, frozenset(unsound))
 
 
-def _ratio(difference: float, magnitude: float) -> float:
+def ratio(difference: float, magnitude: float) -> float:
     """The error of an output; one that is zero throughout has none, or as good as an infinite one."""
     if magnitude:
         return difference / magnitude

@@ -7,7 +7,8 @@ as they are, so that tensors side by side in the source are one stretch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, Protocol
 
 import onnx
 
@@ -19,8 +20,22 @@ from trtlint.model.reader import GRAPH, MODEL, PARTS, TENSOR
 from trtlint.model.tensors import LEFT, TensorStore
 from trtlint.model.wire import LENGTH, fields, header, record
 
-Piece = bytes | tuple[int, int]
-"""Bytes, or where in the source file bytes begin and end."""
+
+class Made(Protocol):
+    """Bytes that are computed while the file is written."""
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+
+    def write(self, file: BinaryIO) -> None:
+        """Append the bytes to a file."""
+
+
+Piece = bytes | tuple[int, int] | Made
+"""Bytes, where in the source file bytes begin and end, or bytes to compute."""
+Make = Callable[[onnx.TensorProto], "list[Piece] | None"]
+"""Gives the pieces of a stored tensor that is not copied; None for one that is."""
 
 _NAME = 8
 """``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
@@ -29,15 +44,18 @@ _MARK = onnx.StringStringEntryProto(key="location", value=LEFT).SerializeToStrin
 
 def size_of(piece: Piece) -> int:
     """How many bytes a piece takes."""
-    return len(piece) if isinstance(piece, bytes) else piece[1] - piece[0]
+    if isinstance(piece, bytes):
+        return len(piece)
+    return piece[1] - piece[0] if isinstance(piece, tuple) else piece.size
 
 
-def pieces_of(structure: bytes, source: TensorStore) -> list[Piece]:
+def pieces_of(structure: bytes, source: TensorStore, make: Make | None = None) -> list[Piece]:
     """The file, in order, that holds a model whose tensors were left out.
 
     Args:
         structure: the model as serialized protobuf.
         source: the tensors of the file that it was read from.
+        make: gives the tensors that are not copied from the source.
 
     Raises:
         ModelError: the source has changed, or the model claims to have left out a tensor that is not
@@ -46,10 +64,10 @@ def pieces_of(structure: bytes, source: TensorStore) -> list[Piece]:
     """
     with source.opened() as file:
         data = View(file, source.size)
-        return list(_joined(_message(MODEL, structure, 0, len(structure), data), data))
+        return list(_joined(_message(MODEL, structure, 0, len(structure), data, make), data))
 
 
-def _message(kind: int, data: bytes, start: int, end: int, source: View) -> list[Piece]:
+def _message(kind: int, data: bytes, start: int, end: int, source: View, make: Make | None) -> list[Piece]:
     """A message with the tensors put back that were left out."""
     stored: list[Piece] = []
     rest: list[Piece] = []
@@ -65,9 +83,11 @@ def _message(kind: int, data: bytes, start: int, end: int, source: View) -> list
                 continue
             inner = [data[begin:stop]]
         elif part == TENSOR:
-            inner = _found(onnx.TensorProto.FromString(data[begin:stop]), source)
+            tensor = onnx.TensorProto.FromString(data[begin:stop])
+            made = None if make is None else make(tensor)
+            inner = _found(tensor, source) if made is None else made
         else:
-            inner = _message(part, data, begin, stop, source)
+            inner = _message(part, data, begin, stop, source, make)
         rest.append(data[copied:at])
         (stored if is_stored else rest).extend((header(number, sum(map(size_of, inner))), *inner))
         copied = stop
@@ -79,12 +99,12 @@ def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
     """The same bytes in as few pieces as can be."""
     last: Piece = b""
     for piece in pieces:
-        if isinstance(last, tuple):
+        if isinstance(last, tuple) and isinstance(piece, bytes | tuple):
             end = last[1] + size_of(piece)
             if piece == (source[last[1] : end] if isinstance(piece, bytes) else (last[1], end)):
                 last = last[0], end
                 continue
-        elif isinstance(piece, bytes):
+        elif isinstance(piece, bytes) and isinstance(last, bytes):
             last += piece
             continue
         yield last

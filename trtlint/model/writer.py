@@ -13,7 +13,7 @@ from typing import BinaryIO
 import onnx
 
 from trtlint.files.replace import replacing
-from trtlint.model.assembly import pieces_of
+from trtlint.model.assembly import Make, pieces_of
 from trtlint.model.copying import copy_stretch
 from trtlint.model.tensors import TensorStore
 
@@ -36,22 +36,25 @@ def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
         write_to(target, proto, source)
 
 
-def write_to(file: BinaryIO, proto: onnx.ModelProto, source: TensorStore) -> None:
+def write_to(file: BinaryIO, proto: onnx.ModelProto, source: TensorStore, make: Make | None = None) -> None:
     """Write such a model to a file that is open.
 
     Args:
         file: the file, open for writing in binary.
         proto: the structure.
         source: the tensors of the file that it was read from.
+        make: gives the tensors that are not copied from that file.
 
     Raises:
         ModelError: the file has changed and no longer holds what was read.
         OSError: a file cannot be read or written.
     """
-    pieces = pieces_of(proto.SerializeToString(), source)
+    pieces = pieces_of(proto.SerializeToString(), source, make)
     with source.opened() as weights:
         for piece in pieces:
             if isinstance(piece, bytes):
                 file.write(piece)
-            else:
+            elif isinstance(piece, tuple):
                 copy_stretch(weights, file, *piece)
+            else:
+                piece.write(file)

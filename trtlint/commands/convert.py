@@ -1,0 +1,165 @@
+"""``trtlint convert``: an FP32 model as a strongly typed FP16 or BF16 model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from trtlint.commands.setup import refuse_addresses, targets
+from trtlint.commands.stopping import tidying_up
+from trtlint.convert.buildline import build_line
+from trtlint.convert.convert import Request
+from trtlint.convert.fixed import KeepError
+from trtlint.convert.measuring import MissingRuntimeError
+from trtlint.convert.result import Conversion, ConversionError, to_data
+from trtlint.convert.run import run
+from trtlint.files.problem import Problem, UnreadableError
+from trtlint.files.replace import require_replaceable
+from trtlint.files.temporary import remove_stale
+from trtlint.lean import dataclass
+from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.policy.options import TargetOptions
+from trtlint.report.escape import clean
+from trtlint.runs.exits import Exit
+
+_DOING = {
+    "reading": "reading the model",
+    "ranges": "measuring ranges in FP32",
+    "search": "looking for operators to keep in FP32",
+    "writing": "writing the model",
+    "parser": "asking the parser of TensorRT-RTX",
+    "builder": "building with TensorRT-RTX",
+    "rehearsal": "rehearsing the converted model",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertOptions:
+    """What ``trtlint convert`` was asked for."""
+
+    model: str
+    type_: str
+    output: str | None
+    inputs: tuple[str, ...]
+    load_inputs: tuple[str, ...]
+    data_loader_script: str | None
+    keep: tuple[str, ...]
+    io: str
+    tolerance: float
+    measure: bool
+    verify_build: bool
+    dry_run: bool
+    diff: bool
+    html: str | None
+    seconds: float | None
+    memory: int | None
+    build: str | None
+    network_script: str | None
+    target: TargetOptions
+    as_json: bool = False
+
+
+def run_convert(options: ConvertOptions) -> int:
+    """Convert a model and write the report to standard output; return the exit code."""
+    refuse_addresses([options.model])
+    if options.io not in ("fp32", options.type_):
+        raise click.UsageError(f"--io {options.io}: use fp32 or {options.type_}, the type of --to")
+    wanted = targets(options.target)
+    model = Path(options.model)
+    out = _destination(model, options)
+    request = Request(
+        model=model,
+        type=options.type_,
+        io=options.io,
+        inputs=Inputs(options.inputs, options.load_inputs, options.data_loader_script),
+        keep=options.keep,
+        tolerance=options.tolerance,
+        measure=options.measure,
+        build=options.verify_build,
+        seconds=options.seconds,
+        memory=options.memory,
+    )
+    spared = [model, *map(Path, request.inputs.paths)]
+    try:
+        request.inputs.require()
+    except InputsError as error:
+        raise click.UsageError(str(error)) from error
+    if out is not None:
+        try:
+            require_replaceable(out, spared)
+        except OSError as error:
+            raise click.UsageError(f"cannot write {out}: {error.strerror or error}") from None
+        remove_stale(out.parent)
+    sm = next((target.sm for target in wanted if target.sm is not None), None)
+    with tidying_up(), _progress() as listen:
+        try:
+            found, draft = run(
+                request, out, command=build_line(wanted), sm=sm, spared=tuple(spared), listen=listen
+            )
+        except (KeepError, InputsError, MissingRuntimeError) as error:
+            raise click.UsageError(str(error)) from error
+        except ConversionError as error:
+            return _unreadable(Problem(options.model, str(error)))
+        except (UnreadableError, OSError) as error:
+            return _unreadable(Problem.of(options.model, error))
+    _report(found, options)
+    if options.diff and draft.converted is not None and not options.as_json:
+        from trtlint.report.convertdiff import difference
+
+        sys.stdout.writelines(difference(draft))
+    return _exit(found)
+
+
+def _destination(model: Path, options: ConvertOptions) -> Path | None:
+    """Return the file to write, None for a dry run.
+
+    Raises:
+        click.UsageError: the file cannot be written there.
+    """
+    if options.dry_run:
+        return None
+    if options.output is None:
+        return model.with_name(f"{model.stem}.{options.type_}{model.suffix}")
+    out = Path(options.output)
+    if out.exists() and model.exists() and out.samefile(model):
+        raise click.UsageError(f"{out} is the model itself: name another file")
+    return out
+
+
+def _report(found: Conversion, options: ConvertOptions) -> None:
+    if options.as_json:
+        print(json.dumps(to_data(found), indent=1))
+        return
+    from trtlint.report.convert import ConvertReport
+
+    ConvertReport(sys.stdout).add(found)
+
+
+def _exit(found: Conversion) -> Exit:
+    if found.unchanged:
+        return Exit.CLEAN
+    if found.verdict == "failed":
+        return Exit.UNREADABLE
+    return Exit.CLEAN if found.verdict == "proven" else Exit.FINDINGS
+
+
+def _unreadable(problem: Problem) -> int:
+    print(clean(f"error: {problem}"), file=sys.stderr)
+    return Exit.UNREADABLE
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None] | None]:
+    """Show what is being done, on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("reading the model") as status:
+        yield lambda doing: status.update(_DOING.get(doing, doing))

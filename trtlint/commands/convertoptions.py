@@ -1,0 +1,114 @@
+"""The command line of ``trtlint convert``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trtlint.commands.arguments import BUILD, bundle, target, target_options
+from trtlint.commands.dryoptions import MOST_SECONDS, memory_size
+
+_options = bundle(
+    click.option("--to", "type_", type=click.Choice(["fp16", "bf16"]), required=True, help="The new type."),
+    click.option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="The converted model (default: MODEL.fp16.onnx or MODEL.bf16.onnx, beside the model).",
+    ),
+    click.option(
+        "--inputs",
+        multiple=True,
+        metavar="FILE.npz",
+        help="Measure on this batch of real inputs; repeatable.",
+    ),
+    click.option(
+        "--load-inputs",
+        multiple=True,
+        metavar="FILE.json",
+        help="Measure on inputs that Polygraphy saved; repeatable.",
+    ),
+    click.option(
+        "--data-loader-script",
+        metavar="FILE.py[:FUNCTION]",
+        help="Run this Python code, which yields inputs as Polygraphy's data loaders do.",
+    ),
+    click.option(
+        "--keep",
+        multiple=True,
+        metavar="NODE|OP|PATTERN",
+        help="Keep these operators in FP32: a name, an operator type, or a name with `*`; repeatable.",
+    ),
+    click.option(
+        "--io",
+        type=click.Choice(["fp32", "fp16", "bf16"]),
+        default="fp32",
+        help="Type of the inputs and outputs of the model (default: fp32).",
+    ),
+    click.option(
+        "--tolerance",
+        type=click.FloatRange(min=0, min_open=True),
+        default=0.01,
+        show_default=True,
+        help="Largest error of an output that passes, relative to its largest magnitude.",
+    ),
+    click.option(
+        "--measure/--no-measure",
+        default=True,
+        help="Run the model in ONNX Runtime to choose types and to prove the result (default: on).",
+    ),
+    click.option(
+        "--verify-build",
+        is_flag=True,
+        help="Build both models with TensorRT-RTX, which needs no GPU, and compare what is fused.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Write no model; do everything else."),
+    click.option("--diff", is_flag=True, help="Show the difference in the text notation of ONNX."),
+    click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text"),
+    click.option("--html", metavar="FILE", help="Also write the report as a page."),
+    click.option(
+        "--seconds",
+        type=click.FloatRange(min=0, min_open=True, max=MOST_SECONDS),
+        metavar="N",
+        help="Time limit of each run (default: 600 seconds and 0.25 seconds for each MB of the model).",
+    ),
+    click.option(
+        "--memory",
+        callback=memory_size,
+        metavar="SIZE",
+        help="Memory limit, such as 32G (default: 8G and 8 times the model, at most 3/4 of the machine's).",
+    ),
+    BUILD,
+    click.option(
+        "--network-script",
+        metavar="FILE.py:FUNCTION",
+        help="Run this function on the network: the precisions that it sets become types of the model.",
+    ),
+    target,
+)
+
+
+@click.command(
+    "convert",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    short_help="Convert an FP32 model to a strongly typed FP16 or BF16 model.",
+)
+@click.argument("model", metavar="MODEL")
+@_options
+def convert_command(**options: Any) -> int:
+    """Convert an FP32 model to a model with types of its own, as TensorRT 11 needs.
+
+    Operators that need FP32 stay in FP32. A conversion that fails a proof is not written.
+
+    \b
+    trtlint convert model.onnx --to fp16 --inputs batch.npz -o model.fp16.onnx
+    trtlint convert model.onnx --to fp16 --build build.sh
+
+    Exit code: 0 proven, 1 written and not proven, 2 wrong usage or inputs, 3 the model cannot be read or
+    converted, or a proof failed, 4 a bug in trtlint.
+    """  # noqa: D301 - click's mark of lines that stay
+    from trtlint.commands.convert import ConvertOptions, run_convert
+
+    as_json = options.pop("format_") == "json"
+    return run_convert(ConvertOptions(target=target_options(options), as_json=as_json, **options))

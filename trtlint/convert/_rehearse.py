@@ -1,0 +1,178 @@
+"""Choose the operators to keep, and prove a converted model: the part that runs in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trtlint.convert.batches import trial_of
+from trtlint.convert.search import Candidates, Paths, connected, grouped, search
+from trtlint.files.problem import shortened
+from trtlint.measurement.analysis import Findings, findings, regions
+from trtlint.measurement.formats import FORMATS, Format
+from trtlint.measurement.inputs import Inputs, InputsError
+from trtlint.measurement.keeping import Budget
+from trtlint.measurement.narrowing import Narrowing
+from trtlint.measurement.rewriting import rewrite
+from trtlint.measurement.session import Session
+from trtlint.measurement.skeleton import TrialError, skeleton
+from trtlint.measurement.trial import Trial, ratio
+from trtlint.model.errors import ModelError
+from trtlint.model.graph import Node
+from trtlint.model.operators import PRODUCTS
+
+MOST_RUNS = 96
+MOST_SECONDS = 90.0
+_AIM = 0.5
+"""The share of the tolerance that the search aims at: other inputs differ."""
+_MARGIN = 2.0
+"""Numbers within this factor of the end of the range count as beyond it."""
+
+Say = Callable[[Any], None]
+
+
+def work(request: Mapping[str, Any], say: Say) -> None:
+    """Do what is asked; the last answer is the result, or what went wrong."""
+    given = request["inputs"]
+    inputs = Inputs(tuple(given["files"]), tuple(given["lists"]), given["script"])
+    try:
+        if request["task"] == "search":
+            say({"result": _searched(request, inputs, say)})
+        else:
+            say({"result": _proven(request, inputs)})
+    except InputsError as error:
+        say({"error": "inputs", "text": shortened(str(error))})
+    except (ModelError, TrialError) as error:
+        say({"error": "model", "text": shortened(str(error))})
+
+
+def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str, Any]:
+    model = skeleton(Path(request["model"]))
+    format_ = FORMATS[request["type"]]
+    say({"doing": "ranges"})
+    trial = trial_of(model, inputs, held_back=False)
+    if list(trial.ranged.outputs[0]) and not trial.judged:
+        raise TrialError("no output is finite in FP32 on these inputs")
+    found = findings(trial.ranged, format_)
+    say({"doing": "search"})
+    wide = _beyond(trial, format_, found)
+    budget = Budget(MOST_RUNS, MOST_SECONDS)
+    errors: dict[Paths, float | None] = {}
+    bound = float(request["tolerance"]) * _AIM
+
+    def enough(paths: Paths) -> bool:
+        if paths not in errors:
+            budget.charge()
+            errors[paths] = trial.rehearse(Narrowing(format_, paths, found.constants)).worst
+        worst = errors[paths]
+        return worst is not None and worst <= bound
+
+    candidates = _candidates(request, model.scopes.get("", ()), trial, wide)
+    choice = search(candidates, enough, budget)
+    final = candidates.fixed | frozenset(choice.kept)
+    enough(final)
+    return {
+        "kept": dict(choice.kept),
+        "enough": choice.enough,
+        "error": errors[final],
+        "clamped": sorted(found.constants),
+        "runs": budget.runs,
+        "batches": len(trial.feeds),
+        "seconds_spent": budget.spent,
+    }
+
+
+def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:
+    """Return what leaves the range, or comes close to its end."""
+    beyond, inside = set(found.beyond), set(found.inside)
+    for probe in trial.ranged.probes:
+        greatest = trial.ranged.greatest(probe)
+        if greatest is None or greatest * _MARGIN < format_.infinite_from or not probe.narrow:
+            continue
+        if probe.inside:
+            inside.add(probe.node)
+        elif probe.op not in ("Constant", "Input"):
+            beyond.add(probe.tensor)
+    return Findings(frozenset(beyond), found.constants, frozenset(inside))
+
+
+def _candidates(
+    request: Mapping[str, Any], nodes: Sequence[Node], trial: Trial, wide: Findings
+) -> Candidates:
+    folding = trial.skeleton.folding
+    fixed = frozenset(request["fixed"])
+    costs: Mapping[str, int] = request["costs"]
+    tied = [frozenset(group) for group in request["groups"]]
+    counted = [node for node in nodes if node.op != "Constant" and node.path not in folding.constants | fixed]
+    tied += [pair for node in counted if len(pair := folding.together(node.path)) > 1]
+    units = grouped((node.path for node in counted), _merged(tied))
+    has_product = {node.path for node in counted if node.op in PRODUCTS}
+    products = [unit for unit in units if unit & has_product]
+    products.sort(key=lambda unit: sum(costs.get(path, 0) for path in unit))
+    others = [unit for unit in units if not unit & has_product]
+    edges = [
+        (value.producer.path, node.path)
+        for node in counted
+        for value in node.inputs
+        if value is not None and value.producer is not None
+    ]
+    leader = {path: unit for unit in units for path in unit}
+    forced = [
+        frozenset().union(*(leader.get(path, frozenset()) for path in region))
+        for region in regions(nodes, wide, constants=False, folding=folding)
+    ]
+    return Candidates(
+        fixed, [each - fixed for each in forced if each - fixed], products, connected(others, edges)
+    )
+
+
+def _merged(groups: Sequence[Paths]) -> list[Paths]:
+    import networkx as nx
+
+    graph: nx.Graph[str] = nx.Graph()
+    for group in groups:
+        nx.add_path(graph, sorted(group))
+    return [frozenset(part) for part in nx.connected_components(graph)]
+
+
+def _proven(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
+    """Compare the converted model in its own types with the source in FP32."""
+    trial = trial_of(skeleton(Path(request["model"])), inputs, held_back=True)
+    errors = errors_of(trial, Path(request["converted"]), FORMATS[request["type"]])
+    worst = None if None in errors.values() else max((e or 0.0 for e in errors.values()), default=0.0)
+    return {"errors": errors, "worst": worst, "batches": len(trial.feeds), "made_up": not inputs.names}
+
+
+def errors_of(trial: Trial, converted: Path, format_: Format) -> dict[str, float | None]:
+    """Return the error of each output of a converted model, None where it is not finite.
+
+    Args:
+        trial: the source, run in FP32.
+        converted: the file, which is computed in its own types.
+        format_: the narrow type.
+
+    Raises:
+        ModelError, TrialError: the converted model cannot be run.
+    """
+    model = skeleton(converted)
+    session = Session(rewrite(model, Narrowing(format_) if model.typed else None, probed=False))
+    broken: set[str] = set()
+    differences = dict.fromkeys(sorted(trial.judged), 0.0)
+    magnitudes = dict.fromkeys(differences, 0.0)
+    for feeds, reference in zip(trial.feeds, trial.ranged.outputs, strict=True):
+        outputs, _ = session.run(feeds)
+        for name in differences:
+            right, got = reference[name], outputs.get(name)
+            if got is None or right.shape != got.shape or not np.isfinite(got).all():
+                broken.add(name)
+            elif right.size:
+                difference = float(np.abs(right.astype(np.float64) - got).max())
+                differences[name] = max(differences[name], difference)
+                magnitudes[name] = max(magnitudes[name], float(np.abs(right).max()))
+    return {
+        name: None if name in broken else ratio(difference, magnitudes[name])
+        for name, difference in differences.items()
+    }

@@ -1,0 +1,298 @@
+"""Apply a choice of types to the structure of a model: Casts, stored tensors, declared types."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from trtlint.convert.narrowing import narrowed
+from trtlint.convert.result import CastAdded
+from trtlint.convert.typing_plan import TypePlan, is_constant
+from trtlint.measurement.formats import Format
+from trtlint.model.graph import Node, Value
+from trtlint.model.protos import bodies, text
+from trtlint.model.tensors import LEFT, TensorStore
+
+MADE = "trtlint-narrow"
+"""Key of the entry that marks a stored tensor to be rounded while the file is written."""
+_TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype"})
+_LEAST_IR = 4
+"""The IR version from which an initializer need not be an input."""
+
+Why = Callable[[Value, bool], str]
+"""Says why a value is cast, given the value and whether the Cast narrows it."""
+
+
+class Casting:
+    """Writes the types of a plan into a structure.
+
+    Args:
+        proto: the structure, functions inlined; it is changed.
+        plan: the types.
+        format_: the narrow type.
+        store: reads stored tensors.
+        clamped: whether stored numbers beyond the range become the largest, by the name of the tensor.
+        why: says why a value is cast.
+
+    Attributes:
+        casts: the Casts that were inserted.
+        made: large stored tensors that are rounded while the file is written, by the number in their mark.
+    """
+
+    def __init__(
+        self,
+        proto: onnx.ModelProto,
+        plan: TypePlan,
+        format_: Format,
+        store: TensorStore,
+        clamped: Callable[[str], bool],
+        why: Why,
+    ) -> None:
+        self.proto = proto
+        self.plan = plan
+        self.format = format_
+        self.casts: list[CastAdded] = []
+        self.made: list[tuple[TensorProto, bool]] = []
+        self._store = store
+        self._clamped = clamped
+        self._why = why
+        self._nodes = {(node.scope, _key(node.proto)): node for node in plan.graph.nodes}
+        self._taken = set(plan.graph.values) | set(plan.graph.node_names)
+        self._names: dict[tuple[Value, bool], str] = {}
+        self._wanted: dict[Value, set[bool]] = defaultdict(set)
+
+    def apply(self) -> None:
+        """Change the structure."""
+        self._collect()
+        graph = self.proto.graph
+        self._graph(graph, "")
+        for info in (*graph.input, *graph.output):
+            value = self._main(text(info.name))
+            if value is None or value.dtype != "f32" or not self.plan.narrow_io:
+                continue
+            if value.is_input or (value.is_output and value.producer is not None):
+                info.type.tensor_type.elem_type = self.format.element
+        if self.made or any(True for _ in self._added_constants()):
+            self.proto.ir_version = max(self.proto.ir_version, _LEAST_IR)
+
+    def _added_constants(self) -> Iterator[Value]:
+        return (value for value, wanted in self._wanted.items() if is_constant(value) and len(wanted) > 1)
+
+    # Which types of each value are read.
+
+    def _collect(self) -> None:
+        plan = self.plan
+        for node in plan.graph.nodes:
+            for port, value in enumerate(node.inputs):
+                if value is None or value.dtype != "f32":
+                    continue
+                wanted = plan.wanted_narrow(node, port)
+                self._wanted[value].add(self._own(value) if wanted is None else wanted)
+            for body in plan.graph.bodies(node).values():
+                for value in body.outputs:
+                    if value.dtype == "f32":
+                        self._wanted[value].add(False)
+        for value in plan.graph.outputs:
+            if value.dtype == "f32":
+                self._wanted[value].add(plan.narrow_io and (value.producer is not None or value.is_input))
+
+    def _own(self, value: Value) -> bool:
+        """Whether a value is in 16 bits where it is computed or stored."""
+        if is_constant(value):
+            return self._wanted[value] == {True} and not value.is_output
+        return self.plan.computed_narrow(value)
+
+    def name(self, value: Value, narrow: bool) -> str:
+        """Return the name of a value in one of the two types."""
+        if value.dtype != "f32":
+            return value.name
+        key = value, narrow
+        if key not in self._names:
+            outer = value.is_output and value.producer is not None and not is_constant(value)
+            holder = self.plan.narrow_io if outer else self._own(value)
+            self._names[key] = value.name if narrow == holder else self._fresh(value.name, narrow)
+        return self._names[key]
+
+    def _fresh(self, name: str, narrow: bool) -> str:
+        base = found = f"{name}/{self.format.name if narrow else 'fp32'}"
+        count = 1
+        while found in self._taken:
+            count += 1
+            found = f"{base}_{count}"
+        self._taken.add(found)
+        return found
+
+    # The structure.
+
+    def _graph(self, graph: onnx.GraphProto, scope: str) -> None:
+        added: list[TensorProto] = []
+        first: list[onnx.NodeProto] = []
+        names = self.plan.graph
+        for tensor in graph.initializer:
+            value = names.resolve(text(tensor.name), scope)
+            if value is not None and value.dtype == "f32":
+                added += self._stored(tensor, value)
+        retyped = {text(tensor.name): tensor.data_type for tensor in graph.initializer}
+        for info in graph.input:
+            name = text(info.name)
+            value = names.resolve(name, scope)
+            if name in retyped:
+                info.type.tensor_type.elem_type = retyped[name]
+            elif value is not None and value.dtype == "f32":
+                first += self._casts(value)
+        for sparse in graph.sparse_initializer:
+            value = names.resolve(text(sparse.values.name), scope)
+            if value is not None and value.dtype == "f32":
+                first += self._casts(value)
+        written: list[onnx.NodeProto] = []
+        for proto in graph.node:
+            node = self._nodes.get((scope, _key(proto)))
+            written.append(proto)
+            if node is not None:
+                written += self._node(proto, node)
+        for info in graph.output if scope else ():
+            value = names.resolve(text(info.name), scope)
+            if value is not None and value.dtype == "f32":
+                info.name = self.name(value, False)
+        copies = [onnx.NodeProto.FromString(each.SerializeToString()) for each in (*first, *written)]
+        del graph.node[:]
+        graph.node.extend(copies)
+        graph.initializer.extend(added)
+        self._declare(graph, scope)
+
+    def _declare(self, graph: onnx.GraphProto, scope: str) -> None:
+        """Correct the declared types of values that are in 16 bits now."""
+        infos = {text(info.name): info for info in graph.value_info}
+        for name, info in infos.items():
+            value = self.plan.graph.resolve(name, scope)
+            if value is None or value.dtype != "f32":
+                continue
+            tensor = info.type.tensor_type
+            narrow = self._own(value)
+            if self.name(value, narrow) != name:
+                narrow = not narrow
+            tensor.elem_type = self.format.element if narrow else TensorProto.FLOAT
+
+    def _node(self, proto: onnx.NodeProto, node: Node) -> list[onnx.NodeProto]:
+        """Change an operator; return what comes behind it."""
+        for port, value in enumerate(node.inputs[: len(proto.input)]):
+            if value is not None and value.dtype == "f32":
+                wanted = self.plan.wanted_narrow(node, port)
+                proto.input[port] = self.name(value, self._own(value) if wanted is None else wanted)
+        for attribute in proto.attribute:
+            for body in bodies(attribute):
+                self._graph(body, f"{node.path}/{text(attribute.name)}")
+        if node.op == "Constant" and not node.domain:
+            return self._constant(proto, node)
+        behind: list[onnx.NodeProto] = []
+        for port, value in enumerate(node.outputs[: len(proto.output)]):
+            if not value.name or value.dtype != "f32":
+                continue
+            own = self.plan.computed_narrow(value)
+            proto.output[port] = self.name(value, own)
+            if own:
+                self._retype(proto)
+            behind += self._casts(value)
+        return behind
+
+    def _retype(self, proto: onnx.NodeProto) -> None:
+        """Let the attribute that says an operator's output type say the narrow one."""
+        names = {text(attribute.name): attribute for attribute in proto.attribute}
+        for name, attribute in names.items():
+            if name in _TYPE_ATTRIBUTES and attribute.i == TensorProto.FLOAT:
+                attribute.i = self.format.element
+        if proto.op_type != "ConstantOfShape":
+            return
+        fill = numpy_helper.to_array(names["value"].t) if "value" in names else np.zeros(1, np.float32)
+        if "value" not in names:
+            names["value"] = proto.attribute.add(name="value", type=onnx.AttributeProto.TENSOR)
+        names["value"].t.CopyFrom(self._small(fill.astype(np.float32), "", clamp=True))
+
+    def _casts(self, value: Value) -> list[onnx.NodeProto]:
+        """Return the Cast of a computed value to its other type, where an operator reads that."""
+        own = self.plan.computed_narrow(value)
+        wanted = set(self._wanted.get(value, ()))
+        if wanted <= {own}:
+            return []
+        narrow = not own
+        source, result = self.name(value, own), self.name(value, narrow)
+        outside = value.is_input or (value.is_output and value.producer is not None)
+        if (
+            outside
+            and value.is_output
+            and any(self.plan.wanted_narrow(node, port) is narrow for node, port in value.uses)
+        ):
+            outside = False
+        to = self.format.name if narrow else "fp32"
+        self.casts.append(CastAdded(value.name, to, self._why(value, narrow), inside=not outside))
+        element = self.format.element if narrow else TensorProto.FLOAT
+        name = self._fresh(f"{value.name}/Cast", narrow)
+        return [helper.make_node("Cast", [source], [result], name=name, to=element)]
+
+    # Stored tensors.
+
+    def _stored(self, tensor: TensorProto, value: Value) -> list[TensorProto]:
+        """Change an initializer; return a copy in 16 bits where both types are read."""
+        wanted = self._wanted.get(value, set())
+        if True not in wanted:
+            return []
+        found = self._rounded(tensor, self._clamped(value.name))
+        found.name = self.name(value, True)
+        if self._own(value):
+            tensor.CopyFrom(found)
+            return []
+        return [found]
+
+    def _constant(self, proto: onnx.NodeProto, node: Node) -> list[onnx.NodeProto]:
+        value = node.output
+        if value.dtype != "f32" or True not in self._wanted.get(value, set()):
+            return []
+        target = proto
+        if not self._own(value):
+            target = onnx.NodeProto()
+            target.CopyFrom(proto)
+            target.name = self._fresh(node.path, True)
+            target.output[0] = self.name(value, True)
+        for attribute in target.attribute:
+            name = text(attribute.name)
+            if name == "value":
+                attribute.t.CopyFrom(self._rounded(attribute.t, self._clamped(value.name)))
+            elif name in ("value_float", "value_floats"):
+                numbers = np.array(attribute.f if name == "value_float" else attribute.floats, np.float32)
+                tensor = self._small(numbers, "", clamp=self._clamped(value.name))
+                attribute.CopyFrom(helper.make_attribute("value", tensor))
+        return [] if target is proto else [target]
+
+    def _rounded(self, tensor: TensorProto, clamp: bool) -> TensorProto:
+        """Return a stored tensor in 16 bits; a large one is marked, and rounded while it is written."""
+        if tensor.data_location != TensorProto.EXTERNAL:
+            array = self._store.array(tensor)
+            if array is not None:
+                return self._small(array.astype(np.float32), text(tensor.name), clamp=clamp)
+        found = TensorProto(name=tensor.name, data_type=self.format.element, dims=tensor.dims)
+        found.data_location = TensorProto.EXTERNAL
+        found.external_data.add(key="location", value=LEFT)
+        found.external_data.add(key=MADE, value=str(len(self.made)))
+        source = TensorProto()
+        source.CopyFrom(tensor)
+        self.made.append((source, clamp))
+        return found
+
+    def _small(
+        self, numbers: np.ndarray[tuple[int, ...], np.dtype[np.float32]], name: str, *, clamp: bool
+    ) -> TensorProto:
+        bits = narrowed(numbers.reshape(-1), self.format, clamp=clamp)
+        found = TensorProto(name=name, data_type=self.format.element, dims=numbers.shape)
+        found.raw_data = bits.tobytes()
+        return found
+
+    def _main(self, name: str) -> Value | None:
+        return self.plan.graph.resolve(name)
+
+
+def _key(proto: onnx.NodeProto) -> str:
+    return next((text(name) for name in proto.output if name), "")

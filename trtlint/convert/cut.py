@@ -1,0 +1,189 @@
+"""Choose the type of every operator by a minimum cut.
+
+A Cast costs, and a product in FP32 costs more.  Operators are nodes of a flow network: those that stay in
+FP32 are on the side of the source, those in 16 bits on the side of the sink
+(https://networkx.org/documentation/stable/reference/algorithms/flow.html).  Products are so dear that they
+are on the side of the sink unless they are fixed, so that the network falls apart between them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from trtlint.convert.narrowports import Ports
+from trtlint.convert.weight import elements, flops
+from trtlint.lean import dataclass
+from trtlint.model.graph import Node, Value
+
+_CAST = 1000
+"""The cost of a Cast beside its elements."""
+_ELEMENTS_PER_UNIT = 256
+_MOST_PER_CAST = 100_000
+_BEHIND_PRODUCT = 4
+"""Times the cost of a Cast behind a product, which separates it from its bias and activation."""
+_FP32_OPERATOR = 10
+_FP32_PER_ELEMENTS = 16_384
+_PRODUCT = 2_000_000
+"""The cost of all products in FP32."""
+_SMALL_SHARE = 1e-3
+"""Products with a smaller share of the FLOPs may go to FP32 for the sake of a Cast."""
+
+_FP32, _NARROW = "fp32", "narrow"
+_Key = object
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What the choice depends on.
+
+    Attributes:
+        nodes: the operators with FP32 tensors.
+        ports: the ports of each that follow its type.
+        fixed: the operators that stay in FP32.
+        groups: operators that get one type.
+        narrow_io: whether the inputs and outputs of the model are in 16 bits.
+    """
+
+    nodes: tuple[Node, ...]
+    ports: Mapping[Node, Ports]
+    fixed: frozenset[Node]
+    groups: tuple[frozenset[Node], ...]
+    narrow_io: bool
+    boundary: frozenset[Value]
+
+
+def narrow_nodes(problem: Problem) -> set[Node]:
+    """Return the operators that compute in 16 bits."""
+    return _Cut(problem).result()
+
+
+class _Cut:
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.leader: dict[Node, Node] = {}
+        for group in problem.groups:
+            first = min(group, key=lambda node: node.index)
+            for node in group:
+                self.leader[node] = first
+        self.edges: dict[_Key, dict[_Key, int]] = defaultdict(dict)
+        self.infinite = 1 << 60
+
+    def key(self, node: Node) -> _Key:
+        """Return the vertex of an operator: a terminal for those whose type is settled."""
+        leader = self.leader.get(node, node)
+        return self.settled.get(leader, leader)
+
+    def result(self) -> set[Node]:
+        problem = self.problem
+        fixed = {self.leader.get(node, node) for node in problem.fixed}
+        costs: dict[Node, int] = defaultdict(int)
+        total = sum(flops(node) for node in problem.nodes) or 1
+        dear: set[Node] = set()
+        for node in problem.nodes:
+            leader = self.leader.get(node, node)
+            share = flops(node) / total
+            costs[leader] += _FP32_OPERATOR + sum(map(elements, node.outputs)) // _FP32_PER_ELEMENTS
+            costs[leader] += int(share * _PRODUCT)
+            if share >= _SMALL_SHARE:
+                dear.add(leader)
+        self.settled: dict[Node, _Key] = dict.fromkeys(dear, _NARROW)
+        self.settled.update(dict.fromkeys(fixed, _FP32))
+        for leader, cost in costs.items():
+            if leader not in self.settled:
+                self.edge(leader, _NARROW, cost)
+        for value in self.values():
+            self.connect(value)
+        fp32 = self.solve()
+        return {node for node in problem.nodes if self.key(node) not in fp32}
+
+    def edge(self, source: _Key, target: _Key, cost: int) -> None:
+        """Add an edge, or its cost to the one that is there."""
+        if source is not target:
+            self.edges[source][target] = min(self.infinite, self.edges[source].get(target, 0) + cost)
+
+    def values(self) -> Iterable[Value]:
+        seen: dict[Value, None] = {}
+        for node in self.problem.nodes:
+            for value in (*node.inputs, *node.outputs):
+                if value is not None and value.dtype == "f32" and value.initializer is None:
+                    seen[value] = None
+        return seen
+
+    def connect(self, value: Value) -> None:
+        """Let a Cast cost where the writer and a reader of a value have different types."""
+        ports, producer = self.problem.ports, value.producer
+        if producer is not None and producer.op == "Constant" and not producer.domain:
+            return
+        writer: _Key = _FP32
+        if producer is None:
+            writer = _NARROW if self.problem.narrow_io and value.is_input else _FP32
+        elif producer in ports and ports[producer].writes_narrow(value.port):
+            writer = self.key(producer)
+        readers: list[_Key] = []
+        for node, port in value.uses:
+            found = ports.get(node)
+            if found is not None and port in found.free:
+                continue
+            follows = found is not None and found.reads_narrow(port)
+            readers.append(self.key(node) if follows else _FP32)
+        if value.is_output:
+            readers.append(_NARROW if self.problem.narrow_io else _FP32)
+        if value in self.problem.boundary:
+            readers.append(_FP32)
+        others = [reader for reader in dict.fromkeys(readers) if reader is not writer]
+        if not others:
+            return
+        cost = _CAST + min(_MOST_PER_CAST, elements(value) // _ELEMENTS_PER_UNIT)
+        if producer is not None and flops(producer):
+            cost *= _BEHIND_PRODUCT
+        if len(others) == 1:
+            self.edge(writer, others[0], cost)
+            self.edge(others[0], writer, cost)
+            return
+        down, up = (value, "fp32 to 16 bits"), (value, "16 bits to fp32")
+        self.edge(writer, down, cost)
+        self.edge(up, writer, cost)
+        for other in others:
+            self.edge(down, other, self.infinite)
+            self.edge(other, up, self.infinite)
+
+    def solve(self) -> set[_Key]:
+        """Return the vertices on the side of FP32."""
+        import networkx as nx
+        from networkx.algorithms.flow import boykov_kolmogorov
+
+        undirected: nx.Graph[_Key] = nx.Graph()
+        for source, targets in self.edges.items():
+            for target in targets:
+                if source not in (_FP32, _NARROW) and target not in (_FP32, _NARROW):
+                    undirected.add_edge(source, target)
+                else:
+                    undirected.add_nodes_from({source, target} - {_FP32, _NARROW})
+        side: set[_Key] = {_FP32}
+        for part in nx.connected_components(undirected):
+            graph: nx.DiGraph[_Key] = nx.DiGraph()
+            members = part | {_FP32, _NARROW}
+            for source in part | {_FP32}:
+                for target, cost in self.edges.get(source, {}).items():
+                    if target in members and source is not target and target is not _FP32:
+                        graph.add_edge(source, target, capacity=cost)
+            if _FP32 not in graph or _NARROW not in graph:
+                side |= part if _FP32 in graph else set()
+                continue
+            residual = boykov_kolmogorov(graph, _FP32, _NARROW)
+            side |= _reached(residual) & part
+        return side
+
+
+def _reached(residual: object) -> set[_Key]:
+    """Return the vertices that the source reaches in the residual network."""
+    graph: dict[_Key, dict[_Key, dict[str, int]]] = residual.adj  # type: ignore[attr-defined]
+    seen: set[_Key] = {_FP32}
+    waiting: list[_Key] = [_FP32]
+    while waiting:
+        for target, data in graph[waiting.pop()].items():
+            if target not in seen and data["flow"] < data["capacity"]:
+                seen.add(target)
+                waiting.append(target)
+    return seen

@@ -1,0 +1,173 @@
+"""Find the operators that stay in FP32 whatever the numbers are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from trtlint.convert.narrowports import narrow_values, ports_of
+from trtlint.errors import SettingError
+from trtlint.model.graph import WITH_BODIES, Node, Value
+from trtlint.model.load import Model
+from trtlint.model.operators import RANDOM
+from trtlint.model.protos import text
+
+Fixed = dict[Node, str]
+"""Operators that stay in FP32, each with the reason."""
+
+_WHOLE = frozenset({"i8", "i16", "i32", "i64", "u16", "u32", "u64"})
+_HOLDING = WITH_BODIES | {"SequenceMap"}
+_ANGLES = frozenset({"Sin", "Cos", "Tan"})
+_SIXTEEN = frozenset({"f16", "bf16"})
+_MOST_PATTERNS = 1000
+
+
+class KeepError(SettingError):
+    """A pattern of operators that matches nothing."""
+
+
+def fixed_nodes(model: Model, type_: str, opset: int) -> Fixed:
+    """Return the operators that the type system, shapes or the author of the model keep in FP32.
+
+    Args:
+        model: the source.
+        type_: ``fp16`` or ``bf16``.
+        opset: the opset that the result will have.
+    """
+    found: Fixed = {}
+    sizes = _from_shapes(model)
+    for node in model.graph.nodes:
+        if reason := _reason(node, type_, opset, sizes):
+            found[node] = reason
+    for node in _typed_by_author(model):
+        found.setdefault(node, "the author of the model typed this region")
+    return found
+
+
+def uses_floats(node: Node) -> bool:
+    """Whether an operator reads or writes an FP32 tensor."""
+    return any(value is not None and value.dtype == "f32" for value in (*node.inputs, *node.outputs))
+
+
+def is_stored(node: Node) -> bool:
+    """Whether an operator is a stored tensor."""
+    return node.op == "Constant" and not node.domain
+
+
+def _reason(node: Node, type_: str, opset: int, sizes: set[Value]) -> str:
+    """Return why an operator stays in FP32, empty where it may change."""
+    if is_stored(node) or not uses_floats(node):
+        return ""
+    label = type_.upper()
+    if node.domain:
+        return f"{node.domain} defines this operator, not ONNX"
+    if node.op in _HOLDING:
+        return "the tensors that enter and leave a body keep their types"
+    if node.op in RANDOM:
+        return "it draws random numbers"
+    values = [value for value in (*node.inputs, *node.outputs) if value is not None and value.name]
+    unknown = next((value.name for value in values if value.dtype is None), None)
+    if unknown is not None:
+        return f"{unknown} is no tensor, or its type is unknown"
+    found = ports_of(node, opset, type_)
+    if found is None:
+        return f"opset {opset} has no such operator"
+    reads, writes = narrow_values(node, found)
+    if not reads and not writes:
+        free = node.op == "Cast" or found.free
+        return _cast_reason(node) if free else f"ONNX has no {label} form of {node.op}"
+    if node.op == "Cast":
+        return _cast_reason(node)
+    if node.op in _ANGLES:
+        return "angles need more than the digits of " + label
+    if any(value in sizes for value in node.outputs):
+        return "it computes with shapes"
+    return ""
+
+
+def _cast_reason(node: Node) -> str:
+    """Return why a Cast stays as it is: whole numbers are indices, sizes or positions."""
+    first = node.input(0)
+    if node.op != "Cast" or first is None:
+        return ""
+    if first.dtype == "f32" and node.output.dtype in _WHOLE:
+        return "it makes whole numbers"
+    return "it reads positions or sizes" if first.dtype in _WHOLE else ""
+
+
+def _from_shapes(model: Model) -> set[Value]:
+    """Return the values that are computed from shapes and stored tensors alone."""
+    found: set[Value] = set()
+    constant: set[Value] = set()
+    for node in model.graph.nodes:
+        if node.op in ("Shape", "Size") and not node.domain:
+            found.update(node.outputs)
+            continue
+        if is_stored(node):
+            constant.update(node.outputs)
+            continue
+        reads = [value for value in node.inputs if value is not None]
+        stored = [value for value in reads if value.initializer is not None or value in constant]
+        derived = [value for value in reads if value in found]
+        whole = len(stored) + len(derived) == len(reads) and node.op not in _HOLDING
+        # What is selected by sizes from stored numbers, such as position embeddings, is no size.
+        floats = node.op == "Cast" or any(value.dtype == "f32" for value in derived)
+        if whole and derived:
+            found.update(value for value in node.outputs if value.dtype != "f32" or floats)
+    return found
+
+
+def _typed_by_author(model: Model) -> Iterator[Node]:
+    """Yield the operators of FP32 regions that the author placed between tensors of 16 bits."""
+    seeds: list[Value] = []
+    for node in model.graph.nodes:
+        first = node.input(0)
+        if node.op == "Cast" and not node.domain and first is not None:
+            if first.dtype in _SIXTEEN and node.output.dtype == "f32":
+                seeds.append(node.output)
+            elif first.dtype == "f32" and node.output.dtype in _SIXTEEN:
+                seeds.append(first)
+        elif any(value is not None and value.dtype in _SIXTEEN for value in (*node.inputs, *node.outputs)):
+            seeds += [value for value in (*node.inputs, *node.outputs) if value is not None]
+    seen: set[Value] = set()
+    waiting = [value for value in seeds if value.dtype == "f32"]
+    while waiting:
+        value = waiting.pop()
+        if value in seen or value.initializer is not None:
+            continue
+        seen.add(value)
+        around = [node for node, _ in value.uses]
+        if value.producer is not None:
+            around.append(value.producer)
+        for node in around:
+            if is_stored(node):
+                continue
+            yield node
+            waiting += [
+                each for each in (*node.inputs, *node.outputs) if each is not None and each.dtype == "f32"
+            ]
+
+
+def kept_by_user(model: Model, patterns: Sequence[str]) -> Fixed:
+    """Return the operators that patterns name: a node, an operator type, or a name with ``*``.
+
+    Raises:
+        KeepError: a pattern matches no operator.
+    """
+    found: Fixed = {}
+    for pattern in patterns[:_MOST_PATTERNS]:
+        matched = list(_matching(model.graph.nodes, pattern))
+        if not matched:
+            raise KeepError(f"--keep {pattern}: no operator has this path, name or type")
+        for node in matched:
+            found.setdefault(node, f"--keep {pattern}")
+    return found
+
+
+def _matching(nodes: Iterable[Node], pattern: str) -> Iterator[Node]:
+    glob = re.sub(r"([\[\]?])", lambda match: f"[{match[1]}]", pattern)
+    for node in nodes:
+        names = (node.path, text(node.proto.name), node.op)
+        if pattern in names or any(fnmatchcase(name, glob) for name in names[:2]):
+            yield node

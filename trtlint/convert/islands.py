@@ -1,0 +1,99 @@
+"""Find the operators that a builder fuses, so that no Cast comes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_model.attention import Attention
+from trtlint.facts.of_model.normalization import Normalization
+from trtlint.lean import dataclass
+from trtlint.model.graph import Graph, Node
+from trtlint.model.load import Model
+
+_ENDS = ("scores", "softmax", "product")
+_MOST_BETWEEN = 200
+"""Operators between the two products of an attention block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Island:
+    """Operators that get one type.
+
+    Attributes:
+        kind: ``attention``, ``norm`` or ``quantizers``.
+        nodes: the operators.
+    """
+
+    kind: str
+    nodes: frozenset[Node]
+
+
+def islands(model: Model) -> list[Island]:
+    """Return the islands of a model, in the order of the graph."""
+    facts = Facts(model)
+    found = [
+        Island("attention", nodes)
+        for fact in facts.of("attention")
+        if (nodes := _attention(fact, model.graph))
+    ]
+    for fact in facts.of("normalization"):
+        if isinstance(fact, Normalization) and fact.form == "decomposed" and fact.family != "batch":
+            found.append(Island("norm", frozenset(step.node for step in fact.chain)))
+    found += [Island("quantizers", nodes) for nodes in _quantizers(model.graph.nodes)]
+    return [each for each in found if len(each.nodes) > 1]
+
+
+def _attention(fact: object, graph: Graph) -> frozenset[Node]:
+    """Return what lies from the product of Q and K to the product with V."""
+    if not isinstance(fact, Attention):
+        return frozenset()
+    parts = {step.role: step.node for step in fact.chain if step.role in _ENDS}
+    if set(parts) != set(_ENDS):
+        return frozenset()
+    behind = _reached([parts["scores"]], graph.successors, parts["product"].index)
+    before = _reached([parts["product"]], graph.predecessors, -1, parts["scores"].index)
+    between = behind & before
+    return frozenset({*parts.values(), *between})
+
+
+def _reached(start: Sequence[Node], step: object, last: int, first: int = 0) -> set[Node]:
+    assert callable(step)
+    seen: set[Node] = set(start)
+    waiting = list(start)
+    while waiting and len(seen) < _MOST_BETWEEN:
+        nexts: Iterable[Node] = step(waiting.pop())
+        for node in nexts:
+            inside = node.index <= last if last >= 0 else node.index >= first
+            if node not in seen and inside:
+                seen.add(node)
+                waiting.append(node)
+    return seen
+
+
+def _quantizers(nodes: Iterable[Node]) -> Iterator[frozenset[Node]]:
+    """Yield each QuantizeLinear with the DequantizeLinear operators that read it."""
+    for node in nodes:
+        if node.op == "QuantizeLinear" and not node.domain:
+            readers = [reader for reader, _ in node.output.uses if reader.op == "DequantizeLinear"]
+            yield frozenset({node, *readers})
+
+
+def joined(groups: Iterable[Iterable[Node]]) -> list[set[Node]]:
+    """Join groups of nodes that have a node in common."""
+    leader: dict[Node, Node] = {}
+
+    def root(node: Node) -> Node:
+        while leader.setdefault(node, node) is not node:
+            leader[node] = leader[leader[node]]
+            node = leader[node]
+        return node
+
+    for group in groups:
+        members = list(group)
+        for node in members[1:]:
+            leader[root(node)] = root(members[0])
+    found: dict[Node, set[Node]] = {}
+    for node in list(leader):
+        found.setdefault(root(node), set()).add(node)
+    return list(found.values())

@@ -1,0 +1,130 @@
+"""Run the search and the rehearsal of a conversion in a process of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trtlint.convert.result import ConversionError, Proof
+from trtlint.convert.weight import flops
+from trtlint.lean import dataclass
+from trtlint.measurement.inputs import InputsError
+from trtlint.measurement.measure import INSTALL, usual_limits
+from trtlint.process.spawn import Limits, run
+
+if TYPE_CHECKING:
+    from trtlint.convert.convert import Labels, Request
+    from trtlint.convert.stored import Range
+
+_WORK = "trtlint.convert._rehearse"
+_TAIL = 400
+
+
+class MissingRuntimeError(ConversionError):
+    """ONNX Runtime is not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search found.
+
+    Attributes:
+        kept: by path of an operator to keep in FP32, the reason.
+        error: the largest error of an output with them, None where not measured or not finite.
+        enough: whether that error is small enough; None where nothing was measured.
+        notes: what limits it.
+    """
+
+    kept: Mapping[str, str] = field(default_factory=dict)
+    error: float | None = None
+    enough: bool | None = None
+    notes: tuple[str, ...] = ()
+
+
+class NotRunError(ConversionError):
+    """A model that ONNX Runtime cannot run; the text says why."""
+
+
+def search_in_process(
+    request: Request, labels: Labels, ranges: Range, listen: Callable[[str], None]
+) -> Found:
+    """Find the operators to keep in FP32.
+
+    Raises:
+        MissingRuntimeError: ONNX Runtime is not there.
+        InputsError: the inputs cannot be used.
+    """
+    document = {
+        "task": "search",
+        "fixed": [node.path for node in labels.fixed_with({})],
+        "groups": [[node.path for node in group] for group in labels.groups],
+        "costs": {node.path: cost for node in labels.nodes if (cost := flops(node))},
+    }
+    try:
+        found = _ask(request, document, listen)
+    except NotRunError as error:
+        return Found({node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),))
+    notes = () if found["enough"] else ("no set of operators in FP32 was found that is enough",)
+    return Found(found["kept"], found["error"], found["enough"], notes)
+
+
+def rehearse(request: Request, converted: Path, listen: Callable[[str], None]) -> Proof:
+    """Compare a converted file in its own types with the source in FP32, on inputs that were held back."""
+    if find_spec("onnxruntime") is None:
+        return Proof("rehearsal", "unproven", f"ONNX Runtime is not installed: {INSTALL}")
+    listen("rehearsal")
+    try:
+        found = _ask(request, {"task": "prove", "converted": str(converted)}, listen)
+    except NotRunError as error:
+        return Proof("rehearsal", "unproven", str(error))
+    worst = found["worst"]
+    figures = {"error": worst, "tolerance": request.tolerance, "batches": found["batches"]}
+    figures["errors"] = found["errors"]
+    if not found["errors"]:
+        return Proof("rehearsal", "unproven", "no float output is finite in FP32", figures)
+    if worst is None:
+        return Proof("rehearsal", "failed", "an output is not finite or has another shape", figures)
+    text = f"the largest error of an output is {worst:.2g} (tolerance {request.tolerance:g})"
+    if worst > request.tolerance:
+        return Proof("rehearsal", "failed", text, figures)
+    if found["made_up"]:
+        return Proof(
+            "rehearsal", "unproven", f"{text}, on made-up inputs: give real ones with --inputs", figures
+        )
+    return Proof("rehearsal", "proven", text, figures)
+
+
+def _ask(request: Request, document: Mapping[str, Any], listen: Callable[[str], None]) -> Any:
+    if find_spec("onnxruntime") is None:
+        raise MissingRuntimeError(f"measuring needs ONNX Runtime: {INSTALL}; or use --no-measure")
+
+    def hear(answer: Any) -> None:
+        if "doing" in answer:
+            listen(answer["doing"])
+
+    usual = usual_limits(request.model.stat().st_size)
+    limits = Limits(request.seconds or usual.seconds, request.memory or usual.memory)
+    order = {
+        "model": str(request.model.absolute()),
+        "type": request.type,
+        "tolerance": request.tolerance,
+        "inputs": request.inputs.request,
+        **document,
+    }
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+        log = Path(folder, "log")
+        ended = run(_WORK, order, limits, log=log, listen=hear)
+        last = ended.answers[-1] if ended.answers else {}
+        if "result" in last:
+            return last["result"]
+        if last.get("error") == "inputs":
+            raise InputsError(request.inputs.named(last["text"]))
+        if "error" in last:
+            raise NotRunError(last["text"])
+        lines = log.read_bytes()[-_TAIL:].decode("utf-8", "replace").strip().splitlines()
+    reason = f": {lines[-1].strip()}" if lines and ended.cause == "failed" else ""
+    raise NotRunError(f"the process that ran the model {ended.words}{reason}")

@@ -1,0 +1,141 @@
+"""Round stored tensors to a narrow type, a part at a time."""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+import numpy as np
+import onnx
+from onnx import TensorProto
+
+from trtlint.lean import dataclass
+from trtlint.measurement.formats import BF16, Format
+from trtlint.model.errors import ModelError
+from trtlint.model.protos import text
+from trtlint.model.streaming import Streamer
+from trtlint.model.tensors import TensorStore
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_SIGN = np.uint32(0x7FFF_FFFF)
+_INFINITE = 0x7F80_0000
+
+
+def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
+    """Round FP32 numbers to the nearest of a narrow type, as little-endian bits.
+
+    Args:
+        numbers: FP32.
+        format_: the narrow type.
+        clamp: whether finite numbers beyond its range become its largest; else they become infinite.
+    """
+    if clamp:
+        finite = np.isfinite(numbers)
+        bounded = np.clip(numbers, -format_.largest, format_.largest)
+        numbers = np.where(finite, bounded, numbers).astype(np.float32)
+    if format_ is not BF16:
+        with np.errstate(over="ignore"):
+            return numbers.astype("<f2").view("<u2")
+    bits = np.ascontiguousarray(numbers, np.float32).view(np.uint32)
+    nearest = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+    quiet = (bits >> np.uint32(16)) | np.uint32(0x40)  # the rounding of a NaN may give infinity
+    return np.where((bits & _SIGN) > _INFINITE, quiet, nearest).astype("<u2")
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The magnitudes of a stored tensor.
+
+    Attributes:
+        largest: the largest finite magnitude, 0 for a tensor of zeros.
+        beyond: number of finite elements beyond the range of the narrow type.
+        vanishing: number of elements that are not zero and round to zero.
+        used: number of elements that are not zero.
+    """
+
+    largest: float
+    beyond: int
+    vanishing: int
+    used: int
+
+
+def extent(tensor: onnx.TensorProto, streamer: Streamer, format_: Format) -> Extent | None:
+    """Return the magnitudes of a stored FP32 tensor; None where its elements cannot be read."""
+    parts = streamer.parts(tensor)
+    if parts is None:
+        return None
+    largest = 0.0
+    beyond = vanishing = used = 0
+    for bits in parts:
+        magnitude = (bits & _SIGN).view(np.float32)
+        finite = magnitude[np.isfinite(magnitude)]
+        largest = max(largest, float(finite.max(initial=0.0)))
+        beyond += int(np.count_nonzero(finite >= format_.infinite_from))
+        used += int(np.count_nonzero(finite))
+        if format_ is not BF16:
+            vanishing += int(np.count_nonzero((finite > 0) & (finite <= format_.zero_below)))
+    return Extent(largest, beyond, vanishing, used)
+
+
+class NarrowTensor:
+    """A stored tensor that is rounded while it is written.
+
+    Args:
+        tensor: the source, FP32.
+        store: reads its elements.
+        format_: the narrow type.
+        clamp: as of :func:`narrowed`.
+    """
+
+    def __init__(self, tensor: TensorProto, store: TensorStore, format_: Format, *, clamp: bool) -> None:
+        self._tensor = tensor
+        self._store = store
+        self._format = format_
+        self._clamp = clamp
+        self._count = int(np.prod([max(0, int(dim)) for dim in tensor.dims], dtype=np.int64))
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return 2 * self._count
+
+    def write(self, file: BinaryIO) -> None:
+        """Append the rounded elements to a file.
+
+        Raises:
+            ModelError: the elements cannot be read.
+        """
+        written = 0
+        for bits in Streamer(self._store).parts(self._tensor) or ():
+            rounded = narrowed(bits.view(np.float32), self._format, clamp=self._clamp)
+            file.write(rounded.tobytes())
+            written += rounded.nbytes
+        if written != self.size:
+            raise ModelError(f"the values of tensor {text(self._tensor.name)!r} cannot be read")
+
+
+class CopiedTensor:
+    """A stored tensor whose elements are copied from where they lie.
+
+    Args:
+        tensor: the source, of any type.
+        store: reads its elements.
+        size: bytes of its elements.
+    """
+
+    def __init__(self, tensor: TensorProto, store: TensorStore, size: int) -> None:
+        self._tensor = tensor
+        self._store = store
+        self.size = size
+
+    def write(self, file: BinaryIO) -> None:
+        """Append the elements to a file.
+
+        Raises:
+            ModelError: they cannot be read.
+        """
+        array = self._store.array(self._tensor)
+        data = b"" if array is None else onnx.numpy_helper.from_array(array).raw_data
+        if len(data) != self.size:
+            raise ModelError(f"the values of tensor {text(self._tensor.name)!r} cannot be read")
+        file.write(data)

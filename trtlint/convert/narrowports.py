@@ -1,0 +1,125 @@
+"""Find the inputs and outputs of an operator that change type with it.
+
+An operator that computes in 16 bits reads and writes 16 bits at the ports whose type ONNX leaves open
+(https://onnx.ai/onnx/operators/).  Other ports keep FP32: the scales of ``Resize``, the ratio of ``Dropout``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from onnx import defs
+
+from trtlint.lean import dataclass
+from trtlint.model.graph import Node, Value
+from trtlint.model.schemas import schema_at
+
+_FP32_PORTS: Mapping[str, frozenset[int]] = {
+    "Resize": frozenset({1, 2}),
+    "Upsample": frozenset({1}),
+    "Dropout": frozenset({1}),
+    "BatchNormalization": frozenset({1, 2, 3, 4}),
+}
+"""Input ports that keep FP32 although ONNX allows 16 bits: region, scales, ratio, folded statistics."""
+_FREE_INPUTS: Mapping[str, frozenset[int]] = {
+    "Shape": frozenset({0}),
+    "Size": frozenset({0}),
+    "CastLike": frozenset({0}),
+    "ConstantOfShape": frozenset({0}),
+    "EyeLike": frozenset({0}),
+}
+"""Input ports that read either type without a Cast."""
+_TYPED_BY_ATTRIBUTE = frozenset({"Cast", "ConstantOfShape", "EyeLike"})
+"""Operators whose output type is an attribute."""
+SPLIT_NORM_OPSET = 15
+"""The opset from which BatchNormalization has separate types for its data and its parameters."""
+QUANTIZED_OPSET = 19
+"""The opset from which QuantizeLinear and DequantizeLinear have scales in 16 bits."""
+_WIDTH = {"fp16": "tensor(float16)", "bf16": "tensor(bfloat16)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports of an operator type that are 16 bits where the operator computes in 16 bits.
+
+    Attributes:
+        inputs: whether each input port follows the operator; the last stands for all behind it.
+        outputs: likewise.
+        free: input ports that read either type.
+    """
+
+    inputs: tuple[bool, ...]
+    outputs: tuple[bool, ...]
+    free: frozenset[int]
+
+    def reads_narrow(self, port: int) -> bool:
+        """Whether an input port follows the operator."""
+        return _at(self.inputs, port)
+
+    def writes_narrow(self, port: int) -> bool:
+        """Whether an output port follows the operator."""
+        return _at(self.outputs, port)
+
+
+def _at(ports: Sequence[bool], port: int) -> bool:
+    return bool(ports) and ports[min(port, len(ports) - 1)]
+
+
+@cache
+def ports(op: str, opset: int, type_: str) -> Ports | None:
+    """Return the ports of an operator of ONNX; None where the opset has no such operator.
+
+    Args:
+        op: the operator type.
+        opset: the version of the default operator set.
+        type_: ``fp16`` or ``bf16``.
+    """
+    try:
+        schema = schema_at(op, opset)
+    except defs.SchemaError:
+        return None
+    allowed = {each.type_param_str: tuple(each.allowed_type_strs) for each in schema.type_constraints}
+
+    def follows(port: defs.OpSchema.FormalParameter) -> bool:
+        types = allowed.get(port.type_str, ())
+        return _WIDTH[type_] in types and "tensor(float)" in types
+
+    kept = _FP32_PORTS.get(op, frozenset())
+    if op == "BatchNormalization" and opset < SPLIT_NORM_OPSET:
+        kept = frozenset()
+    free = _FREE_INPUTS.get(op, frozenset())
+    inputs = [
+        follows(port) and index not in kept and index not in free for index, port in enumerate(schema.inputs)
+    ]
+    outputs = [follows(port) for port in schema.outputs]
+    if op == "LayerNormalization":  # mean and deviation have the type of ``stash_type``
+        outputs[1:] = [False] * len(outputs[1:])
+    if op == "Cast":
+        inputs, free = [False], frozenset({0})
+    return Ports(tuple(inputs), tuple(outputs), free)
+
+
+def ports_of(node: Node, opset: int, type_: str) -> Ports | None:
+    """Return the ports of an operator; None for one that ONNX does not define."""
+    return None if node.domain else ports(node.op, opset, type_)
+
+
+def narrow_values(node: Node, found: Ports) -> tuple[list[Value], list[Value]]:
+    """Return the FP32 values that an operator reads and writes in 16 bits when it computes so."""
+    reads = [
+        value
+        for port, value in enumerate(node.inputs)
+        if value is not None and value.dtype == "f32" and found.reads_narrow(port)
+    ]
+    writes = [
+        value
+        for port, value in enumerate(node.outputs)
+        if value.name and value.dtype == "f32" and found.writes_narrow(port)
+    ]
+    return reads, writes
+
+
+def typed_by_attribute(node: Node) -> bool:
+    """Whether an attribute of an operator says the type of its output."""
+    return not node.domain and node.op in _TYPED_BY_ATTRIBUTE

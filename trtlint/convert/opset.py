@@ -1,0 +1,34 @@
+"""Choose the opset of a converted model."""
+
+from __future__ import annotations
+
+from trtlint.convert.narrowports import QUANTIZED_OPSET, SPLIT_NORM_OPSET, ports
+from trtlint.fixes.opsets import raisable
+from trtlint.model.load import Model
+
+_NEWEST = 22
+"""The first opset whose convolutions and recurrent operators have BF16 forms:
+https://onnx.ai/onnx/operators/onnx__Conv.html"""
+
+
+def opset_for(model: Model, type_: str) -> int:
+    """Return the opset that the result needs, or the model's own where no other operator may change."""
+    own = model.opset or 1
+    ops = {node.op for node in model.graph.nodes if not node.domain}
+    wanted = own
+    if "BatchNormalization" in ops:
+        wanted = max(wanted, SPLIT_NORM_OPSET)
+    if ops & {"QuantizeLinear", "DequantizeLinear"}:
+        wanted = max(wanted, QUANTIZED_OPSET)
+    steps = [wanted]
+    if type_ == "bf16":
+        lacking = [op for op in ops if _gains(op, own)]
+        if lacking:
+            steps = [_NEWEST, max(wanted, 16), max(wanted, 14), max(wanted, 13), wanted]
+    return next((step for step in steps if step > own and raisable(model, step)), own)
+
+
+def _gains(op: str, opset: int) -> bool:
+    """Whether an operator has a BF16 form in a newer opset only."""
+    before, after = ports(op, opset, "bf16"), ports(op, _NEWEST, "bf16")
+    return before is not None and after is not None and sum(after.inputs) > sum(before.inputs)

@@ -1,0 +1,114 @@
+"""Prove a converted model: the checker, a rehearsal, NVIDIA's parser and builder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+
+from trtlint.convert.result import Proof
+from trtlint.dry_build.drybuild import dry_build
+from trtlint.dry_build.errors import DryBuildError, WheelError
+from trtlint.dry_build.result import DryBuild, Level
+from trtlint.errors import TrtlintError
+from trtlint.model.check import fault
+
+_MOST_LAYERS_RATIO = 1.02
+"""The number of layers of the engine that a conversion may add."""
+_NORM_WARNING = "norm_overflow"
+"""The pattern of the builder's warning of a normalization in 16 bits."""
+_SPARE_LAYERS = 2
+"""Layers that may come in any engine: the Casts of one input and one output."""
+
+
+def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> Proof:
+    """Ask ONNX's checker about a converted structure."""
+    found = fault(proto)
+    if not found:
+        return Proof("checker", "proven", "the ONNX checker accepts the model")
+    if fault(source):
+        return Proof("checker", "unproven", f"the ONNX checker refuses the source too: {found}")
+    return Proof("checker", "failed", found)
+
+
+def parse(converted: Path, source: Path) -> tuple[Proof | None, tuple[str, ...]]:
+    """Ask NVIDIA's parser about a converted file.
+
+    Returns:
+        The proof, None where TensorRT-RTX is not installed; and the names of the nodes that it refuses.
+    """
+    try:
+        found = dry_build(converted, level="parse")
+    except WheelError:
+        return None, ()
+    except (DryBuildError, TrtlintError) as error:
+        return Proof("parser", "unproven", str(error)), ()
+    version = found.result.version
+    if found.result.parsed:
+        return Proof("parser", "proven", f"the parser of TensorRT-RTX {version} accepts the model"), ()
+    errors = found.result.errors
+    text = (
+        errors[0].text if errors else f"the parser ended: {found.result.cause} {found.result.signal}".strip()
+    )
+    before = _dry(source, "parse")
+    if before is None or not before.result.parsed:
+        return Proof("parser", "unproven", f"TensorRT-RTX {version} refuses the source too: {text}"), ()
+    nodes = tuple(error.node for error in errors if error.node)
+    return Proof("parser", "failed", f"TensorRT-RTX {version} refuses the model: {text}"), nodes
+
+
+def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) -> Proof:
+    """Build a converted file and its source, and compare what is fused.
+
+    Args:
+        converted: the converted model.
+        source: the FP32 model.
+        narrow: the model with nothing kept for its numbers; None where that is the converted one.
+        sm: the compute capability times ten.
+    """
+    found = {
+        name: _dry(path, "build", sm)
+        for name, path in (("fp32", source), ("result", converted), ("narrow", narrow))
+        if path is not None
+    }
+    result, before = found["result"], found["fp32"]
+    if result is None or before is None:
+        return Proof("builder", "unproven", "TensorRT-RTX is not installed, or cannot read the model")
+    version = result.result.version
+    if not result.result.built:
+        if before.result.built:
+            return Proof("builder", "failed", f"TensorRT-RTX {version} builds the source, not the result")
+        return Proof("builder", "unproven", f"TensorRT-RTX {version} does not build the source either")
+    counts = {name: _counts(each) for name, each in found.items() if each is not None and each.result.built}
+    fused = {name: count[0] for name, count in counts.items()}
+    layers = {name: count[1] for name, count in counts.items()}
+    warned = {name: count[2] for name, count in counts.items()}
+    figures = {"fused_attention": fused, "layers": layers, "norm_warnings": warned}
+    best = max(fused.values())
+    text = f"TensorRT-RTX {version} builds it: {layers['result']} layers, {fused['result']} fused attention"
+    if fused["result"] < best:
+        return Proof("builder", "failed", f"{text}, {best} before", figures)
+    most = max(layers.get("fp32", 0), layers.get("narrow", 0))
+    if most and layers["result"] > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
+        return Proof("builder", "unproven", f"{text}; the source has {most} layers", figures)
+    if warned["result"] > warned.get("fp32", 0):
+        return Proof("builder", "unproven", f"{text}; it warns of a normalization in 16 bits", figures)
+    return Proof("builder", "proven", text, figures)
+
+
+def _dry(path: Path, level: Level, sm: int | None = None) -> DryBuild | None:
+    try:
+        return dry_build(path, level=level, sm=sm)
+    except TrtlintError:
+        return None
+
+
+def _counts(found: DryBuild) -> tuple[int, int, int]:
+    """Return the fused attention kernels, the layers and the warnings of norms of a build."""
+    record = found.record
+    if record is None or record.layers is None:
+        return 0, 0, 0
+    layers = record.layers.layers
+    fused = sum("mha" in layer.name.lower() or "mha" in (layer.tactic or "").lower() for layer in layers)
+    warnings = 0 if record.log is None else record.log.counts.get(_NORM_WARNING, 0)
+    return fused, len(layers), warnings

@@ -1,0 +1,147 @@
+"""The result of a conversion as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, field
+from typing import Any, Literal
+
+from trtlint.errors import ExperimentError
+from trtlint.lean import dataclass
+
+SCHEMA = "trtlint.convert/1"
+"""Name and version of the JSON document; the number grows when a reader of the old one would break."""
+KEY = "trtlint.convert"
+"""The metadata key of a converted model."""
+
+Verdict = Literal["proven", "unproven", "failed"]
+
+
+class ConversionError(ExperimentError):
+    """A model that cannot be converted; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An operator that stays in FP32.
+
+    Attributes:
+        node: its path.
+        op: its operator type.
+        reason: why it stays.
+        product: whether it is a matrix product or a convolution.
+    """
+
+    node: str
+    op: str
+    reason: str
+    product: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CastAdded:
+    """A Cast that the conversion inserts.
+
+    Attributes:
+        tensor: the tensor that it reads.
+        to: ``fp32``, ``fp16`` or ``bf16``.
+        reason: why it is there.
+        inside: whether it lies inside the model; the others are at its inputs and outputs.
+    """
+
+    tensor: str
+    to: str
+    reason: str
+    inside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A stored tensor that does not round to the narrow type without loss of range.
+
+    Attributes:
+        tensor: its name.
+        what: ``clamped``, ``kept`` or ``vanishing``.
+        reason: what the numbers are.
+    """
+
+    tensor: str
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A check of the converted model.
+
+    Attributes:
+        name: ``checker``, ``rehearsal``, ``parser`` or ``builder``.
+        verdict: whether it holds.
+        text: the result in words.
+        figures: numbers behind it.
+    """
+
+    name: str
+    verdict: Verdict
+    text: str
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A converted model.
+
+    Attributes:
+        path: the source as it was named.
+        output: the file that was written; empty where none was.
+        type: ``fp16`` or ``bf16``.
+        io: the type of inputs and outputs, ``fp32`` or that type.
+        unchanged: why nothing was converted; empty where something was.
+        operators: number of operators with FP32 tensors in the source.
+        narrow: number of them that compute in 16 bits.
+        share: share of the FLOPs of products in 16 bits, None where there are no products.
+        kept: the operators in FP32.
+        casts: the Casts that were inserted.
+        stored: the stored tensors whose numbers leave the range.
+        rewrites: rewrites of the graph before the conversion, in words.
+        opset: the opset of the source and of the result.
+        size: bytes of the source and of the result.
+        error: the largest error of an output in the rehearsal, None where not rehearsed or not finite.
+        proofs: the checks.
+        advice: one line about another type; empty for none.
+        command: the build command.
+        notes: what limits the result.
+    """
+
+    path: str
+    output: str
+    type: str
+    io: str
+    unchanged: str = ""
+    operators: int = 0
+    narrow: int = 0
+    share: float | None = None
+    kept: tuple[Kept, ...] = ()
+    casts: tuple[CastAdded, ...] = ()
+    stored: tuple[Stored, ...] = ()
+    rewrites: tuple[str, ...] = ()
+    opset: tuple[int, int] = (0, 0)
+    size: tuple[int, int] = (0, 0)
+    error: float | None = None
+    proofs: tuple[Proof, ...] = ()
+    advice: str = ""
+    command: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """The weakest verdict of all proofs."""
+        verdicts = [proof.verdict for proof in self.proofs]
+        if "failed" in verdicts:
+            return "failed"
+        return "unproven" if "unproven" in verdicts else "proven"
+
+
+def to_data(found: Conversion) -> dict[str, Any]:
+    """Return a conversion as JSON data."""
+    return {"schema": SCHEMA, **asdict(found), "verdict": found.verdict}

@@ -1,0 +1,102 @@
+"""Convert a model, prove the result, and write it."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from trtlint.convert import proving
+from trtlint.convert.convert import Draft, Listen, Request, Session
+from trtlint.convert.measuring import rehearse
+from trtlint.convert.result import Conversion, Proof
+from trtlint.measurement.formats import FORMATS
+
+_MOST_ROUNDS = 8
+"""Times that operators which the parser refuses are kept in FP32, and the model is written anew."""
+_LEAST_SHARE = 0.5
+"""The share of the FLOPs in FP16 below which BF16 is proposed."""
+
+
+def run(
+    request: Request,
+    out: Path | None,
+    *,
+    command: str = "",
+    sm: int | None = None,
+    spared: Sequence[Path] = (),
+    listen: Listen | None = None,
+) -> tuple[Conversion, Draft]:
+    """Convert a model and write it where every proof holds or is open.
+
+    Args:
+        request: what to convert, and how.
+        out: the file to write; None to write none.
+        command: the build command to report, with ``{model}`` for the file.
+        sm: the compute capability times ten to build for.
+        spared: files that must not be replaced.
+        listen: is told what is being done.
+
+    Raises:
+        ConversionError, InputsError, ModelError, OSError, KeepError: as :class:`Session`.
+    """
+    session = Session(request, listen)
+    if session.unchanged:
+        draft = session.draft()
+        return draft.conversion, draft
+    session.measure()
+    draft, proofs = _proven(session, sm)
+    found = replace(draft.conversion, proofs=proofs, advice=_advice(request, draft.conversion, proofs))
+    rehearsed = next((proof.figures.get("error") for proof in proofs if proof.name == "rehearsal"), None)
+    found = replace(found, error=rehearsed if rehearsed is not None else found.error)
+    name = str(out) if out is not None else f"{request.model.stem}.{request.type}.onnx"
+    if out is not None and found.verdict != "failed":
+        written = draft.write(out, spared)
+        found = replace(found, output=str(out), size=written.conversion.size)
+    return replace(found, command=command.replace("{model}", shlex.quote(name))), draft
+
+
+def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]:
+    """Return the converted model with its proofs; what the parser refuses stays in FP32."""
+    request = session.request
+    with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+        converted = Path(folder, "model.onnx")
+        for _ in range(_MOST_ROUNDS):
+            draft = session.draft()
+            assert draft.converted is not None
+            proofs = [proving.check(draft.converted.proto, session.source.proto)]
+            session.listen("writing")
+            draft.write(converted)
+            session.listen("parser")
+            parsed, refused = proving.parse(converted, request.model)
+            if parsed is not None and parsed.verdict == "failed":
+                reason = f"TensorRT-RTX refuses it in {FORMATS[request.type].label}"
+                if session.pin(refused, reason):
+                    continue
+            if parsed is not None:
+                proofs.append(parsed)
+            break
+        if request.measure:
+            proofs.append(rehearse(request, converted, session.listen))
+        else:
+            proofs.append(Proof("rehearsal", "unproven", "nothing was measured (--no-measure)"))
+        if request.build:
+            session.listen("builder")
+            narrow = None
+            if session.found.kept:
+                narrow = Path(folder, "narrow.onnx")
+                session.draft(kept=False).write(narrow)
+            proofs.append(proving.build(converted, request.model, narrow, sm))
+    return draft, tuple(proofs)
+
+
+def _advice(request: Request, found: Conversion, proofs: Sequence[Proof]) -> str:
+    """Return one line about another type, where this one fits badly."""
+    if request.type != "fp16":
+        return ""
+    failed = any(proof.name == "rehearsal" and proof.verdict == "failed" for proof in proofs)
+    if failed or (found.share is not None and found.share < _LEAST_SHARE):
+        return f"FP16 fits this model badly: try trtlint convert {shlex.quote(found.path)} --to bf16"
+    return ""

@@ -1,0 +1,99 @@
+"""Look at the numbers of stored tensors that are rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from trtlint.convert.narrowing import extent
+from trtlint.convert.result import Stored
+from trtlint.convert.weight import is_product
+from trtlint.lean import dataclass
+from trtlint.measurement.formats import Format
+from trtlint.model.graph import Node, Value
+from trtlint.model.load import Model
+from trtlint.model.streaming import Streamer
+
+if TYPE_CHECKING:
+    import onnx
+
+    from trtlint.convert.convert import Labels
+
+_LEAST_NORMAL = 2.0**-14
+"""Below this FP16 has fewer digits for each smaller power of two."""
+_FEW = 16
+"""Elements of a tensor of fill values, such as the number that masks scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The stored tensors whose numbers leave the range of the narrow type.
+
+    Attributes:
+        clamped: names of tensors whose numbers beyond the range become its largest.
+        kept: the operators that keep FP32 for their stored tensors where nothing is measured.
+        stored: what to report.
+    """
+
+    clamped: frozenset[str] = frozenset()
+    kept: Mapping[Node, str] = field(default_factory=dict)
+    stored: tuple[Stored, ...] = ()
+
+
+def ranges_of(model: Model, labels: Labels, format_: Format) -> Range:
+    """Return the stored tensors of operators that may change whose numbers leave the range."""
+    streamer = Streamer(model.tensors)
+    clamped: set[str] = set()
+    kept: dict[Node, str] = {}
+    listed: list[Stored] = []
+    for value, readers in _read_by(labels).items():
+        tensor = _tensor(value)
+        found = None if tensor is None else extent(tensor, streamer, format_)
+        if found is None or tensor is None:
+            continue
+        if found.beyond:
+            clamped.add(value.name)
+            text = f"{found.beyond:,} numbers beyond {format_.largest:,.0f}, up to {found.largest:.3g}"
+            listed.append(Stored(value.name, "clamped", text))
+            if found.used > _FEW:
+                kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)
+        elif found.used and found.largest < _LEAST_NORMAL and format_.name == "fp16":
+            text = f"no number above {found.largest:.3g}, where FP16 has few digits"
+            listed.append(Stored(value.name, "vanishing", text))
+            if any(map(is_product, readers)) or found.vanishing == found.used:
+                kept.update((node, f"its stored tensor {value.name} has {text}") for node in readers)
+    return Range(frozenset(clamped), kept, tuple(listed))
+
+
+def _read_by(labels: Labels) -> dict[Value, list[Node]]:
+    """Return the stored tensors with the operators that may read them in 16 bits."""
+    found: dict[Value, list[Node]] = {}
+    for node in labels.nodes:
+        ports = labels.ports.get(node)
+        if node in labels.fixed or ports is None:
+            continue
+        for port, value in enumerate(node.inputs):
+            if value is not None and value.dtype == "f32" and ports.reads_narrow(port):
+                found.setdefault(value, []).append(node)
+    return found
+
+
+def _tensor(value: Value) -> onnx.TensorProto | None:
+    import onnx
+
+    if value.initializer is not None:
+        return value.initializer
+    node = value.producer
+    if node is None or node.op != "Constant" or node.domain:
+        return None
+    given = node.attribute("value")
+    if isinstance(given, onnx.TensorProto):
+        return given
+    numbers = node.attribute("value_floats", None)
+    if numbers is None:
+        single = node.number("value_float", None)
+        numbers = None if single is None else (single,)
+    if numbers is None:
+        return None
+    return onnx.helper.make_tensor(value.name, onnx.TensorProto.FLOAT, [len(numbers)], list(numbers))

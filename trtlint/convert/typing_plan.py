@@ -1,0 +1,61 @@
+"""The types of all values under a choice of operators, and the Casts that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from trtlint.convert.fixed import is_stored
+from trtlint.convert.narrowports import Ports
+from trtlint.model.graph import Graph, Node, Value
+
+
+class TypePlan:
+    """Which operators compute in 16 bits, and what type every value has under that choice.
+
+    Args:
+        graph: the graph of the source.
+        narrow: the operators that compute in 16 bits.
+        ports: the ports of each operator that follow its type.
+        narrow_io: whether the inputs and outputs of the model are in 16 bits.
+    """
+
+    def __init__(
+        self, graph: Graph, narrow: Iterable[Node], ports: Mapping[Node, Ports], *, narrow_io: bool
+    ) -> None:
+        self.graph = graph
+        self.narrow = frozenset(narrow)
+        self.ports = ports
+        self.narrow_io = narrow_io
+
+    def computed_narrow(self, value: Value) -> bool:
+        """Whether an FP32 value is computed in 16 bits."""
+        producer = value.producer
+        if producer is None:
+            return self.narrow_io and value.is_input
+        found = self.ports.get(producer)
+        return producer in self.narrow and found is not None and found.writes_narrow(value.port)
+
+    def wanted_narrow(self, node: Node, port: int) -> bool | None:
+        """Whether an operator reads 16 bits at a port; None where it reads either type."""
+        found = self.ports.get(node)
+        if found is not None and port in found.free:
+            return None
+        return node in self.narrow and found is not None and found.reads_narrow(port)
+
+
+def is_constant(value: Value) -> bool:
+    """Whether a value is stored in the model."""
+    if value.initializer is not None:
+        return True
+    return value.producer is not None and is_stored(value.producer) and not value.is_sparse
+
+
+def boundary_values(graph: Graph) -> frozenset[Value]:
+    """Return the values that leave a body, which keep FP32."""
+    return frozenset(
+        value
+        for node in graph.nodes
+        for body in graph.bodies(node).values()
+        for value in body.outputs
+        if value.dtype == "f32"
+    )

@@ -1,0 +1,80 @@
+"""Estimate what operators and tensors cost, for the choice of types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+from trtlint.model.graph import Node, Value
+from trtlint.model.operators import PRODUCTS
+from trtlint.model.protos import Dimension
+
+_UNKNOWN_SIZE = 64
+"""Stands for a size that the file leaves open; only the ratio of costs depends on it."""
+_LARGEST = 10**15
+_GATES: Mapping[str, int] = {"LSTM": 4, "GRU": 3, "RNN": 1}
+
+
+def is_product(node: Node) -> bool:
+    """Whether an operator is a matrix product, a convolution or an operator that holds some."""
+    return node.op in PRODUCTS and not node.domain
+
+
+def elements(value: Value | None) -> int:
+    """Return the number of elements of a tensor, open sizes estimated."""
+    return 0 if value is None else _count(value.shape)
+
+
+def flops(node: Node) -> int:
+    """Return the floating-point operations of a product, open sizes estimated; at least 1."""
+    if not is_product(node):
+        return 0
+    return max(1, min(_LARGEST, _flops(node)))
+
+
+def _flops(node: Node) -> int:
+    first, second = node.input(0), node.input(1)
+    result = elements(node.output)
+    shape = _sizes(first)
+    if node.op in ("Conv", "ConvTranspose", "DeformConv"):
+        kernel = _sizes(second)
+        if len(kernel) < 2:
+            return result
+        outer = elements(first) if node.op == "ConvTranspose" else result
+        return 2 * outer * prod(kernel[1:])
+    if node.op == "Einsum":
+        equation = node.attribute("equation", "")
+        return 2 * _einsum(str(equation), [_sizes(value) for value in node.inputs], result)
+    if node.op in _GATES:
+        weights = elements(second) + elements(node.input(2))
+        return 2 * weights * (prod(shape[:2]) if len(shape) > 1 else 1)
+    if node.op == "Attention":
+        keys = _sizes(second)
+        tokens = keys[-2] if len(keys) > 1 else _UNKNOWN_SIZE
+        return 4 * elements(first) * tokens
+    if node.op == "Gemm" and len(shape) > 1 and node.number("transA", 0):
+        return 2 * result * shape[0]
+    return 2 * result * (shape[-1] if shape else 1)
+
+
+def _einsum(equation: str, shapes: list[tuple[int, ...]], result: int) -> int:
+    """Return the number of combinations of all indices."""
+    sizes: dict[str, int] = {}
+    for term, shape in zip(equation.replace(" ", "").split("->")[0].split(","), shapes, strict=False):
+        if "." in term:
+            return result * (shape[-1] if shape else 1)
+        sizes.update(zip(term, shape, strict=False))
+    return prod(sizes.values())
+
+
+def _sizes(value: Value | None) -> tuple[int, ...]:
+    shape = None if value is None else value.shape
+    return () if shape is None else tuple(map(_size, shape))
+
+
+def _size(dim: Dimension) -> int:
+    return dim if isinstance(dim, int) else _UNKNOWN_SIZE
+
+
+def _count(shape: tuple[Dimension, ...] | None) -> int:
+    return _UNKNOWN_SIZE if shape is None else min(_LARGEST, prod(map(_size, shape)))

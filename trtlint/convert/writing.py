@@ -1,0 +1,148 @@
+"""Write a converted model; large tensors are rounded or copied one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+from onnx import TensorProto
+
+from trtlint.convert.casting import MADE
+from trtlint.convert.narrowing import CopiedTensor, NarrowTensor
+from trtlint.convert.result import ConversionError
+from trtlint.files.replace import replacing
+from trtlint.lean import dataclass
+from trtlint.measurement.formats import Format
+from trtlint.model.assembly import Made, Piece
+from trtlint.model.contents import all_tensors
+from trtlint.model.errors import ModelError
+from trtlint.model.protos import text
+from trtlint.model.tensors import LEFT, TensorStore, stored_size
+from trtlint.model.wire import header
+from trtlint.model.writer import write_to
+
+_MOST_INLINE = (2 << 30) - (64 << 20)
+"""Bytes of tensors that a protobuf message holds, with room for the structure."""
+_RAW_DATA = 9
+_ALIGNED = 4096
+"""Offsets of external data are multiples of this, so that readers can map them:
+https://github.com/onnx/onnx/blob/main/docs/ExternalData.md"""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A converted structure and its large tensors.
+
+    Attributes:
+        proto: the structure; large tensors are marked.
+        made: the large tensors that are rounded, each with whether numbers beyond the range are clamped.
+        store: reads the tensors of the source.
+        format: the narrow type.
+    """
+
+    proto: onnx.ModelProto
+    made: tuple[tuple[TensorProto, bool], ...]
+    store: TensorStore
+    format: Format
+
+    def pieces(self, tensor: TensorProto) -> list[Piece] | None:
+        """Return the pieces of a tensor that is rounded; None for one that is copied."""
+        made = self.tensor(tensor)
+        if made is None:
+            return None
+        plain = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+        return [plain.SerializeToString(), header(_RAW_DATA, made.size), made]
+
+    def tensor(self, tensor: TensorProto) -> NarrowTensor | None:
+        """Return a tensor that is rounded while it is written; None for another."""
+        number = next((entry.value for entry in tensor.external_data if entry.key == MADE), None)
+        if number is None:
+            return None
+        source, clamp = self.made[int(number)]
+        return NarrowTensor(source, self.store, self.format, clamp=clamp)
+
+
+def is_external(proto: onnx.ModelProto) -> bool:
+    """Whether a model has tensors in files of external data."""
+    return any(_in_file(tensor) for tensor in all_tensors(proto))
+
+
+def _in_file(tensor: TensorProto) -> bool:
+    if tensor.data_location != TensorProto.EXTERNAL:
+        return False
+    places = (text(entry.value) for entry in tensor.external_data if entry.key == "location")
+    return any(place != LEFT for place in places)
+
+
+def write(converted: Converted, out: Path, spared: tuple[Path, ...], *, external: bool) -> int:
+    """Write a converted model and return its size in bytes.
+
+    Args:
+        converted: the model.
+        out: the file; with external data, ``OUT.data`` holds them.
+        spared: files that must not be replaced.
+        external: whether the source has external data.
+
+    Raises:
+        ConversionError: tensors of a sparse form are too large.
+        ModelError: the source changed, or its tensors cannot be read.
+        OSError: a file cannot be read or written.
+    """
+    large = sum(stored_size(tensor) for tensor in all_tensors(converted.proto) if _is_marked(tensor))
+    if external or large > _MOST_INLINE:
+        return _write_external(converted, out, spared)
+    with replacing(out, [converted.store.path, *spared]) as file:
+        write_to(file, converted.proto, converted.store, converted.pieces)
+    return out.stat().st_size
+
+
+def _is_marked(tensor: TensorProto) -> bool:
+    return bool(tensor.data_location == TensorProto.EXTERNAL)
+
+
+def _write_external(converted: Converted, out: Path, spared: tuple[Path, ...]) -> int:
+    data = out.with_name(f"{out.name}.data")
+    proto = onnx.ModelProto()
+    proto.CopyFrom(converted.proto)
+    with replacing(data, [converted.store.path, *spared]) as file:
+        offset = 0
+        for tensor, made in _large(proto, converted):
+            gap = -offset % _ALIGNED
+            file.write(b"\0" * gap)
+            offset += gap
+            made.write(file)
+            del tensor.external_data[:]
+            for key, value in (("location", data.name), ("offset", offset), ("length", made.size)):
+                tensor.external_data.add(key=key, value=str(value))
+            offset += made.size
+    with replacing(out, [converted.store.path, *spared]) as file:
+        file.write(proto.SerializeToString())
+    return out.stat().st_size + data.stat().st_size
+
+
+def _large(proto: onnx.ModelProto, converted: Converted) -> Iterator[tuple[TensorProto, Made]]:
+    for tensor in all_tensors(proto):
+        if not _is_marked(tensor):
+            continue
+        made = converted.tensor(tensor)
+        if made is not None:
+            yield tensor, made
+            continue
+        size = stored_size(tensor)
+        if size < 0:
+            raise ModelError(f"the values of tensor {text(tensor.name)!r} cannot be read")
+        source = TensorProto()
+        source.CopyFrom(tensor)
+        yield tensor, CopiedTensor(source, converted.store, size)
+
+
+def require_writable(proto: onnx.ModelProto) -> None:
+    """Refuse a model with large sparse tensors, which have no external form.
+
+    Raises:
+        ConversionError: it has some.
+    """
+    for sparse in proto.graph.sparse_initializer:
+        if _is_marked(sparse.values):
+            raise ConversionError("the model has large sparse weights: store them densely")

@@ -1,0 +1,106 @@
+"""The report on a conversion in a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from trtlint.convert.result import CastAdded, Conversion, Kept
+from trtlint.report.counts import plural
+from trtlint.report.escape import clean
+from trtlint.report.layout import hang
+from trtlint.report.terminal import console
+
+_LISTED = 8
+"""Operators, Casts and tensors that are listed for each reason."""
+_STYLES = {"proven": "green", "unproven": "yellow", "failed": "red"}
+_PLACES = {"clamped": "clamped", "vanishing": "few digits", "kept": "FP32"}
+
+
+class ConvertReport:
+    """Writes the report of a conversion.
+
+    Args:
+        file: where to write.
+        width: cells of a line; the terminal's if not given, endless lines where there is none.
+    """
+
+    def __init__(self, file: TextIO, *, width: int | None = None) -> None:
+        self._console: Console = console(file, width)
+        self._width = self._console.width if width is not None or file.isatty() else None
+
+    def add(self, found: Conversion) -> None:
+        """Write the report."""
+        for line in self._lines(found):
+            self._console.print(line, soft_wrap=self._width is None)
+
+    def _lines(self, found: Conversion) -> Iterator[Text]:
+        label = found.type.upper()
+        if found.unchanged:
+            yield Text.assemble(
+                (clean(found.path), "bold"), f": nothing to convert: {clean(found.unchanged)}"
+            )
+            return
+        share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"
+        counts = f"{found.narrow:,} of {found.operators:,} operators in {label}{share}"
+        yield Text.assemble((clean(found.path), "bold"), f": {counts}")
+        yield Text()
+        yield from self._kept(found.kept)
+        yield from self._casts(found.casts)
+        for stored in found.stored[:_LISTED]:
+            what = _PLACES.get(stored.what, stored.what)
+            yield from self._hung("stored: ", f"{stored.tensor} ({what}): {stored.reason}")
+        if len(found.stored) > _LISTED:
+            yield Text(f"  and {len(found.stored) - _LISTED} more stored tensors")
+        for rewrite in found.rewrites:
+            yield from self._hung("rewrite: ", rewrite)
+        if found.opset[0] != found.opset[1]:
+            yield Text(f"opset: {found.opset[0]} raised to {found.opset[1]}")
+        if found.size[1]:
+            yield Text(f"size: {found.size[0]:,} bytes before, {found.size[1]:,} after")
+        yield Text()
+        for proof in found.proofs:
+            yield from self._hung(f"{proof.name}: ", f"{proof.verdict}: {proof.text}", _STYLES[proof.verdict])
+        for note in found.notes:
+            yield from self._hung("note: ", note)
+        if found.advice:
+            yield from self._hung("= help: ", found.advice)
+        yield Text()
+        yield from self._end(found)
+
+    def _end(self, found: Conversion) -> Iterator[Text]:
+        if found.verdict == "failed":
+            yield Text("not written: a proof failed", style="red")
+            return
+        if found.output:
+            end = "" if found.verdict == "proven" else ", not proven"
+            yield Text.assemble("written: ", (clean(found.output), "bold"), end)
+        yield Text("build it with")
+        yield Text(f"  {clean(found.command)}", style="cyan")
+
+    def _kept(self, kept: tuple[Kept, ...]) -> Iterator[Text]:
+        reasons = Counter(each.reason for each in kept)
+        for reason, count in reasons.most_common(_LISTED):
+            nodes = [each.node for each in kept if each.reason == reason]
+            more = f" and {count - 3} more" if count > 3 else ""
+            text = f"{plural(count, 'operator')}: {reason}: {', '.join(nodes[:3])}{more}"
+            yield from self._hung("FP32: ", text)
+        if len(reasons) > _LISTED:
+            yield Text(
+                f"  and {len(reasons) - _LISTED} more reasons, all of them in the JSON (--format json)"
+            )
+
+    def _casts(self, casts: tuple[CastAdded, ...]) -> Iterator[Text]:
+        inside = [cast for cast in casts if cast.inside]
+        yield Text(f"Casts: {len(casts)}, of them {len(inside)} inside the model")
+        for cast in inside[:_LISTED]:
+            yield from self._hung("  ", f"{cast.tensor} to {cast.to.upper()}: {cast.reason}")
+        if len(inside) > _LISTED:
+            yield Text(f"  and {len(inside) - _LISTED} more")
+
+    def _hung(self, mark: str, text: str, style: str = "") -> Iterator[Text]:
+        yield from hang(Text(mark, style="bold"), Text(clean(text), style=style), self._width)
