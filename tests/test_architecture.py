@@ -15,7 +15,7 @@ from tests.conftest import REPOSITORY
 ROOMS = (
     "files", "process", "knowledge", "model", "remote", "buildfiles", "buildcommand", "target", "language",
     "dry_build", "measurement", "compare", "network", "torch_tensorrt", "facts", "partition", "engine", "policy", "case",
-    "fixes", "convert", "report", "runs", "commands",
+    "fixes", "conversion", "report", "runs", "commands",
 )  # fmt: skip
 """From the lowest to the highest; docs/development/rooms.md says what each is for."""
 TOP = {"api", "arguments", "cases", "cli", "__main__", "__init__"}

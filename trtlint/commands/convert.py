@@ -12,12 +12,12 @@ import click
 
 from trtlint.commands.setup import refuse_addresses, targets
 from trtlint.commands.stopping import tidying_up
-from trtlint.convert.buildline import build_line
-from trtlint.convert.convert import Request
-from trtlint.convert.fixed import KeepError
-from trtlint.convert.measuring import MissingRuntimeError
-from trtlint.convert.result import Conversion, ConversionError, to_data
-from trtlint.convert.run import run
+from trtlint.conversion.buildline import build_line
+from trtlint.conversion.fixed import KeepError
+from trtlint.conversion.measuring import MissingRuntimeError
+from trtlint.conversion.result import Conversion, ConversionError, to_data
+from trtlint.conversion.run import run
+from trtlint.conversion.session import Request
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import require_replaceable
 from trtlint.files.temporary import remove_stale

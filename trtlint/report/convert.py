@@ -9,7 +9,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.text import Text
 
-from trtlint.convert.result import CastAdded, Conversion, Kept
+from trtlint.conversion.result import CastAdded, Conversion, Kept
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang

@@ -9,9 +9,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from trtlint.convert.narrowing import narrowed
-from trtlint.convert.result import CastAdded
-from trtlint.convert.typing_plan import TypePlan, is_constant
+from trtlint.conversion.narrowing import narrowed
+from trtlint.conversion.result import CastAdded
+from trtlint.conversion.typing_plan import TypePlan, is_constant
 from trtlint.measurement.formats import Format
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import bodies, text

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from trtlint.convert.narrowports import narrow_values, ports_of
+from trtlint.conversion.narrowports import narrow_values, ports_of
 from trtlint.errors import SettingError
 from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model

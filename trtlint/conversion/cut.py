@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from trtlint.convert.narrowports import Ports
-from trtlint.convert.weight import elements, flops
+from trtlint.conversion.narrowports import Ports
+from trtlint.conversion.weight import elements, flops
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 

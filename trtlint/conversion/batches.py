@@ -13,17 +13,21 @@ from trtlint.measurement.trial import Trial
 
 _SPLIT_FROM = 4
 """The number of batches from which a quarter is held back."""
-_NOISE = 0.05
+_NOISE = 0.5
 """Share of the deviation of an input that is added to it as noise."""
-_SEED = 1
+_MOST_COPIES = 8
+"""Copies with noise of each batch, where there are few batches."""
+_COPIED_BYTES = 2 << 20
+"""Bytes of all copies; there is one of each batch at least."""
 
 
-def trial_of(model: Skeleton, inputs: Inputs, *, held_back: bool) -> Trial:
+def trial_of(model: Skeleton, inputs: Inputs, attempt: int, *, held_back: bool) -> Trial:
     """Run a model in FP32 on inputs.
 
     Args:
         model: the model.
         inputs: the files; made-up inputs where there are none.
+        attempt: how many searches went before; what was held back then is measured now.
         held_back: whether to use the batches that are not measured.
 
     Raises:
@@ -32,38 +36,45 @@ def trial_of(model: Skeleton, inputs: Inputs, *, held_back: bool) -> Trial:
     """
     if inputs.names:
         batches = [feeds for _, feeds in given_feeds(model.graph.inputs, inputs)]
-        return Trial(model, _part(batches, held_back=held_back))
+        return Trial(model, _part(batches, attempt, held_back=held_back))
     failure: TrialError | None = None
-    attempt = 0
-    while (made_up := random_feeds(model.graph.inputs, 2, attempt)) is not None:
+    choice = 0
+    while (made_up := random_feeds(model.graph.inputs, 1, choice)) is not None:
         try:
-            return Trial(model, made_up[1:] if held_back else made_up[:1])
+            return Trial(model, _part(made_up, attempt, held_back=held_back))
         except RefusedError:  # noqa: PERF203 - whatever the inputs are
             raise
         except TrialError as error:  # a choice of shapes that does not fit the model
-            failure, attempt = error, attempt + 1
+            failure, choice = error, choice + 1
     raise failure or TrialError("no shapes could be made up: give inputs")
 
 
-def _part(batches: Sequence[Feeds], *, held_back: bool) -> list[Feeds]:
+def _part(batches: Sequence[Feeds], attempt: int, *, held_back: bool) -> list[Feeds]:
     """Return the batches to measure, or those that are held back.
 
-    Of fewer than four batches all are measured, and the proof uses them with noise added.
+    Of fewer than four batches all are measured, with copies that have noise added.  The proof uses other
+    copies.
     """
     if len(batches) >= _SPLIT_FROM:
         count = max(1, len(batches) // 4)
-        chosen = batches[-count:] if held_back else batches[:-count]
-        return list(chosen)
-    return [*batches, *map(_noisy, batches)] if held_back else list(batches)
+        if not attempt:
+            return list(batches[-count:] if held_back else batches[:-count])
+        attempt -= 1
+    size = sum(array.nbytes for batch in batches for array in batch.values()) or 1
+    copies = max(1, min(_MOST_COPIES, _COPIED_BYTES // size))
+    known = copies * (attempt + 1)
+    seeds = range(known, known + copies) if held_back else range(known)
+    return [*batches, *(_noisy(batch, seed) for seed in seeds for batch in batches)]
 
 
-def _noisy(batch: Feeds) -> Feeds:
-    generator = np.random.default_rng(_SEED)
+def _noisy(batch: Feeds, seed: int) -> Feeds:
+    """Return a batch with noise on its floats, which stay within the smallest and largest of each input."""
+    generator = np.random.default_rng(seed)
     found: Feeds = {}
     for name, array in batch.items():
         if array.dtype.kind == "f" and array.size and np.isfinite(array).all():
             noise = generator.standard_normal(array.shape) * float(array.std()) * _NOISE
-            found[name] = (array + noise).astype(array.dtype)
+            found[name] = np.clip(array + noise, array.min(), array.max()).astype(array.dtype)
         else:
             found[name] = array
     return found

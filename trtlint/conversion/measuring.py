@@ -9,18 +9,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trtlint.convert.result import ConversionError, Proof
-from trtlint.convert.weight import flops
+from trtlint.conversion.result import ConversionError, Proof
+from trtlint.conversion.weight import flops
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import InputsError
 from trtlint.measurement.measure import INSTALL, usual_limits
 from trtlint.process.spawn import Limits, run
 
 if TYPE_CHECKING:
-    from trtlint.convert.convert import Labels, Request
-    from trtlint.convert.stored import Range
+    from trtlint.conversion.session import Labels, Request
+    from trtlint.conversion.stored import Range
 
-_WORK = "trtlint.convert._rehearse"
+_WORK = "trtlint.conversion._rehearse"
 _TAIL = 400
 
 
@@ -50,9 +50,16 @@ class NotRunError(ConversionError):
 
 
 def search_in_process(
-    request: Request, labels: Labels, ranges: Range, listen: Callable[[str], None]
+    request: Request, labels: Labels, ranges: Range, listen: Callable[[str], None], attempt: int = 0
 ) -> Found:
     """Find the operators to keep in FP32.
+
+    Args:
+        request: what to convert, and how.
+        labels: the operators of the model.
+        ranges: its stored tensors.
+        listen: is told what is being done.
+        attempt: how many searches went before, whose result failed the rehearsal.
 
     Raises:
         MissingRuntimeError: ONNX Runtime is not there.
@@ -60,6 +67,7 @@ def search_in_process(
     """
     document = {
         "task": "search",
+        "attempt": attempt,
         "fixed": [node.path for node in labels.fixed_with({})],
         "groups": [[node.path for node in group] for group in labels.groups],
         "costs": {node.path: cost for node in labels.nodes if (cost := flops(node))},
@@ -72,13 +80,13 @@ def search_in_process(
     return Found(found["kept"], found["error"], found["enough"], notes)
 
 
-def rehearse(request: Request, converted: Path, listen: Callable[[str], None]) -> Proof:
+def rehearse(request: Request, converted: Path, listen: Callable[[str], None], attempt: int = 0) -> Proof:
     """Compare a converted file in its own types with the source in FP32, on inputs that were held back."""
     if find_spec("onnxruntime") is None:
         return Proof("rehearsal", "unproven", f"ONNX Runtime is not installed: {INSTALL}")
     listen("rehearsal")
     try:
-        found = _ask(request, {"task": "prove", "converted": str(converted)}, listen)
+        found = _ask(request, {"task": "prove", "attempt": attempt, "converted": str(converted)}, listen)
     except NotRunError as error:
         return Proof("rehearsal", "unproven", str(error))
     worst = found["worst"]

@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from trtlint.convert import proving
-from trtlint.convert.convert import Draft, Listen, Request, Session
-from trtlint.convert.measuring import rehearse
-from trtlint.convert.result import Conversion, Proof
+from trtlint.conversion import proving
+from trtlint.conversion.measuring import rehearse
+from trtlint.conversion.result import Conversion, Proof
+from trtlint.conversion.session import Draft, Listen, Request, Session
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
 """Times that operators which the parser refuses are kept in FP32, and the model is written anew."""
+_MOST_SEARCHES = 3
+"""Searches for operators to keep, each on more inputs than the one before."""
 _LEAST_SHARE = 0.5
 """The share of the FLOPs in FP16 below which BF16 is proposed."""
 
@@ -46,7 +48,6 @@ def run(
     if session.unchanged:
         draft = session.draft()
         return draft.conversion, draft
-    session.measure()
     draft, proofs = _proven(session, sm)
     found = replace(draft.conversion, proofs=proofs, advice=_advice(request, draft.conversion, proofs))
     rehearsed = next((proof.figures.get("error") for proof in proofs if proof.name == "rehearsal"), None)
@@ -59,29 +60,23 @@ def run(
 
 
 def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]:
-    """Return the converted model with its proofs; what the parser refuses stays in FP32."""
+    """Return the converted model with its proofs.
+
+    What the parser refuses stays in FP32.  Where the rehearsal fails, the inputs that it failed on are
+    measured too.
+    """
     request = session.request
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         converted = Path(folder, "model.onnx")
-        for _ in range(_MOST_ROUNDS):
-            draft = session.draft()
-            assert draft.converted is not None
-            proofs = [proving.check(draft.converted.proto, session.source.proto)]
-            session.listen("writing")
-            draft.write(converted)
-            session.listen("parser")
-            parsed, refused = proving.parse(converted, request.model)
-            if parsed is not None and parsed.verdict == "failed":
-                reason = f"TensorRT-RTX refuses it in {FORMATS[request.type].label}"
-                if session.pin(refused, reason):
-                    continue
-            if parsed is not None:
-                proofs.append(parsed)
-            break
-        if request.measure:
-            proofs.append(rehearse(request, converted, session.listen))
-        else:
-            proofs.append(Proof("rehearsal", "unproven", "nothing was measured (--no-measure)"))
+        for attempt in range(_MOST_SEARCHES):
+            session.measure(attempt)
+            draft, proofs = _accepted(session, converted)
+            if not request.measure:
+                proofs.append(Proof("rehearsal", "unproven", "nothing was measured (--no-measure)"))
+                break
+            proofs.append(rehearse(request, converted, session.listen, attempt))
+            if proofs[-1].verdict != "failed" or session.found.enough is False:
+                break
         if request.build:
             session.listen("builder")
             narrow = None
@@ -90,6 +85,26 @@ def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]
                 session.draft(kept=False).write(narrow)
             proofs.append(proving.build(converted, request.model, narrow, sm))
     return draft, tuple(proofs)
+
+
+def _accepted(session: Session, converted: Path) -> tuple[Draft, list[Proof]]:
+    """Write the converted model to a file; keep in FP32 what the parser refuses in 16 bits."""
+    for _ in range(_MOST_ROUNDS):
+        draft = session.draft()
+        assert draft.converted is not None
+        proofs = [proving.check(draft.converted.proto, session.source.proto)]
+        session.listen("writing")
+        draft.write(converted)
+        session.listen("parser")
+        parsed, refused = proving.parse(converted, session.request.model)
+        if parsed is not None and parsed.verdict == "failed":
+            reason = f"TensorRT-RTX refuses it in {FORMATS[session.request.type].label}"
+            if session.pin(refused, reason):
+                continue
+        if parsed is not None:
+            proofs.append(parsed)
+        break
+    return draft, proofs
 
 
 def _advice(request: Request, found: Conversion, proofs: Sequence[Proof]) -> str:

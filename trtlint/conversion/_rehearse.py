@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trtlint.convert.batches import trial_of
-from trtlint.convert.search import Candidates, Paths, connected, grouped, search
+from trtlint.conversion.batches import trial_of
+from trtlint.conversion.search import Candidates, Paths, connected, grouped, search
 from trtlint.files.problem import shortened
 from trtlint.measurement.analysis import Findings, findings, regions
 from trtlint.measurement.formats import FORMATS, Format
@@ -53,7 +53,7 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
     model = skeleton(Path(request["model"]))
     format_ = FORMATS[request["type"]]
     say({"doing": "ranges"})
-    trial = trial_of(model, inputs, held_back=False)
+    trial = trial_of(model, inputs, int(request["attempt"]), held_back=False)
     if list(trial.ranged.outputs[0]) and not trial.judged:
         raise TrialError("no output is finite in FP32 on these inputs")
     found = findings(trial.ranged, format_)
@@ -140,7 +140,8 @@ def _merged(groups: Sequence[Paths]) -> list[Paths]:
 
 def _proven(request: Mapping[str, Any], inputs: Inputs) -> dict[str, Any]:
     """Compare the converted model in its own types with the source in FP32."""
-    trial = trial_of(skeleton(Path(request["model"])), inputs, held_back=True)
+    model = skeleton(Path(request["model"]))
+    trial = trial_of(model, inputs, int(request["attempt"]), held_back=True)
     errors = errors_of(trial, Path(request["converted"]), FORMATS[request["type"]])
     worst = None if None in errors.values() else max((e or 0.0 for e in errors.values()), default=0.0)
     return {"errors": errors, "worst": worst, "batches": len(trial.feeds), "made_up": not inputs.names}

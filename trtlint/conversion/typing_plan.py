@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from trtlint.convert.fixed import is_stored
-from trtlint.convert.narrowports import Ports
+from trtlint.conversion.fixed import is_stored
+from trtlint.conversion.narrowports import Ports
 from trtlint.model.graph import Graph, Node, Value
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import onnx
 
-from trtlint.convert.result import Proof
+from trtlint.conversion.result import Proof
 from trtlint.dry_build.drybuild import dry_build
 from trtlint.dry_build.errors import DryBuildError, WheelError
 from trtlint.dry_build.result import DryBuild, Level
@@ -79,7 +79,7 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
         if before.result.built:
             return Proof("builder", "failed", f"TensorRT-RTX {version} builds the source, not the result")
         return Proof("builder", "unproven", f"TensorRT-RTX {version} does not build the source either")
-    counts = {name: _counts(each) for name, each in found.items() if each is not None and each.result.built}
+    counts = {name: counts(each) for name, each in found.items() if each is not None and each.result.built}
     fused = {name: count[0] for name, count in counts.items()}
     layers = {name: count[1] for name, count in counts.items()}
     warned = {name: count[2] for name, count in counts.items()}
@@ -103,7 +103,7 @@ def _dry(path: Path, level: Level, sm: int | None = None) -> DryBuild | None:
         return None
 
 
-def _counts(found: DryBuild) -> tuple[int, int, int]:
+def counts(found: DryBuild) -> tuple[int, int, int]:
     """Return the fused attention kernels, the layers and the warnings of norms of a build."""
     record = found.record
     if record is None or record.layers is None:

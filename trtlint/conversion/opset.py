@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trtlint.convert.narrowports import QUANTIZED_OPSET, SPLIT_NORM_OPSET, ports
+from trtlint.conversion.narrowports import QUANTIZED_OPSET, SPLIT_NORM_OPSET, ports
 from trtlint.fixes.opsets import raisable
 from trtlint.model.load import Model
 

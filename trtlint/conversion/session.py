@@ -8,18 +8,18 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trtlint.convert.casting import Casting
-from trtlint.convert.cut import Problem, narrow_nodes
-from trtlint.convert.fixed import Fixed, fixed_nodes, is_stored, kept_by_user, uses_floats
-from trtlint.convert.islands import islands, joined
-from trtlint.convert.measuring import Found, search_in_process
-from trtlint.convert.narrowports import Ports, ports_of
-from trtlint.convert.opset import opset_for
-from trtlint.convert.result import KEY, CastAdded, Conversion, Kept
-from trtlint.convert.stored import Range, ranges_of
-from trtlint.convert.typing_plan import TypePlan, boundary_values
-from trtlint.convert.weight import flops, is_product
-from trtlint.convert.writing import Converted, is_external, require_writable, write
+from trtlint.conversion.casting import Casting
+from trtlint.conversion.cut import Problem, narrow_nodes
+from trtlint.conversion.fixed import Fixed, fixed_nodes, is_stored, kept_by_user, uses_floats
+from trtlint.conversion.islands import islands, joined
+from trtlint.conversion.measuring import Found, search_in_process
+from trtlint.conversion.narrowports import Ports, ports_of
+from trtlint.conversion.opset import opset_for
+from trtlint.conversion.result import KEY, CastAdded, Conversion, Kept
+from trtlint.conversion.stored import Range, ranges_of
+from trtlint.conversion.typing_plan import TypePlan, boundary_values
+from trtlint.conversion.weight import flops, is_product
+from trtlint.conversion.writing import Converted, is_external, require_writable, write
 from trtlint.files.limits import limited
 from trtlint.fixes.source import Source, read_source
 from trtlint.lean import dataclass
@@ -174,15 +174,18 @@ class Session:
                 return
             self.ranges = ranges_of(self.model, self.labels, FORMATS[request.type])
 
-    def measure(self) -> None:
+    def measure(self, attempt: int = 0) -> None:
         """Find the operators whose numbers need FP32.
+
+        Args:
+            attempt: how many searches went before, whose result failed the rehearsal.
 
         Raises:
             InputsError: the inputs cannot be used.
             MissingRuntimeError: ONNX Runtime is not there.
         """
         if self.request.measure:
-            self.found = search_in_process(self.request, self.labels, self.ranges, self.listen)
+            self.found = search_in_process(self.request, self.labels, self.ranges, self.listen, attempt)
         else:
             self.found = Found({node.path: reason for node, reason in self.ranges.kept.items()})
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from trtlint.convert.narrowing import extent
-from trtlint.convert.result import Stored
-from trtlint.convert.weight import is_product
+from trtlint.conversion.narrowing import extent
+from trtlint.conversion.result import Stored
+from trtlint.conversion.weight import is_product
 from trtlint.lean import dataclass
 from trtlint.measurement.formats import Format
 from trtlint.model.graph import Node, Value
@@ -18,7 +18,7 @@ from trtlint.model.streaming import Streamer
 if TYPE_CHECKING:
     import onnx
 
-    from trtlint.convert.convert import Labels
+    from trtlint.conversion.session import Labels
 
 _LEAST_NORMAL = 2.0**-14
 """Below this FP16 has fewer digits for each smaller power of two."""

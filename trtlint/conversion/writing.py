@@ -8,9 +8,9 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto
 
-from trtlint.convert.casting import MADE
-from trtlint.convert.narrowing import CopiedTensor, NarrowTensor
-from trtlint.convert.result import ConversionError
+from trtlint.conversion.casting import MADE
+from trtlint.conversion.narrowing import CopiedTensor, NarrowTensor
+from trtlint.conversion.result import ConversionError
 from trtlint.files.replace import replacing
 from trtlint.lean import dataclass
 from trtlint.measurement.formats import Format

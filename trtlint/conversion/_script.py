@@ -1,0 +1,185 @@
+"""Run a user's function on a recording stand-in of the parsed network: in a process of its own.
+
+The stand-in gives the names, types and tensors of NVIDIA's network, and takes the precisions that a weakly typed
+build would set: ``layer.precision = trt.float32``, ``layer.set_output_type(0, trt.float32)``
+(https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+_MOST_LAYERS = 200_000
+_OWN = frozenset({"precision", "_layer", "_said"})
+
+Say = Callable[[Any], None]
+
+
+class Anything:
+    """An object with every attribute and method, for builders and configurations that are not there."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Anything()
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        return Anything()
+
+    def __or__(self, other: Any) -> Any:
+        return self
+
+    def __ror__(self, other: Any) -> Any:
+        return self
+
+    def __index__(self) -> int:
+        return 0
+
+
+class RecordingLayer:
+    """A layer that takes precisions.
+
+    Args:
+        layer: the layer of the parsed network.
+    """
+
+    def __init__(self, layer: Any) -> None:
+        self._layer = layer
+        self._said: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "precision":
+            return self._said.get("precision")
+        return getattr(self._layer, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "precision":
+            self._said["precision"] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    @property
+    def precision_is_set(self) -> bool:
+        """Whether a precision was set."""
+        return "precision" in self._said
+
+    def reset_precision(self) -> None:
+        """Take the precision back."""
+        self._said.pop("precision", None)
+
+    def set_output_type(self, index: int, dtype: Any) -> None:
+        """Take the type of an output."""
+        self._said[f"output {int(index)}"] = dtype
+
+    def get_output_type(self, index: int) -> Any:
+        """Return the type of an output."""
+        return self._said.get(f"output {int(index)}", self._layer.get_output(index).dtype)
+
+    def output_type_is_set(self, index: int) -> bool:
+        """Whether the type of an output was set."""
+        return f"output {int(index)}" in self._said
+
+    def reset_output_type(self, index: int) -> None:
+        """Take the type of an output back."""
+        self._said.pop(f"output {int(index)}", None)
+
+
+class RecordingNetwork:
+    """A network whose layers take precisions.
+
+    Args:
+        network: the parsed network.
+    """
+
+    def __init__(self, network: Any) -> None:
+        self._network = network
+        count = min(network.num_layers, _MOST_LAYERS)
+        self.layers = [RecordingLayer(network.get_layer(index)) for index in range(count)]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._network, name)
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def __iter__(self) -> Iterator[RecordingLayer]:
+        return iter(self.layers)
+
+    def __getitem__(self, index: int) -> RecordingLayer:
+        return self.layers[index]
+
+    def get_layer(self, index: int) -> RecordingLayer:
+        """Return a layer."""
+        return self.layers[index]
+
+
+def work(request: Mapping[str, Any], say: Say) -> None:
+    """Parse a model, run the function, and say which types it set."""
+    trt: Any = importlib.import_module("tensorrt_rtx_bindings")
+    logger = trt.Logger(trt.Logger.ERROR)
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    parser = trt.OnnxParser(network, logger)
+    if not parser.parse_from_file(request["model"]):
+        text = parser.get_error(0).desc() if parser.num_errors else "the parser refuses the model"
+        say({"error": text[:400]})
+        return
+    sys.modules.setdefault("tensorrt", _stand_in(trt))
+    recorded = RecordingNetwork(network)
+    try:
+        _call(_function(request["script"], request["function"]), recorded)
+    except Exception as error:  # noqa: BLE001 - whatever the user's function does
+        say({"error": f"{request['name']}: {type(error).__name__}: {error}"[:400]})
+        return
+    say({"layers": [entry for layer in recorded.layers if (entry := _entry(layer)) is not None]})
+
+
+def _entry(layer: RecordingLayer) -> list[str] | None:
+    """Return the names of a layer and the type that was set; None where none was."""
+    said = layer._said
+    if not said:
+        return None
+    dtype = said.get("precision", next(iter(said.values())))
+    name = str(getattr(dtype, "name", dtype)).lower()
+    metadata = str(getattr(layer._layer, "metadata", ""))
+    return [str(layer._layer.name), metadata, {"float": "fp32", "half": "fp16"}.get(name, name)]
+
+
+def _stand_in(trt: Any) -> types.ModuleType:
+    """Return a module ``tensorrt`` with what TensorRT-RTX lacks left without effect."""
+    module = types.ModuleType("tensorrt")
+
+    def find(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(trt, name, None) or Anything()
+
+    module.__getattr__ = find  # type: ignore[method-assign]
+    return module
+
+
+def _function(script: str, name: str) -> Callable[..., Any]:
+    spec = importlib.util.spec_from_file_location("trtlint_network_script", script)
+    if spec is None or spec.loader is None:
+        raise ValueError("no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(Path(script).parent))
+    spec.loader.exec_module(module)
+    found = getattr(module, name)
+    if not callable(found):
+        raise TypeError(f"{name} is no function")
+    return found  # type: ignore[no-any-return]
+
+
+def _call(function: Callable[..., Any], network: RecordingNetwork) -> None:
+    """Call the function with the network where it takes it, by name or first."""
+    names = list(inspect.signature(function).parameters)
+    at = names.index("network") if "network" in names else 0
+    function(*[network if index == at else Anything() for index in range(len(names))])

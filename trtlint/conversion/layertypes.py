@@ -1,0 +1,168 @@
+"""The types that a weakly typed build asks of single layers, as types of operators.
+
+trtexec before TensorRT 11 has ``--layerPrecisions``, ``--layerOutputTypes`` and ``--precisionConstraints``
+(https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp), Polygraphy has
+``--layer-precisions`` and ``--precision-constraints``
+(https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy).  The parser names layers after nodes.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from trtlint.buildcommand import BuildCommand
+from trtlint.buildcommand.layerspecs import LayerSpec, layer_specs
+from trtlint.files.regular import read_bytes
+from trtlint.lean import dataclass
+from trtlint.model.graph import Node
+from trtlint.model.protos import text
+
+Constraints = Literal["none", "prefer", "obey"]
+
+_FP32 = frozenset({"fp32", "float32", "float", "kfloat"})
+_NARROW = {"fp16": frozenset({"fp16", "float16", "half", "khalf"}), "bf16": frozenset({"bf16", "bfloat16"})}
+_POLYGRAPHY = {"--layer-precisions": "--layerPrecisions", "--precision-constraints": "constraints"}
+_MOST_BYTES = 1 << 20
+_MOST_SPECS = 10_000
+_MOST_PATTERNS = 200
+_LATER_OPTION = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class LayerTypes:
+    """The types that a build asks of layers.
+
+    Attributes:
+        specs: the layers, each with the type.
+        constraints: how binding they are: ``none`` ignores them, ``prefer`` weighs them, ``obey`` binds.
+        source: the option that they come from, for reasons.
+    """
+
+    specs: tuple[LayerSpec, ...] = ()
+    constraints: Constraints = "none"
+    source: str = "--layerPrecisions"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTypes:
+    """The operators that a build asks types of.
+
+    Attributes:
+        fp32: operators in FP32, each with the reason.
+        narrow: operators in 16 bits, likewise.
+        binding: whether the types are binding; else they are weighed.
+        unmatched: names of layers that no operator has.
+        other: layers with a type that is neither, such as ``int8``.
+    """
+
+    fp32: dict[Node, str]
+    narrow: dict[Node, str]
+    binding: bool
+    unmatched: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
+
+
+def of_command(command: BuildCommand) -> LayerTypes:
+    """Return the types that a command of trtexec asks of layers."""
+    option = command.option("--precisionConstraints")
+    specs = tuple(spec for spec in layer_specs(command) if spec.option != "--layerDeviceTypes")
+    return LayerTypes(specs, _constraints("" if option is None else option.value or ""))
+
+
+def of_polygraphy(given: str) -> LayerTypes | None:
+    """Return the types that a Polygraphy command asks of layers; None where there is no such command.
+
+    Args:
+        given: the command, or a file that holds one.
+    """
+    content = given
+    with suppress(OSError, ValueError):
+        if Path(given).is_file():
+            content = read_bytes(Path(given), _MOST_BYTES).decode("utf-8", "replace")
+    for line in content.replace("\\\n", " ").splitlines():
+        if "polygraphy" not in line or "--layer-precisions" not in line:
+            continue
+        with suppress(ValueError):
+            return _polygraphy(shlex.split(line, comments=True))
+    return None
+
+
+def _polygraphy(words: Sequence[str]) -> LayerTypes:
+    specs: list[LayerSpec] = []
+    constraints = ""
+    current = ""
+    for word in words[:_MOST_SPECS]:
+        if word.startswith(_LATER_OPTION):
+            name, _, value = word.partition("=")
+            current = _POLYGRAPHY.get(name, "")
+            if not value:
+                continue
+            word = value
+        if current == "constraints":
+            constraints = word
+        elif current:
+            layer, _, type_ = word.rpartition(":")
+            specs.append(LayerSpec("--layerPrecisions", layer, type_))
+    return LayerTypes(tuple(specs), _constraints(constraints), "--layer-precisions")
+
+
+def _constraints(value: str) -> Constraints:
+    return "obey" if value == "obey" else "prefer" if value == "prefer" else "none"
+
+
+def asked_types(nodes: Iterable[Node], types: LayerTypes, type_: str) -> AskedTypes:
+    """Return the operators that types of layers mean; a later name counts more than an earlier one.
+
+    Args:
+        nodes: the operators of the model.
+        types: the types of layers.
+        type_: ``fp16`` or ``bf16``.
+    """
+    found = AskedTypes({}, {}, types.constraints == "obey")
+    if types.constraints == "none":
+        return found
+    everything = tuple(nodes)
+    by_name: dict[str, list[Node]] = {}
+    for node in everything:
+        for name in _names(node):
+            by_name.setdefault(name, []).append(node)
+    unmatched: list[str] = []
+    other: list[str] = []
+    patterns = 0
+    for spec in types.specs[:_MOST_SPECS]:
+        matched = by_name.get(spec.name, [])
+        if "*" in spec.name and patterns < _MOST_PATTERNS:
+            patterns += 1
+            matched = [node for node in everything if any(map(spec.means, _names(node)))]
+        if not matched:
+            unmatched.append(spec.name)
+        kinds = set(spec.value.lower().split("+"))
+        for node in matched:
+            reason = f"{spec.option if types.source.startswith('--layerP') else types.source} {spec.name}"
+            if kinds & _FP32:
+                found.narrow.pop(node, None)
+                found.fp32[node] = f"{reason}:{spec.value}"
+            elif kinds & _NARROW[type_]:
+                found.fp32.pop(node, None)
+                found.narrow[node] = f"{reason}:{spec.value}"
+            else:
+                other.append(f"{spec.name}:{spec.value}")
+    return AskedTypes(found.fp32, found.narrow, found.binding, tuple(unmatched), tuple(dict.fromkeys(other)))
+
+
+def _names(node: Node) -> Iterator[str]:
+    """Yield the names that the layer of an operator may have.
+
+    https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.cpp (``getNodeName``)
+    """
+    name = text(node.proto.name)
+    if name:
+        yield name
+    else:
+        yield f"node_of_{node.output.name}"
+    if node.path != name:
+        yield node.path

@@ -1,0 +1,62 @@
+"""The types that a user's function sets on the network, as types of operators."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from trtlint.buildcommand.layerspecs import LayerSpec
+from trtlint.conversion.layertypes import LayerTypes
+from trtlint.conversion.result import ConversionError
+from trtlint.dry_build.wheels import find
+from trtlint.errors import SettingError
+from trtlint.process.spawn import Limits, run
+
+_WORK = "trtlint.conversion._script"
+_USUAL_FUNCTION = "postprocess"
+"""As in Polygraphy's network scripts."""
+_NODE = re.compile(r"\[ONNX Layer: ([^\]]{1,1000})\]")
+
+
+class ScriptError(SettingError):
+    """A network script that cannot be run; the text says why."""
+
+
+def of_script(model: Path, given: str) -> LayerTypes:
+    """Return the types that a function sets on the parsed network.
+
+    The function is code of the user, who names it on the command line.
+
+    Args:
+        model: the model to parse.
+        given: ``FILE.py:FUNCTION``.
+
+    Raises:
+        ScriptError: there is no such file, or the function raises.
+        ConversionError: the parser refuses the model.
+        WheelError: TensorRT-RTX is not installed.
+    """
+    file, _, function = given.rpartition(":") if ".py:" in given else (given, "", _USUAL_FUNCTION)
+    if not Path(file).is_file():
+        raise ScriptError(f"--network-script {file}: there is no such file")
+    wheels = find()
+    order = {
+        "model": os.path.abspath(model),  # noqa: PTH100 - links stay
+        "script": os.path.abspath(file),  # noqa: PTH100
+        "function": function,
+        "name": given,
+    }
+    hidden = {"CUDA_VISIBLE_DEVICES": ""}
+    ended = run(_WORK, order, Limits(), paths=(wheels.folder,), environment=hidden)
+    last = ended.answers[-1] if ended.answers else {}
+    if "error" in last:
+        raise ScriptError(f"--network-script {last['error']}")
+    if "layers" not in last:
+        raise ConversionError(f"--network-script {given}: the process {ended.words}")
+    specs = []
+    for name, metadata, type_ in last["layers"]:
+        for node in dict.fromkeys([*_NODE.findall(metadata), name]):
+            specs.append(LayerSpec("--layerPrecisions", node.replace("*", "?"), type_))
+            break
+    return LayerTypes(tuple(specs), "obey", f"--network-script {Path(file).name}")
