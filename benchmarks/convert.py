@@ -77,7 +77,7 @@ def one(name: str, source: Path, tool: str, folder: Path, *, build: bool) -> dic
     if trial is not None:
         for index, scale in enumerate(SCALES):
             inputs.append(str(folder / f"{index}.npz"))
-            np.savez(inputs[-1], **_scaled(trial[0], scale))  # type: ignore[arg-type]
+            np.savez(inputs[-1], **_scaled(trial[0], scale))
     out = folder / f"{tool}.onnx"
     began = time.monotonic()
     if tool == "trtlint":

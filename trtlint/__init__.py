@@ -2,9 +2,9 @@
 
 :func:`lint` reads ONNX models and returns a :class:`Report` of :class:`Finding` objects for a
 :class:`Target`; :func:`check` does so at the end of an export script and raises for grave findings;
-:func:`fix` rewrites a model; :func:`measure` finds out what FP16 does to it; :func:`upgrade` compares two
-versions.  All exceptions are below :class:`TrtlintError`.  Names are loaded on first use, so that
-importing the package (and ``trtlint --version``) costs nothing.
+:func:`fix` rewrites a model; :func:`convert` makes it strongly typed; :func:`measure` finds out what FP16
+does to it; :func:`upgrade` compares two versions.  All exceptions are below :class:`TrtlintError`.  Names are
+loaded on first use, so that importing the package (and ``trtlint --version``) costs nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from trtlint.buildcommand import CommandError
     from trtlint.buildfiles.errors import BuildFileError
     from trtlint.case import Case
+    from trtlint.conversion.result import Conversion
+    from trtlint.converting import convert
     from trtlint.engine.finding import Finding, ModelReport, Report, Site
     from trtlint.engine.rule import Rule, RuleError
     from trtlint.errors import ArgumentError, ExperimentError, FileError, SettingError, TrtlintError
@@ -42,6 +44,7 @@ __all__ = [
     "Case",
     "CheckError",
     "CommandError",
+    "Conversion",
     "ExperimentError",
     "FileError",
     "Finding",
@@ -59,6 +62,7 @@ __all__ = [
     "TrtlintError",
     "__version__",
     "check",
+    "convert",
     "fix",
     "lint",
     "load_rules",
@@ -74,6 +78,8 @@ _HOMES = {
         "trtlint.buildcommand": "CommandError",
         "trtlint.buildfiles.errors": "BuildFileError",
         "trtlint.case": "Case",
+        "trtlint.conversion.result": "Conversion",
+        "trtlint.converting": "convert",
         "trtlint.engine.finding": "Finding ModelReport Report Site",
         "trtlint.engine.rule": "Rule RuleError",
         "trtlint.errors": "ArgumentError ExperimentError FileError SettingError TrtlintError",

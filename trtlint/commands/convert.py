@@ -6,18 +6,21 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from trtlint.commands.setup import refuse_addresses, targets
+from trtlint.commands.setup import build_command, build_commands, refuse_addresses, targets
 from trtlint.commands.stopping import tidying_up
 from trtlint.conversion.buildline import build_line
 from trtlint.conversion.fixed import KeepError
+from trtlint.conversion.layertypes import LayerTypes, of_command, of_polygraphy
 from trtlint.conversion.measuring import MissingRuntimeError
 from trtlint.conversion.result import Conversion, ConversionError, to_data
 from trtlint.conversion.run import run
 from trtlint.conversion.session import Request
+from trtlint.errors import ExperimentError
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import require_replaceable
 from trtlint.files.temporary import remove_stale
@@ -84,6 +87,7 @@ def run_convert(options: ConvertOptions) -> int:
         seconds=options.seconds,
         memory=options.memory,
     )
+    request = replace(request, layers=_layers(options, model))
     spared = [model, *map(Path, request.inputs.paths)]
     try:
         request.inputs.require()
@@ -113,6 +117,30 @@ def run_convert(options: ConvertOptions) -> int:
 
         sys.stdout.writelines(difference(draft))
     return _exit(found)
+
+
+def _layers(options: ConvertOptions, model: Path) -> LayerTypes | None:
+    """Return the types that a build command or a network script asks of layers; None for neither.
+
+    Raises:
+        click.UsageError: neither can be used.
+    """
+    if options.network_script is not None:
+        from trtlint.conversion.script import ScriptError, of_script
+
+        if options.build is not None:
+            raise click.UsageError("--network-script and --build both set the types of layers: use one")
+        try:
+            return of_script(model, options.network_script)
+        except (ScriptError, ExperimentError) as error:
+            raise click.UsageError(str(error)) from error
+    if options.build is None:
+        return None
+    found = of_polygraphy(options.build)
+    if found is not None:
+        return found
+    command = build_command(build_commands(options.build), model)
+    return None if command is None else of_command(command)
 
 
 def _destination(model: Path, options: ConvertOptions) -> Path | None:

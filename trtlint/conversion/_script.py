@@ -1,7 +1,7 @@
 """Run a user's function on a recording stand-in of the parsed network: in a process of its own.
 
-The stand-in gives the names, types and tensors of NVIDIA's network, and takes the precisions that a weakly typed
-build would set: ``layer.precision = trt.float32``, ``layer.set_output_type(0, trt.float32)``
+The stand-in gives the names, types and tensors of NVIDIA's network, and takes the precisions that a weakly
+typed build would set: ``layer.precision = trt.float32``, ``layer.set_output_type(0, trt.float32)``
 (https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Graph/LayerBase.html).
 """
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 
 from trtlint.conversion.narrowports import Ports
 from trtlint.conversion.weight import elements, flops
@@ -29,6 +30,9 @@ _PRODUCT = 2_000_000
 _SMALL_SHARE = 1e-3
 """Products with a smaller share of the FLOPs may go to FP32 for the sake of a Cast."""
 
+_PREFERENCE = 20 * _CAST
+"""The cost of another type than the one that a build would prefer for a layer."""
+
 _FP32, _NARROW = "fp32", "narrow"
 _Key = object
 
@@ -43,6 +47,9 @@ class Problem:
         fixed: the operators that stay in FP32.
         groups: operators that get one type.
         narrow_io: whether the inputs and outputs of the model are in 16 bits.
+        boundary: values that leave a body, which keep FP32.
+        forced: operators in 16 bits by order of the user.
+        preferred: operators for which the user would like a type: whether that is the narrow one.
     """
 
     nodes: tuple[Node, ...]
@@ -51,6 +58,8 @@ class Problem:
     groups: tuple[frozenset[Node], ...]
     narrow_io: bool
     boundary: frozenset[Value]
+    forced: frozenset[Node] = frozenset()
+    preferred: Mapping[Node, bool] = field(default_factory=dict)
 
 
 def narrow_nodes(problem: Problem) -> set[Node]:
@@ -88,7 +97,14 @@ class _Cut:
             if share >= _SMALL_SHARE:
                 dear.add(leader)
         self.settled: dict[Node, _Key] = dict.fromkeys(dear, _NARROW)
+        self.settled.update((self.leader.get(node, node), _NARROW) for node in problem.forced)
         self.settled.update(dict.fromkeys(fixed, _FP32))
+        for node, narrow in problem.preferred.items():
+            leader = self.leader.get(node, node)
+            if leader not in fixed:
+                self.settled.pop(leader, None)
+                source, target = (leader, _NARROW) if narrow else (_FP32, leader)
+                self.edge(source, target, _PREFERENCE)
         for leader, cost in costs.items():
             if leader not in self.settled:
                 self.edge(leader, _NARROW, cost)

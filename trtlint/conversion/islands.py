@@ -37,9 +37,11 @@ def islands(model: Model) -> list[Island]:
         for fact in facts.of("attention")
         if (nodes := _attention(fact, model.graph))
     ]
-    for fact in facts.of("normalization"):
-        if isinstance(fact, Normalization) and fact.form == "decomposed" and fact.family != "batch":
-            found.append(Island("norm", frozenset(step.node for step in fact.chain)))
+    found += [
+        Island("norm", frozenset(step.node for step in fact.chain))
+        for fact in facts.of("normalization")
+        if isinstance(fact, Normalization) and fact.form == "decomposed" and fact.family != "batch"
+    ]
     found += [Island("quantizers", nodes) for nodes in _quantizers(model.graph.nodes)]
     return [each for each in found if len(each.nodes) > 1]
 

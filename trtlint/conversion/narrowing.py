@@ -35,11 +35,13 @@ def narrowed(numbers: Array, format_: Format, *, clamp: bool) -> Array:
         numbers = np.where(finite, bounded, numbers).astype(np.float32)
     if format_ is not BF16:
         with np.errstate(over="ignore"):
-            return numbers.astype("<f2").view("<u2")
+            half: Array = numbers.astype("<f2").view("<u2")
+            return half
     bits = np.ascontiguousarray(numbers, np.float32).view(np.uint32)
     nearest = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
     quiet = (bits >> np.uint32(16)) | np.uint32(0x40)  # the rounding of a NaN may give infinity
-    return np.where((bits & _SIGN) > _INFINITE, quiet, nearest).astype("<u2")
+    found: Array = np.where((bits & _SIGN) > _INFINITE, quiet, nearest).astype("<u2")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

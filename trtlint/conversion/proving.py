@@ -6,7 +6,7 @@ from pathlib import Path
 
 import onnx
 
-from trtlint.conversion.result import Proof
+from trtlint.conversion.result import Proof, Verdict
 from trtlint.dry_build.drybuild import dry_build
 from trtlint.dry_build.errors import DryBuildError, WheelError
 from trtlint.dry_build.result import DryBuild, Level
@@ -87,7 +87,9 @@ def build(converted: Path, source: Path, narrow: Path | None, sm: int | None) ->
     best = max(fused.values())
     text = f"TensorRT-RTX {version} builds it: {layers['result']} layers, {fused['result']} fused attention"
     if fused["result"] < best:
-        return Proof("builder", "failed", f"{text}, {best} before", figures)
+        verdict: Verdict = "failed" if narrow is None else "unproven"
+        why = "" if narrow is None else " with every operator in 16 bits; its numbers need FP32"
+        return Proof("builder", verdict, f"{text}, {best}{why or ' before'}", figures)
     most = max(layers.get("fp32", 0), layers.get("narrow", 0))
     if most and layers["result"] > most * _MOST_LAYERS_RATIO + _SPARE_LAYERS:
         return Proof("builder", "unproven", f"{text}; the source has {most} layers", figures)

@@ -12,6 +12,7 @@ from trtlint.conversion.casting import Casting
 from trtlint.conversion.cut import Problem, narrow_nodes
 from trtlint.conversion.fixed import Fixed, fixed_nodes, is_stored, kept_by_user, uses_floats
 from trtlint.conversion.islands import islands, joined
+from trtlint.conversion.layertypes import LayerTypes, asked_types
 from trtlint.conversion.measuring import Found, search_in_process
 from trtlint.conversion.narrowports import Ports, ports_of
 from trtlint.conversion.opset import opset_for
@@ -32,6 +33,8 @@ from trtlint.model.protos import text
 if TYPE_CHECKING:
     import onnx
 
+_LISTED = 5
+"""Layers that a note lists."""
 Listen = Callable[[str], None]
 
 
@@ -50,6 +53,7 @@ class Request:
         build: whether TensorRT-RTX builds both models.
         seconds: the time limit of each run of ONNX Runtime; None for one that fits the size.
         memory: the limit of memory in bytes, likewise.
+        layers: the types that a weakly typed build asks of layers, None for none.
     """
 
     model: Path
@@ -62,6 +66,7 @@ class Request:
     build: bool = False
     seconds: float | None = None
     memory: int | None = None
+    layers: LayerTypes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +105,25 @@ class Labels:
         model: the source.
         type_: ``fp16`` or ``bf16``.
         keep: what the user keeps in FP32.
+        layers: the types that a build asks of layers, None for none.
     """
 
-    def __init__(self, model: Model, type_: str, keep: Sequence[str]) -> None:
+    def __init__(self, model: Model, type_: str, keep: Sequence[str], layers: LayerTypes | None) -> None:
         self.model = model
         self.type = type_
         self.opset = opset_for(model, type_)
         self.nodes = tuple(node for node in model.graph.nodes if uses_floats(node) and not is_stored(node))
         self.fixed: Fixed = kept_by_user(model, keep)
+        ordered = set(self.fixed)
         for node, reason in fixed_nodes(model, type_, self.opset).items():
             self.fixed.setdefault(node, reason)
+        self.asked = asked_types(self.nodes, layers or LayerTypes(), type_)
+        self.forced: frozenset[Node] = frozenset()
+        if self.asked.binding:
+            for node, reason in self.asked.fp32.items():
+                self.fixed.setdefault(node, reason)
+                ordered.add(node)
+            self.forced = frozenset(node for node in self.asked.narrow if node not in self.fixed)
         self.ports: dict[Node, Ports] = {
             node: found
             for node in model.graph.nodes
@@ -120,7 +134,27 @@ class Labels:
         groups = joined([island.nodes & own for island in self.islands])
         # An operator that no type but FP32 suits does not force its island.
         free = {node for node, reason in self.fixed.items() if reason.startswith("ONNX has no")}
+        # What the user orders of single operators holds for these alone.
+        free |= self.forced | ordered
         self.groups = [frozenset(group - free) for group in groups if len(group - free) > 1]
+
+    @property
+    def preferred(self) -> dict[Node, bool]:
+        """The operators for which the build would like a type: whether that is the narrow one."""
+        if self.asked.binding:
+            return {}
+        return {**dict.fromkeys(self.asked.fp32, False), **dict.fromkeys(self.asked.narrow, True)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What of the types that a build asks of layers has no effect."""
+        found = []
+        if self.asked.unmatched:
+            names = ", ".join(self.asked.unmatched[:_LISTED])
+            found.append(f"no operator has the name of {len(self.asked.unmatched)} layers: {names}")
+        if self.asked.other:
+            found.append(f"types of layers without effect: {', '.join(self.asked.other[:_LISTED])}")
+        return tuple(found)
 
     def fixed_with(self, kept: Mapping[str, str]) -> dict[Node, str]:
         """Return the operators in FP32 with those of their islands.
@@ -130,7 +164,7 @@ class Labels:
         """
         found = dict(self.fixed)
         for node in self.nodes:
-            if node.path in kept:
+            if node.path in kept and node not in self.forced:
                 found.setdefault(node, kept[node.path])
         for group in self.groups:
             first = next((node for node in group if node in found), None)
@@ -168,7 +202,7 @@ class Session:
             if KEY in self.model.metadata:
                 self.unchanged = "trtlint converted this model already"
                 return
-            self.labels = Labels(self.model, request.type, request.keep)
+            self.labels = Labels(self.model, request.type, request.keep, request.layers)
             if all(node in self.labels.fixed for node in self.labels.nodes):
                 self.unchanged = "no operator of the model computes in FP32 and may change its type"
                 return
@@ -247,6 +281,8 @@ def assemble(
         groups=tuple(labels.groups),
         narrow_io=narrow_io,
         boundary=boundary,
+        forced=labels.forced,
+        preferred=labels.preferred,
     )
     narrow = {node for node in narrow_nodes(problem) if node in labels.ports}
     plan = TypePlan(model.graph, narrow, labels.ports, narrow_io=narrow_io)
@@ -295,7 +331,7 @@ def _described(
         stored=tuple(ranges.stored),
         opset=(model.opset or 1, max(labels.opset, model.opset or 1)),
         error=found.error,
-        notes=(*model.notes, *found.notes),
+        notes=(*model.notes, *labels.notes, *found.notes),
     )
 
 

@@ -52,7 +52,7 @@ def _flops(node: Node) -> int:
         keys = _sizes(second)
         tokens = keys[-2] if len(keys) > 1 else _UNKNOWN_SIZE
         return 4 * elements(first) * tokens
-    if node.op == "Gemm" and len(shape) > 1 and node.number("transA", 0):
+    if node.op == "Gemm" and len(shape) > 1 and bool(node.number("transA", 0)):
         return 2 * result * shape[0]
     return 2 * result * (shape[-1] if shape else 1)
 

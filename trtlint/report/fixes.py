@@ -161,12 +161,12 @@ def difference(fixed: Fixed) -> Iterator[str]:
     """
     if not fixed.changed:
         return
-    before, after = (_lines(state.proto) for state in (fixed.outcome.before, fixed.outcome.after))
+    before, after = (model_lines(state.proto) for state in (fixed.outcome.before, fixed.outcome.after))
     name = fixed.path.name
     yield from difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm="", n=_CONTEXT)
 
 
-def _lines(proto: onnx.ModelProto) -> Sequence[str]:
+def model_lines(proto: onnx.ModelProto) -> Sequence[str]:
     """The opsets, stored tensors and nodes of a model, a line each; small tensors with their values."""
     lines = [f"opset {opset.domain or 'ai.onnx'} {opset.version}" for opset in proto.opset_import]
     lines += [_tensor(tensor) for tensor in proto.graph.initializer]

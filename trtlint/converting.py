@@ -1,0 +1,117 @@
+"""Convert models from Python."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from trtlint.cases import AnyPath, Keywords, cases
+from trtlint.errors import SettingError
+from trtlint.files.problem import Problem, UnreadableError
+from trtlint.target.target import Target
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from trtlint.conversion.result import Conversion
+
+
+def convert(
+    model: AnyPath | Any,
+    target: Target | Sequence[Target] | None = None,
+    *,
+    to: Literal["fp16", "bf16"],
+    out: AnyPath | None = None,
+    inputs: Sequence[AnyPath] = (),
+    load_inputs: Sequence[AnyPath] = (),
+    keep: Sequence[str] = (),
+    io: Literal["fp32", "fp16", "bf16"] = "fp32",
+    tolerance: float = 1e-2,
+    measure: bool = True,
+    verify_build: bool = False,
+    dry_run: bool = False,
+    seconds: float | None = None,
+    memory: int | None = None,
+    **keywords: Unpack[Keywords],
+) -> Conversion:
+    """Convert an FP32 model to a strongly typed model: ``trtlint.convert("model.onnx", to="fp16")``.
+
+    Args:
+        model: a path, or an ``onnx.ModelProto``, which needs ``out``.
+        target: what the engine is built for; it decides the build command of the result.
+        to: the new type.
+        out: the file to write; ``MODEL.fp16.onnx`` beside the model if left out.
+        inputs: ``.npz`` files to measure on, a batch each; made-up inputs if left out.
+        load_inputs: inputs that Polygraphy saved.
+        keep: operators that stay in FP32: names, operator types, or names with ``*``.
+        io: the type of the inputs and outputs of the model.
+        tolerance: the largest error of an output that passes.
+        measure: whether ONNX Runtime runs the model.
+        verify_build: whether TensorRT-RTX builds both models.
+        dry_run: whether to write no file.
+        seconds: the time limit of each run of the model.
+        memory: the limit of memory in bytes.
+        **keywords: as of :func:`trtlint.lint`; ``command`` gives the types that a build asks of layers.
+
+    Returns:
+        The result; its ``verdict`` is ``failed`` where a proof failed, and then no file is written.
+
+    Raises:
+        ModelError, OSError: the model cannot be read, or the result not be written.
+        ExperimentError: the model cannot be converted, or ONNX Runtime is not installed.
+        SettingError: a keyword has a value that cannot be used.
+    """
+    import onnx
+
+    from trtlint.conversion.buildline import build_line
+    from trtlint.conversion.layertypes import of_command
+    from trtlint.conversion.run import run
+    from trtlint.conversion.session import Request
+    from trtlint.measurement.inputs import Inputs
+
+    if io not in ("fp32", to):
+        raise SettingError(f"io={io!r}: use 'fp32' or {to!r}")
+    with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
+        if isinstance(model, onnx.ModelProto):
+            if out is None and not dry_run:
+                raise SettingError("out: name the file to write for a model in memory")
+            path = Path(folder, "model.onnx")
+            onnx.save(model, path)
+        else:
+            path = Path(os.fspath(model))
+        written = path.with_name(f"{path.stem}.{to}{path.suffix}") if out is None else Path(out)
+        (given,) = cases(path, target, keywords)
+        case = given.case
+        request = Request(
+            model=path,
+            type=to,
+            io=io,
+            inputs=Inputs(
+                tuple(os.fspath(each) for each in inputs), tuple(os.fspath(each) for each in load_inputs)
+            ),
+            keep=tuple(keep),
+            tolerance=tolerance,
+            measure=measure,
+            build=verify_build,
+            seconds=seconds,
+            memory=memory,
+            layers=None if case.command is None else of_command(case.command),
+        )
+        sm = next((each.sm for each in case.built_for if each.sm is not None), None)
+        try:
+            found, _ = run(
+                request,
+                None if dry_run else written,
+                command=build_line(case.built_for),
+                sm=sm,
+                spared=[path],
+            )
+        except UnreadableError as error:
+            error.message = str(Problem.of(path, error))
+            error.args = (error.message,)
+            raise
+        return replace(found, path="<model>") if isinstance(model, onnx.ModelProto) else found
