@@ -60,7 +60,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 # What a release publishes, built and checked.
-package: $(VENV)/.dev
+package: $(VENV)/.package
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist .
 	$(BIN)/twine check --strict dist/*
@@ -97,6 +97,10 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.made pyproject.toml
 	$(PIP) --editable ".[dev]"
+	touch $@
+
+$(VENV)/.package: $(VENV)/.dev
+	$(PIP) --editable ".[package]"
 	touch $@
 
 $(VENV)/.viewers: $(VENV)/.dev

@@ -299,7 +299,8 @@ def test_wrong_usage_and_unreadable_files_fail(runner: Runner) -> None:
     assert "::error file=broken.onnx" in runner.out
 
 
-HOSTILE = ("$(touch owned)", "`touch owned`", '"; touch owned; "', "a\nexit-code=0")
+HOSTILE = ("$(touch owned)`touch owned`\"; touch owned; \"'; touch owned; '", "a\nexit-code=0")
+"""All ways into a shell in one text, each of which is enough, and a way into the file of outputs."""
 
 
 @NEEDS_WHEELS
