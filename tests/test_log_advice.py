@@ -37,11 +37,11 @@ CLIPPED = "[W] [TRT] (Unnamed Layer* 18) [Constant] [CONSTANT] contains out-of-r
         # https://github.com/autowarefoundation/autoware/issues/6434
         ((NO_PTX,), "Update the driver", "docker run"),
         # https://github.com/AmusementClub/vs-mlrt/issues/89
-        ((KEPT,), "trtlint a.log", "does not say why"),
+        ((KEPT,), "trtlint a.log", "does not contain the reason"),
         # https://github.com/pytorch/TensorRT/issues/3124
-        ((EMPTY,), "A constant without elements", "does not say why"),
+        ((EMPTY,), "a constant without elements", "does not contain the reason"),
         # https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_dnn_inference/issues/35
-        ((STAT,), "model_repository_paths", "does not say why"),
+        ((STAT,), "model_repository_paths", "does not contain the reason"),
         # https://github.com/nvidia-holoscan/holohub/issues/1570
         ((CLIPPED,), "in a mask, where it has no effect", "--bf16"),
         # https://github.com/yuvraj108c/ComfyUI-Upscaler-Tensorrt/issues/36

@@ -34,9 +34,9 @@ def test_a_difference_is_an_error_at_its_node(tmp_path: Path, capsys: pytest.Cap
     model = write(tmp_path, TRIANGLE)
     assert run([str(model), "--dry-parse", "--compare", "--format", "concise", *OPTIONS]) == 1
     out = capsys.readouterr().out
-    assert f"cut: error[DRY104] the network that the parser of TensorRT-RTX {VERSION} makes computes" in out
+    assert f"cut: error[DRY104] the network from the parser of TensorRT-RTX {VERSION} computes" in out
     assert "for y[" in out
-    assert "where ONNX says 0" in out
+    assert "but ONNX defines 0" in out
     assert "1 tensor differs; compared 1 of 1 tensors by name (1 set of made-up inputs)" in out
 
 

@@ -198,13 +198,13 @@ def test_a_missing_profile_names_the_inputs_of_the_model() -> None:
     found = findings(DYNAMIC, NO_PROFILE_LOG)["LOG115"]
     assert found.message == "no optimization profile for x[b,3,8,8]"
     assert "--minShapes=x:1x3x8x8 --optShapes=x:1x3x8x8 --maxShapes=x:1x3x8x8" in found.advice[0]
-    assert "does not say which" in findings(None, NO_PROFILE_LOG)["LOG115"].message
+    assert "does not name the input" in findings(None, NO_PROFILE_LOG)["LOG115"].message
 
 
 def test_the_lines_behind_the_first_give_operator_and_reason() -> None:
     found = findings(ELU, ELU_LOG)["LOG124"]
     assert found.message == (
-        "no engine came of it at Elu: Error during shape inference of y : f32[1, 8]{1, 0} = "
+        "no engine was created at Elu: Error during shape inference of y : f32[1, 8]{1, 0} = "
         "elu(h2, elu2_alpha), name=elu2_elu Error is: There are 2 inputs. Expected 1"
     )
     assert [site.node for site in found.sites] == ["elu2"]
