@@ -40,7 +40,7 @@ def test_another_reason_is_not_the_reason_of_the_entry(monkeypatch: pytest.Monke
     unfit = "(float[2] x, float[3] y) => (float[2] z) { z = Pow (x, y) }"
     results = run(monkeypatch, unfit, unfit)
     assert [(result.got, result.ok) for result in results] == [("accepted", False), ("refused", False)]
-    assert all("whose shapes do not broadcast" in result.detail for result in results)
+    assert all("with shapes that do not broadcast" in result.detail for result in results)
 
 
 @pytest.mark.parametrize(
