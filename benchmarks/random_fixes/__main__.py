@@ -138,6 +138,7 @@ def _report(
     counts["runs"] += found.runs
     counts["runs beyond bounds"] += len(found.excluded)
     counts["settled"] += bool(found.settled and not found.wrong)
+    counts["undecided"] += bool(found.undecided and not found.wrong)
     if not found.wrong and not found.lost:
         return 0
     kind = "wrong" if found.wrong else "lost"

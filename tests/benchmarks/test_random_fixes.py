@@ -114,3 +114,59 @@ def test_what_follows_an_overflow_is_not_wrong(inside: bool, tmp_path: Path) -> 
     fed = {"x": np.full((4, 4), 100 if inside else 1, np.float32)}
     assert overflows(models[0], fed) is inside
     assert judge(*saved(tmp_path, *models), 3, {}).wrong  # where nothing overflows
+
+
+def bits(number: float) -> int:
+    """A number in FP16 as ONNX's text writes it."""
+    return int(np.float16(number).view(np.uint16))
+
+
+def half(body: str, **numbers: float) -> str:
+    """A model that computes in FP16, with scalars."""
+    stored = ", ".join(f"float16 {name} = {{{bits(number)}}}" for name, number in numbers.items())
+    head = '< ir_version: 8, opset_import: ["" : 17] > g (float16[4,64] x) => (float16[?,?] y)'
+    return f"{head} <{stored}> {{ {body} }}"
+
+
+def whole(body: str) -> str:
+    """A model that computes in FP32."""
+    return f"""< ir_version: 8, opset_import: ["" : 17] > g (float[4,64] x) => (float[?,?] y)
+        <float s = {{0.1}}, uint8 z = {{128}}, float none = {{0}}, float one = {{1}}> {{ {body} }}"""
+
+
+SIGNS = "c = Cast <to = 7> (x) d = Cast <to = 10> (c) e = Sign (d)"
+STEPS = "q = QuantizeLinear (x, s, z)"
+WRONG = {
+    "a percent in FP16": (half("y = Mul (x, s)", s=1), half("y = Mul (x, s)", s=1.01)),
+    "one where a model truncates": (
+        half(f"{SIGNS} y = Mul (e, s)", s=1),
+        half(f"{SIGNS} y = Mul (e, s)", s=0),
+    ),
+    "NaN where a model quantizes": (
+        whole(f"{STEPS} y = DequantizeLinear (q, s, z)"),
+        whole(f"{STEPS} d = DequantizeLinear (q, s, z) n = Div (none, none) y = Add (d, n)"),
+    ),
+    "a number in place of NaN": (whole("y = Div (x, x)"), whole("t = Mul (x, none) y = Add (t, one)")),
+    "any number where the original overflows": (
+        half("a = Mul (x, s) y = Mul (a, r)", s=1000, r=0.001),
+        half("y = Mul (x, s)", s=1.2),
+    ),
+}
+"""Rewrites that give other results, each of which a tolerance for something else once let pass."""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_rewrite_is_not_excused(name: str, tmp_path: Path) -> None:
+    models = [onnx.parser.parse_model(each) for each in WRONG[name]]
+    assert judge(*saved(tmp_path, *models), 3, {}).wrong
+
+
+def test_what_no_reference_computes_has_the_usual_tolerance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.random_fixes.tolerances.in_fp64", lambda *_: None)
+    source = whole("y = Mul (x, one)")
+    for number, wrong in (("1.00005", False), ("1.01", True)):
+        other = source.replace("one = {1}", f"one = {{{number}}}")
+        models = [onnx.parser.parse_model(each) for each in (source, other)]
+        assert bool(judge(*saved(tmp_path, *models), 3, {}).wrong) is wrong

@@ -1,0 +1,75 @@
+"""How far two results may differ, and what a reference in FP64 says of a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+
+from benchmarks.random_fixes.opinion import in_fp64, reference
+from benchmarks.random_fixes.overflow import overflows
+
+Array = np.ndarray[Any, Any]
+ALARM = {np.dtype(np.float32): 2**-16, np.dtype(np.float16): 2**-8, np.dtype(np.float64): 1e-9}
+"""Largest difference that is not looked into, as a share of the largest finite element: rounding alone."""
+TOLERANCE = {np.dtype(np.float32): 1e-4, np.dtype(np.float16): 2e-2, np.dtype(np.float64): 1e-9}
+"""Largest difference where nothing tells the error of the original: no FP64 reference, or an overflow."""
+LEAST = 1e-2
+"""The scale of outputs that are all smaller."""
+_WORSE = 4
+"""A result in FP16 is worse if it is so many times as far from FP64 as the original's."""
+
+
+def scale(array: Array) -> float:
+    """Return the magnitude of the largest finite element."""
+    finite = np.abs(array[np.isfinite(array)].astype(np.float64)) if array.size else np.zeros(0)
+    return float(finite.max()) if finite.size else 0.0
+
+
+def share(table: Mapping[Any, float], array: Array, half: bool) -> float:
+    """Return the share of a table for the type of an output, or for FP16 where the model computes in it."""
+    return max(table.get(array.dtype, 0.0), table[np.dtype(np.float16)] if half else 0.0)
+
+
+def opinion(
+    model: onnx.ModelProto,
+    name: str,
+    fed: Mapping[str, Array],
+    index: int,
+    pair: tuple[Array, Array],
+    half: bool,
+) -> bool | None:
+    """Return whether the fixed model is right or no worse by ONNX's reference; None if that says nothing.
+
+    ONNX Runtime loses NaN in a scattering with min or max, where the reference keeps it.  Otherwise, the
+    error of the fixed model against FP64 must not be much larger than the original's, of which elements that
+    are not finite tell nothing.  Where an operator of the original leaves the range of its type, or an
+    element of its output is not finite, the error of the fixed model counts alone.
+    """
+    original, fixed = (each.astype(np.float64) for each in pair)
+    if name.startswith(("nan", "inf")):
+        own = reference(model, fed)
+        if own is None or own[index].shape != fixed.shape:
+            return None
+        return bool(np.allclose(own[index].astype(np.float64), fixed, rtol=1e-4, atol=1e-6, equal_nan=True))
+    truths = in_fp64(model, fed)
+    if truths is None or truths[index].shape != fixed.shape:
+        return None
+    truth = truths[index].astype(np.float64)
+    if (~np.isfinite(truth) & ~np.isfinite(original) & np.isfinite(fixed)).any():
+        return False
+    if not np.isfinite(truth).all():
+        return None
+    if not np.isfinite(fixed).all():
+        return False
+    known = np.isfinite(original)
+    errors = [float(np.abs(each - truth)[known].max(initial=0.0)) for each in (original, fixed)]
+    floor = share(ALARM, pair[0], half) * scale(truth)
+    if known.all() and errors[1] <= _WORSE * errors[0] + floor:
+        return True
+    if known.all() and not overflows(model, fed):
+        return False
+    error = float(np.abs(fixed - truth).max(initial=0.0))
+    return error <= share(TOLERANCE, pair[0], half) * max(scale(truth), LEAST)
