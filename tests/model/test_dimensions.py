@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from trtlint.measurement.skeleton import skeleton
+from trtlint.model.dimensions import clean_bodies, clean_dimensions
 from trtlint.model.load import Model, load
 
 Dim = int | str | None
@@ -110,3 +111,18 @@ def test_the_declared_size_of_a_body_is_no_premise(tmp_path: Path) -> None:
     onnx.save(proto, path)
     (relu,) = load(path).graph.by_op("Relu")
     assert relu.output.shape == (None, None)
+
+
+def test_a_note_names_four_dimensions_and_no_stored_tensor() -> None:
+    graph = helper.make_graph([], "g", [typed("x", [-1] * 6), typed("w", [-1])], [])
+    graph.initializer.append(helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0]))
+    (note,) = clean_dimensions(graph)[1]
+    assert note.endswith("x[0], x[1], x[2], x[3] and 2 more")
+
+
+def test_a_size_that_is_cleared_in_a_body_of_a_body_counts() -> None:
+    inner = helper.make_graph([], "inner", [], [typed("y", [-1])])
+    outer = helper.make_graph([helper.make_node("If", ["c"], ["y"], then_branch=inner)], "outer", [], [])
+    graph = helper.make_graph([helper.make_node("If", ["c"], ["y"], then_branch=outer)], "g", [], [])
+    assert clean_bodies(graph)
+    assert not clean_bodies(graph)

@@ -71,3 +71,32 @@ def test_several_targets_count_once() -> None:
 
 def test_nothing_found() -> None:
     assert write([handmade.clean_model()]) == ["no findings in 1 model for TensorRT 10.7"]
+
+
+def rules(lines: list[str]) -> int:
+    """How many rules have a line of their own."""
+    return sum("[T" in line for line in lines)
+
+
+def test_a_line_that_stands_for_one_rule_is_that_rule() -> None:
+    fit = write([model(0, 5)], height=12)
+    assert (rules(fit), any("rarer" in line for line in fit)) == (5, False)
+    more = write([model(0, 6)], height=12)
+    assert rules(more) == 4
+    assert any("2 milder or rarer rules at 6 places" in line for line in more)
+
+
+def test_files_that_are_not_named_take_no_room_from_rules() -> None:
+    broken = [handmade.unreadable(f"broken{i}.onnx") for i in range(30)]
+    assert rules(write([model(0, 60), *broken])) == SCREEN - 8 - 5
+
+
+def test_a_finding_about_the_whole_model_is_one_place() -> None:
+    whole = replace(handmade.clean_model(), findings=(replace(handmade.SCALE, sites=()),))
+    (line,) = (line for line in write([whole]) if handmade.SCALE.rule in line)
+    assert line.split()[-2:] == ["1", "1"]
+
+
+def test_a_model_with_findings_that_depend_on_options_counts_as_linted() -> None:
+    partly = replace(handmade.unreadable(), conditional=(handmade.SCALE,))
+    assert write([partly, handmade.unreadable("other.onnx")])[0].startswith("no findings in 1 model")
