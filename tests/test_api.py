@@ -80,7 +80,7 @@ def test_a_model_in_memory() -> None:
 
 
 def test_what_is_neither_a_path_nor_a_model() -> None:
-    with pytest.raises(TypeError, match="path=1.5: expected"):
+    with pytest.raises(TypeError, match=r"path=1\.5: expected"):
         trtlint.lint(1.5)
 
 

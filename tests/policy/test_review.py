@@ -42,3 +42,9 @@ def test_a_model_suppresses_by_a_thousand_entries_at_most() -> None:
         report = replace(handmade.clean_model(), suppress=json.dumps([row] * count))
         own, refused = suppression.written_in(report)
         assert (len(own), refused is None) == ((1000, True) if count == 1000 else (0, False))
+
+
+def test_a_reason_is_one_line() -> None:
+    table = {"rule": "ACC102", "reason": " measured:\n  no  loss "}
+    found = suppression.Acceptance.of(table, "model", "m.onnx")
+    assert found.suppression.reason == "measured: no loss"

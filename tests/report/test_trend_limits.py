@@ -125,3 +125,19 @@ def test_real_bombs(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:
         pytest.skip("no hostile scans")
     assert run(["trend", str(folder / "c.parquet"), str(folder / "b.parquet")]) == 3
     assert "as text: scan fewer models at a time" in capsys.readouterr().err
+
+
+def test_limits_are_met_exactly_and_empty_lines_are_no_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = written(tmp_path, ROW, ROW)
+    longest = max(map(len, file.read_bytes().splitlines(keepends=True)))
+    texts = sum(len(value) for value in {v for v in as_dict(ROW).values() if isinstance(v, str)})
+    file.write_text(file.read_text(encoding="utf-8") + "\n \n", encoding="utf-8")
+    monkeypatch.setattr(trend, "LONGEST_LINE", longest)
+    monkeypatch.setattr(trend, "_MOST_TEXT", texts)
+    monkeypatch.setattr(trend, "MOST_ROWS", 2)
+    assert read_rows(file) == (ROW, ROW)
+    monkeypatch.setattr(trend, "LONGEST_LINE", longest - 1)
+    with pytest.raises(RowsError, match="the line is longer"):
+        read_rows(file)
