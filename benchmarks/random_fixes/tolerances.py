@@ -58,7 +58,8 @@ def opinion(
     if truths is None or truths[index].shape != fixed.shape:
         return None
     truth = truths[index].astype(np.float64)
-    if (~np.isfinite(truth) & ~np.isfinite(original) & np.isfinite(fixed)).any():
+    # Infinity may be an overflow of FP64 itself, such as exp(1000), and says nothing.
+    if (np.isnan(truth) & ~np.isfinite(original) & np.isfinite(fixed)).any():
         return False
     if not np.isfinite(truth).all():
         return None
