@@ -52,7 +52,9 @@ class Compared:
 
     @property
     def equal(self) -> bool:
-        """Whether the parts and the nodes left are the same."""
+        """Whether the parts and the nodes left are the same, or both say that there is no session."""
+        if self.asked.failure and self.expected.failure:
+            return True
         return _parts(self.asked) == _parts(self.expected) and _left(self.asked) == _left(self.expected)
 
 
@@ -160,7 +162,9 @@ def main() -> None:
     hit = sum(len(_left(each.asked) & _left(each.expected)) for each in found)
     left = sum(len(_left(each.asked)) for each in found)
     said = sum(len(_left(each.expected)) for each in found)
-    print(f"{same} of {len(found)} models the same; nodes left: {hit} of {said} predicted, {hit} of {left} found")
+    print(
+        f"{same} of {len(found)} models the same; nodes left: {hit} of {said} predicted, {hit} of {left} found"
+    )
 
 
 if __name__ == "__main__":

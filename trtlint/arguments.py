@@ -20,6 +20,7 @@ from trtlint.buildfiles.witnesses import WITNESSES, GivenAs
 from trtlint.engine.finding import CONFIDENCES
 from trtlint.errors import ArgumentError, SettingError
 from trtlint.knowledge.nearest import did_you_mean
+from trtlint.knowledge.providers import PROVIDERS
 from trtlint.knowledge.releases import PRODUCTS
 from trtlint.policy.options import MOST_SECONDS, RELEASE, FailOn
 from trtlint.remote.addresses import is_address, parse
@@ -253,6 +254,12 @@ def _compare(name: str, value: object) -> tuple[str, ...]:
     return tuple(_several(_path(_COMPARE), _COMPARE)(name, value))
 
 
+def _options(name: str, value: object) -> Mapping[str, object]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ArgumentError.of(name, value, "a mapping such as {'trt_min_subgraph_size': 5}")
+    return value
+
+
 def _shapes(name: str, value: object) -> tuple[tuple[str, Shape], ...]:
     if isinstance(value, Mapping):
         return tuple((_text(_SHAPES)(name, key), _sizes(f"{name}[{key!r}]", value[key])) for key in value)
@@ -335,6 +342,8 @@ ARGUMENTS: Mapping[str, Reader] = {
     "dry_build_memory": _MEMORY,
     "dry_build_seconds": _SECONDS,
     "dry_parse": _switch,
+    "ep": _choice(*PROVIDERS),
+    "ep_options": _options,
     "extend_select": _SELECTORS,
     "fail_on": _choice(*get_args(FailOn)),
     "file": _stream,

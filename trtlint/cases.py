@@ -21,6 +21,7 @@ from trtlint.engine.ruleset import RuleSet
 from trtlint.errors import ArgumentError, SettingError
 from trtlint.files.expand import expand
 from trtlint.files.problem import Problem
+from trtlint.knowledge.providers import Provider
 from trtlint.lean import dataclass
 from trtlint.model.memory import NAME, HeldModel
 from trtlint.policy.options import TargetOptions
@@ -105,6 +106,10 @@ class Keywords(TypedDict, total=False):
     """The memory limit of one dry build, in bytes."""
     dry_build_logs: AnyPath
     """The folder that gets the log and the result of a dry build."""
+    ep: Provider
+    """Divide the model as this provider of ONNX Runtime does, ``"tensorrt"`` or ``"nv-tensorrt-rtx"``."""
+    ep_options: Mapping[str, object]
+    """Options of the provider, such as ``{"trt_min_subgraph_size": 5}``."""
     isolated: bool
     """Ignore suppressions that a model carries in its own metadata."""
     min_confidence: Confidence
@@ -183,6 +188,7 @@ class _Given:
         self._rules = RuleSet(entries)
         text = keywords.get("command")
         self._commands = () if text is None else read_commands(text)
+        self._commands = self._provider_command() or self._commands
         self._files: BuildFiles = {kind: keywords[kind] for kind in WITNESSES if kind in keywords}
         if self._files and "record" in keywords:
             raise SettingError("record is a build that was read: leave out log, layers and profile")
@@ -203,10 +209,22 @@ class _Given:
         """Whether there is a build."""
         return bool(self._files) or "record" in self._keywords
 
+    def _provider_command(self) -> tuple[BuildCommand, ...]:
+        """Return the options of a provider as a build command; none where a command was given."""
+        provider, options = self._keywords.get("ep"), self._keywords.get("ep_options")
+        if provider is None and options:
+            raise ArgumentError("ep_options needs ep")
+        if provider is None or self._commands:
+            return ()
+        from trtlint.buildcommand.providers import of_options
+
+        return (of_options(provider, options or {}),)
+
     def case(self, path: Path, source: Address | HeldModel | None = None) -> Case:
         """The case of one model."""
         evidence, problems = self._build(path)
-        return self._case(path, (*evidence, *self._found_out(path, source)), problems, source=source)
+        found = (*evidence, *self._found_out(path, source))
+        return self._case(path, (*found, *self._partition(path, found)), problems, source=source)
 
     def alone(self) -> NamedCase:
         """The case of a build without a model."""
@@ -282,6 +300,16 @@ class _Given:
         from trtlint.engine.evidence.build import BuildEvidence
 
         return (BuildEvidence(record),), problems
+
+    def _partition(
+        self, path: Path, found: tuple[Evidence | PendingEvidence, ...]
+    ) -> Iterator[Evidence | PendingEvidence]:
+        command = self._command_for(path)
+        provider = self._keywords.get("ep") or (None if command is None else command.provider)
+        if provider is not None:
+            from trtlint.runs.partitionjob import evidence_of
+
+            yield evidence_of(provider, command, found)
 
     def _found_out(
         self, path: Path, source: Address | HeldModel | None

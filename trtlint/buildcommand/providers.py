@@ -42,6 +42,11 @@ def of_command_line(provider: Provider, texts: Iterable[str]) -> BuildCommand:
     return _command(provider, options, "", 1, complete=bool(options))
 
 
+def of_options(provider: Provider, options: Mapping[str, object]) -> BuildCommand:
+    """Return the command of a provider with its options, as a program gives them."""
+    return _command(provider, _options(options), "", 1, complete=bool(options))
+
+
 def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
     """Return the providers that a JSON document configures.
 

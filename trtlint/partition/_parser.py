@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.inliner
 import onnx.numpy_helper
 
+from trtlint.model.inline import inline
 from trtlint.partition.naming import INDEX, MOST_BODIES, operator, path_of, reads
 from trtlint.partition.regions import Region, join, runs
 from trtlint.partition.result import Settings
@@ -80,7 +80,7 @@ def _read(path: Path, *, rewrite: bool) -> tuple[onnx.ModelProto, bool]:
             return found, True
     model = onnx.load(path, load_external_data=False)
     if model.functions:
-        model = onnx.inliner.inline_local_functions(model)
+        inline(model)  # as trtlint names the nodes of functions
     _store_constants(model.graph, 0)
     return model, False
 
@@ -153,7 +153,7 @@ class _Parser:
 
     def _value(self, name: str, types: Types, *, strict: bool) -> onnx.ValueInfoProto:
         known = types.get(name)
-        if strict and (known is None or not known.tensor_type.HasField("shape")):
+        if strict and not _has_shape(known):
             self.shapeless[name] = None
         value = onnx.ValueInfoProto(name=name)
         if known is not None:
@@ -304,6 +304,13 @@ def _types(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TypeProto]]:
     for value in (*graph.input, *graph.value_info, *graph.output):
         if value.HasField("type"):
             yield value.name, value.type
+
+
+def _has_shape(known: onnx.TypeProto | None) -> bool:
+    """Whether a type has a shape whose dimensions all have a size or a name."""
+    if known is None or not known.tensor_type.HasField("shape"):
+        return False
+    return all(each.HasField("dim_value") or each.dim_param for each in known.tensor_type.shape.dim)
 
 
 def _lacking(graph: onnx.GraphProto, types: Types) -> list[str]:

@@ -12,7 +12,7 @@ from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import QUANTIZE
 from trtlint.model.values import Constants
 from trtlint.partition.naming import reads
-from trtlint.partition.regions import Joined, Operator, borders, join, runs
+from trtlint.partition.regions import Joined, Operator, borders, join, runs, shapeless_words
 from trtlint.partition.result import Border, Left, Partition, Settings, Split
 
 _MOST_SPLITS = 8
@@ -89,7 +89,9 @@ class _Prediction:
     ) -> None:
         self._graph, self._provider, self._settings = graph, provider, settings
         self._reasons = dict(refused)
+        self._refused = frozenset(refused)
         self._folded = tuple(node.path for node in graph.nodes if node in gone)
+        self._gone = frozenset(self._folded)
         scopes: dict[str, list[Node]] = defaultdict(list)
         for node in graph.nodes:
             if node not in gone:
@@ -125,7 +127,26 @@ class _Prediction:
             splits=self._splits(left, crossing),
             joined=any(scope.joined.joined for scope in found.values()),
             dropped=dropped,
+            failure=shapeless_words(self._shapeless()) if self._provider == "tensorrt" else "",
         )
+
+    def _shapeless(self) -> list[str]:
+        """Return the inputs of regions whose shape is not known, the main graph's alone."""
+        nodes = self._scopes.get("", [])
+        offered = [position for position, node in enumerate(nodes) if node not in self._refused]
+        if len(offered) == len(nodes):
+            return []
+        found: dict[str, None] = {}
+        for region in runs(offered):
+            inside = {id(value) for position in region for value in nodes[position].outputs}
+            for value in (each for position in region for each in nodes[position].inputs):
+                if value is None or id(value) in inside or value.initializer is not None:
+                    continue
+                if value.producer is not None and value.producer.path in self._gone:
+                    continue
+                if value.shape is None or None in value.shape:
+                    found[value.name] = None
+        return list(found)
 
     def _left(self, node: Node) -> Left:
         reason = self._reasons.get(node, Reason(""))

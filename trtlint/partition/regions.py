@@ -144,6 +144,17 @@ def _following(operators: Sequence[Operator], regions: Sequence[Region]) -> list
     return [list(each) for each in following]
 
 
+def shapeless_words(names: Sequence[str]) -> str:
+    """Return why the TensorRT provider ends a session, empty for no names.
+
+    From the second call of the parser on, every input of a region needs a shape whose dimensions all have a
+    size or a name (``GetSupportedList``).  The plug-in provider of TensorRT-RTX has no such check.
+    """
+    if not names:
+        return ""
+    return f"tensor {names[0]} has no full shape: Please run shape inference on the onnx model first"
+
+
 def borders(
     operators: Sequence[Operator], parts: Iterable[Region], outputs: Collection[str]
 ) -> list[tuple[str, bool]]:

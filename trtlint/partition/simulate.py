@@ -12,6 +12,7 @@ from trtlint.dry_build.weights import WeightsError, staged
 from trtlint.dry_build.wheels import Wheels
 from trtlint.knowledge.providers import Provider
 from trtlint.lean import dataclass
+from trtlint.partition.regions import shapeless_words
 from trtlint.partition.result import Left, Partition, Settings
 from trtlint.process.spawn import Ended, Limits, run
 
@@ -82,22 +83,12 @@ def _read(ended: Ended, provider: Provider, version: str) -> Simulation:
         Left(path, op) for scope in reversed(scopes) for path, op in scope["nodes"] if path not in taken
     )
     joined = any(scope["joined"] for scope in scopes)
+    failure = shapeless_words(found["shapeless"]) if provider == "tensorrt" else ""
     partition = Partition(
-        provider, "parser", parts, left, joined=joined, dropped=dropped, failure=_failure(found["shapeless"]),
+        provider, "parser", parts, left, joined=joined, dropped=dropped, failure=failure,
         calls=found["calls"],
     )  # fmt: skip
     return Simulation(partition, version, rewritten=found["rewritten"], ended=ended.words)
-
-
-def _failure(shapeless: list[str]) -> str:
-    """Return why the session cannot be created, empty where it can.
-
-    From the second round on every input of a region needs a shape, ``GetSupportedList``:
-    https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/providers/tensorrt/tensorrt_execution_provider.cc
-    """
-    if not shapeless:
-        return ""
-    return f"tensor {shapeless[0]} has no shape: Please run shape inference on the onnx model first"
 
 
 def _all_parts(scopes: list[dict[str, Any]]) -> tuple[tuple[str, ...], ...]:

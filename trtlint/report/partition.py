@@ -48,6 +48,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     by = "predicted" if found["basis"] == "predicted" else f"by the parser of TensorRT-RTX {found['version']}"
     if found["failure"]:
         yield f"ONNX Runtime cannot create the session: {found['failure']}"
+        yield "  python -m onnxruntime.tools.symbolic_shape_infer gives names to the dimensions"
     if not found["left"] and len(parts) == 1:
         yield f"{name} runs the whole model in 1 part of {plural(taken, 'node')} ({by})"
         return
@@ -62,6 +63,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _listed(parts)
     yield from _copies(found["borders"])
     yield from _splits(found)
+    yield from _logged(found)
     for text in found["dropped"][:_MOST_PLACES]:
         yield f"  given up by the provider: {text}"
 
@@ -105,6 +107,22 @@ def _splits(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"    {'; '.join(advice)}"
     if len(splits) > _MOST_SPLITS:
         yield f"  and {plural(len(splits) - _MOST_SPLITS, 'more operator type')}"
+
+
+def _logged(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the line about a log of ONNX Runtime."""
+    log = found.get("log")
+    if log is None or log["standing"] == "open":
+        return
+    said = []
+    if log["parts"] is not None:
+        said.append(plural(log["parts"], "part"))
+    if log["left"] is not None:
+        said.append(f"{plural(len(log['left']), 'node')} on other providers")
+    if log["copies"]:
+        said.append(f"{log['copies']} added copies")
+    verdict = "as predicted" if log["standing"] == "confirmed" else "which refutes the prediction"
+    yield f"  the log of ONNX Runtime shows {', '.join(said)}, {verdict}"
 
 
 def size_words(size: int) -> str:

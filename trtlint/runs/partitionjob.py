@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+from trtlint.buildcommand import BuildCommand
+from trtlint.buildfiles.ortlog import OrtLog, ort_log
 from trtlint.dry_build.errors import DryBuildError
 from trtlint.dry_build.wheels import find
-from trtlint.engine.evidence.base import Evidence
+from trtlint.engine.evidence.base import Evidence, PendingEvidence
+from trtlint.engine.evidence.build import BuildEvidence
 from trtlint.engine.evidence.partition import PartitionEvidence
 from trtlint.facts.kinds import Ground
 from trtlint.knowledge.providers import Provider
@@ -15,6 +19,7 @@ from trtlint.model.errors import ModelError
 from trtlint.partition.result import Settings
 from trtlint.partition.simulate import simulate
 from trtlint.process.spawn import Limits
+from trtlint.runs.dryjob import DryJob
 from trtlint.target.target import Target
 
 
@@ -56,8 +61,55 @@ class PartitionJob:
         about = (
             () if found.partition is not None else (f"partition by the parser: the process {found.ended}",)
         )
-        return (PartitionEvidence(self.provider, self.settings, found, about),)
+        return (PartitionEvidence(self.provider, self.settings, found, about=about),)
 
     def elsewhere(self) -> PartitionJob:
         """Return the job for another machine, which can do the same."""
         return self
+
+
+def evidence_of(
+    provider: Provider,
+    command: BuildCommand | None,
+    before: Iterable[Evidence | PendingEvidence],
+    *,
+    rtx_path: str | None = None,
+) -> Evidence | PendingEvidence:
+    """Return the partition by a provider, with the options of a command."""
+    wanted = partition_settings(command)
+    dry = next((each for each in before if isinstance(each, DryJob)), None)
+    if dry is None:
+        return PartitionEvidence(provider, wanted, log=log_of(before))
+    return PartitionJob(provider, wanted, dry.version, rtx_path or dry.folder, dry.limits)
+
+
+def partition_settings(command: BuildCommand | None) -> Settings:
+    """Return the options of a command that shape a partition; the defaults for those that it leaves out."""
+    usual = Settings()
+    if command is None or command.provider is None:
+        return usual
+    excluded = _value(command, "trt_op_types_to_exclude") or _value(command, "nv_op_types_to_exclude")
+    return Settings(
+        min_nodes=_number(_value(command, "trt_min_subgraph_size"), usual.min_nodes),
+        max_rounds=_number(_value(command, "trt_max_partition_iterations"), usual.max_rounds),
+        exclude=frozenset(word.strip() for word in excluded.split(",") if word.strip()),
+    )
+
+
+def _value(command: BuildCommand, name: str) -> str:
+    option = command.option(name)
+    return "" if option is None or option.value is None else option.value
+
+
+def _number(text: str, usual: int) -> int:
+    """Return a positive number; the providers take their default in place of any other."""
+    return max(1, min(int(text), 1_000_000)) if text.isdecimal() and len(text) < 10 and int(text) else usual
+
+
+def log_of(before: Iterable[Evidence | PendingEvidence]) -> OrtLog | None:
+    """Return the partition that the log of a build shows, None where there is none."""
+    build = next((each for each in before if isinstance(each, BuildEvidence)), None)
+    if build is None or build.data.log is None:
+        return None
+    name = build.data.log_name
+    return ort_log(build.data.log, Path(name) if name and name != "-" else None)

@@ -17,6 +17,7 @@ from trtlint.lean import dataclass
 from trtlint.partition.result import Left, Partition, Settings
 
 if TYPE_CHECKING:
+    from trtlint.buildfiles.ortlog import OrtLog
     from trtlint.engine.evaluate import Evaluation
     from trtlint.engine.ruleset import RuleSet
     from trtlint.partition.simulate import Simulation
@@ -34,12 +35,14 @@ class PartitionEvidence(Evidence):
         provider: the provider.
         settings: its options that shape the partition.
         simulation: the partition by NVIDIA's parser, None where the parser was not asked.
+        log: the partition that a log of ONNX Runtime shows, None without one.
         about: sentences about the simulation.
     """
 
     provider: Provider
     settings: Settings
     simulation: Simulation | None = None
+    log: OrtLog | None = None
     about: tuple[str, ...] = ()
 
     kind = "partition"
@@ -59,7 +62,7 @@ class PartitionEvidence(Evidence):
     @property
     def of_any_form(self) -> PartitionEvidence:
         """Return the prediction alone, which is made anew for each form."""
-        return replace(self, simulation=None, about=())
+        return replace(self, simulation=None, log=None, about=())
 
     def judge(self, question: Question) -> None:  # noqa: ARG002
         """Return nothing: a partition follows from findings and judges none."""
@@ -75,8 +78,9 @@ class PartitionEvidence(Evidence):
 
         findings = (*report.findings, *_of_other_rules(evaluation, rules, target))
         expected = predicted(evaluation.facts.model, findings, self.provider, self.settings)
+        shown = {} if self.log is None else {"log": _compared(self.log, expected)}
         if self.simulation is None or self.simulation.partition is None:
-            return EvidenceSummary.of(self.kind, expected.document)
+            return EvidenceSummary.of(self.kind, expected.document | shown)
         asked = _explained(self.simulation.partition, expected)
         agreed = {frozenset(part) for part in asked.parts} == {frozenset(part) for part in expected.parts}
         more = {
@@ -85,7 +89,25 @@ class PartitionEvidence(Evidence):
             "calls": asked.calls,
             "as_predicted": agreed,
         }
-        return EvidenceSummary.of(self.kind, asked.document | more)
+        return EvidenceSummary.of(self.kind, asked.document | more | shown)
+
+
+def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
+    """Return the partition that a log shows, and whether it is the predicted one."""
+    others = None if log.others is None else [each.name or each.op for each in log.others]
+    left = {each.node for each in expected.left}
+    verdicts = [] if log.parts is None else [log.parts == len(expected.parts)]
+    if log.others is not None:
+        own = {each.name for each in log.others if each.name}
+        # Nodes without a name, and nodes that ONNX Runtime adds, are not compared.
+        verdicts.append(own >= {each.rpartition("/")[2] for each in left} or own >= left)
+    return {
+        "line": log.line,
+        "parts": log.parts,
+        "left": others,
+        "copies": log.copies,
+        "standing": "open" if not verdicts else "confirmed" if all(verdicts) else "refuted",
+    }
 
 
 def _explained(asked: Partition, expected: Partition) -> Partition:

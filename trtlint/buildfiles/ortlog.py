@@ -1,0 +1,125 @@
+"""Where ONNX Runtime put each node, by its verbose log.
+
+With ``session.log_severity_level=0`` it lists, for each provider, the nodes that the provider runs:
+https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/framework/session_state.cc
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from trtlint.buildfiles.records import Log, Record
+from trtlint.files.regular import open_regular
+from trtlint.lean import dataclass
+
+_MOST_BYTES = 256 << 20
+_LONGEST = 4000
+"""Bytes of a line that are looked at."""
+_MOST_NODES = 100_000
+_HEAD = re.compile(rb"(?:All nodes|Node\(s\)) placed on \[(\w{1,100})\]")
+_NODE = re.compile(rb"VerifyEachNodeIsAssignedToAnEp\] {2,4}([\w.:]{1,200}) \((.{0,1000})\)\s*$")
+_PARTS = frozenset({"TensorrtExecutionProvider", "NvTensorRTRTXExecutionProvider"})
+_COPIES = frozenset({"MemcpyFromHost", "MemcpyToHost"})
+"""Nodes that ONNX Runtime adds to copy between a GPU and the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A node of the model that a provider other than TensorRT runs.
+
+    Attributes:
+        provider: such as ``CPUExecutionProvider``.
+        op: operator type.
+        name: as the log has it, empty for none.
+    """
+
+    provider: str
+    op: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrtLog:
+    """The partition that a log of ONNX Runtime shows.
+
+    Attributes:
+        provider: ``TensorRT`` or ``NvTensorRTRTX``, empty where the log names none.
+        parts: number of parts, None where the log does not say.
+        whole: whether TensorRT runs the whole graph.
+        others: the nodes of other providers; None where the log does not list them.
+        copies: copies between a GPU and the host that ONNX Runtime added.
+        line: line of the log with the number of parts, 0 for none.
+    """
+
+    provider: str
+    parts: int | None
+    whole: bool
+    others: tuple[Placed, ...] | None
+    copies: int
+    line: int
+
+
+def ort_log(log: Log, path: Path | None) -> OrtLog | None:
+    """Return what a log says of a partition, None where it says nothing.
+
+    Args:
+        log: the log, read.
+        path: its file, None where it cannot be read again; then no nodes are known.
+    """
+    said, placed = log.records.get("ort_parts", ()), log.records.get("ort_placed", ())
+    if not said and not placed:
+        return None
+    # Bodies of control flow come first, the main graph last.
+    last = said[-1] if said else None
+    nodes: tuple[Placed, ...] | None = None
+    if placed and path is not None:
+        nodes = tuple(_nodes(path))
+    if placed and all("all" in each.groups for each in placed):
+        nodes = ()
+    listed = () if nodes is None else nodes
+    return OrtLog(
+        provider=_provider(last, placed),
+        parts=_parts(last, placed),
+        whole=last is not None and bool(last.groups.get("whole")),
+        others=None if nodes is None else tuple(each for each in listed if each.op not in _COPIES),
+        copies=sum(each.op in _COPIES for each in listed),
+        line=0 if last is None else last.line,
+    )
+
+
+def _provider(last: Record | None, placed: Iterable[Record]) -> str:
+    if last is not None:
+        return last.groups["provider"]
+    found = next((each.groups["provider"] for each in placed if each.groups["provider"] in _PARTS), "")
+    return "NvTensorRTRTX" if found.startswith("Nv") else "TensorRT" if found else ""
+
+
+def _parts(last: Record | None, placed: Iterable[Record]) -> int | None:
+    if last is not None:
+        if last.groups.get("parts"):
+            return int(last.groups["parts"])
+        return 1 if last.groups.get("whole") else 0
+    counts = [int(each.groups["nodes"]) for each in placed if each.groups["provider"] in _PARTS]
+    return sum(counts) if counts else None
+
+
+def _nodes(path: Path) -> Iterator[Placed]:
+    """Yield the nodes that the log lists for other providers."""
+    provider, count, size = "", 0, 0
+    try:
+        with open_regular(path) as file:
+            while size < _MOST_BYTES and count < _MOST_NODES and (line := file.readline(_LONGEST)):
+                size += len(line)
+                head = _HEAD.search(line)
+                if head is not None:
+                    provider = head[1].decode("ascii")
+                    continue
+                node = _NODE.search(line) if provider and provider not in _PARTS else None
+                if node is not None:
+                    count += 1
+                    op, name = (each.decode("utf-8", "replace") for each in node.groups())
+                    yield Placed(provider, op, name)
+    except OSError:
+        return
