@@ -102,7 +102,7 @@ def test_triton_names_the_provider() -> None:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_wrong_values_of_each_option_are_found(provider: str) -> None:
-    known = provider_options(provider)  # type: ignore[arg-type]
+    known = provider_options(provider)
     wrong = {"bool": "maybe", "int": "x", "size": "-1", "level": "9", "shapes": "1x3"}
     right = {
         "bool": "1",

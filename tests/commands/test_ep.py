@@ -78,3 +78,17 @@ def test_a_dry_parse_asks_the_parser(tmp_path: Path, provider: str) -> None:
     assert found["basis"] == "parser"
     assert found["as_predicted"]
     assert found["left"] == ["u1", "u2"]
+
+
+def test_netron_and_html_show_the_parts(tmp_path: Path) -> None:
+    path = write(tmp_path, TWO_UNIQUES)
+    page, overlay = tmp_path / "r.html", tmp_path / "r.json"
+    outputs = ("--output", f"html:{page}", "--output", f"netron:{overlay}")
+    printed(tmp_path, "lint", str(path), "--ep", "tensorrt", "--trt", "10.13", *outputs)
+    text = page.read_text(encoding="utf-8")
+    assert "3 of 5 nodes" in text
+    assert text.count("<rect") >= 5
+    entries = json.loads(overlay.read_text(encoding="utf-8"))["metadata"]
+    parts = {each["target"]: each["value"] for each in entries if each["name"] == "part"}
+    assert (parts["a"], parts["b"], parts["c"]) == ("part 1", "part 2", "part 3")
+    assert parts["u1"].startswith("none: ")

@@ -26,7 +26,7 @@ def rules_of(command: str, **target: str) -> set[str]:
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_misspelt_option_is_reported(provider: str) -> None:
     """All are misspelt in one session, which costs one lint."""
-    names = provider_options(provider)  # type: ignore[arg-type]
+    names = provider_options(provider)
     text = ", ".join(f'"{name}_x": "1"' for name in names)
     model = onnx.parser.parse_model(MODEL)
     command = f'{{"{CLASS[provider]}": {{{text}}}}}'

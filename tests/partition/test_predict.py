@@ -62,7 +62,9 @@ def test_every_refused_node_divides_a_model(tmp_path: Path) -> None:
     found = partition(write(tmp_path, TWO_UNIQUES))
     assert found["parts"] == [["a"], ["b"], ["c"]]
     assert found["left"] == ["u1", "u2"]
-    (split,) = found["splits"]  # type: ignore[misc]
+    splits = found["splits"]
+    assert isinstance(splits, list)
+    (split,) = splits
     assert split["nodes"] == ["u1", "u2"]
     assert (split["parts"], split["left"]) == (1, 0)
     assert split["rules"]

@@ -24,7 +24,7 @@ def test_only_the_tensorrt_provider_needs_full_shapes(tmp_path: Path) -> None:
     path = write(tmp_path, TWO_UNIQUES)
     failures = []
     for provider in ("tensorrt", "nv-tensorrt-rtx"):
-        (report,) = trtlint.lint(path, ep=provider).models  # type: ignore[arg-type]
+        (report,) = trtlint.lint(path, ep=provider).models
         failures.append(report.evidence[0].data["failure"])
     assert failures[0].startswith("tensor q has no full shape")
     assert failures[1] == ""

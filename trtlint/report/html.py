@@ -19,6 +19,7 @@ from trtlint.report.page.behind import Behind
 from trtlint.report.page.card import Entry, card, clipped
 from trtlint.report.page.markup import Content, Markup, tag
 from trtlint.report.page.measured import measured
+from trtlint.report.page.parts import parts_of
 from trtlint.report.page.sections import Section, ranked, sections
 from trtlint.report.page.shell import shell
 from trtlint.report.page.strip import Marked, strip
@@ -123,6 +124,7 @@ class _Page:
             tag("p", "for ", section.target) if several else None,
             [tag("p", clipped(str(problem)), class_="problem") for problem in problems],
             None if behind is None else self._strip(behind, cards, number),
+            parts_of(section.reports, behind),
         ]
         if not section.entries and not section.problems:
             skipped = all(report.skipped for report in section.reports)

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator
 from textwrap import fill
 from typing import Any
 
+from trtlint.engine.finding import ModelReport
 from trtlint.model.protos import text
 from trtlint.report.counts import by_severity
 from trtlint.report.escape import clean
 from trtlint.report.formats import Run
 from trtlint.report.overlay import Overlay, Spotted, overlay
+from trtlint.report.partition import partition_in
 
 SIGNATURE = "netron:attachment"
 """What a file begins with that Netron takes for an attachment."""
@@ -32,7 +34,11 @@ def document(run: Run) -> Iterable[str]:
     found = overlay(run)
     attachment = {
         "signature": SIGNATURE,
-        "metadata": [*_graph(found), *(entry for spotted in found.spotted for entry in _entries(spotted))],
+        "metadata": [
+            *_graph(found),
+            *(entry for spotted in found.spotted for entry in _entries(spotted)),
+            *(entry for report in run.report.models[:1] for entry in _parts(report)),
+        ],
         "metrics": list(_metrics(found))[:_MOST_METRICS],
     }
     return [json.dumps(attachment, indent=1)]
@@ -55,6 +61,18 @@ def _entries(spotted: Spotted) -> Iterator[dict[str, Any]]:
     for name, texts in said.items():
         lines = (line for words in dict.fromkeys(texts) for line in words.splitlines())
         yield _entry(kind, target, name, "\n".join(fill(line, _WIDTH) for line in lines))
+
+
+def _parts(report: ModelReport) -> Iterator[dict[str, Any]]:
+    """The part of each node in ONNX Runtime, or the reason why the node is in none."""
+    found = partition_in(report)
+    if found is None:
+        return
+    for number, part in enumerate(found["parts"], 1):
+        yield from (_entry("node", path, "part", f"part {number}") for path in part[:_MOST_METRICS])
+    reasons = {path: split["why"] for split in found["splits"] for path in split["nodes"]}
+    for path in found["left"][:_MOST_METRICS]:
+        yield _entry("node", path, "part", fill(clean(f"none: {reasons.get(path, '')}".strip(": ")), _WIDTH))
 
 
 def _target(spotted: Spotted) -> tuple[str, str]:

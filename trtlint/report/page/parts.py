@@ -1,0 +1,51 @@
+"""The parts of a model in ONNX Runtime, as a bar over its nodes and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from trtlint.engine.finding import ModelReport
+from trtlint.report.page.behind import Behind
+from trtlint.report.page.card import clipped
+from trtlint.report.page.markup import Markup, tag
+from trtlint.report.partition import lines_of_targets, partition_in
+
+_WIDTH, _HEIGHT = 1000, 22
+_COLOURS = ("#2f6fb0", "#4f9a52", "#8a5fb5", "#c98a1b", "#2f9aa0", "#b0527f")
+"""Colours of parts, in turn; neighbours differ."""
+_LEFT = "#c0392b"
+_MOST_SEGMENTS = 2000
+
+
+def parts_of(reports: Sequence[ModelReport], behind: Behind | None) -> Markup | None:
+    """Return the figure of the first target, and the lines of all; None where no provider was named."""
+    lines = [*lines_of_targets(reports)]
+    if not lines:
+        return None
+    segments = [*_segments(reports, behind)]
+    total = max(1, sum(count for _, count in segments))
+    rects, x = [], 0.0
+    for colour, count in segments[:_MOST_SEGMENTS]:
+        width = _WIDTH * count / total
+        rects.append(tag("rect", x=round(x, 2), y=0, width=round(width, 2), height=_HEIGHT, fill=colour))
+        x += width
+    bar = tag("svg", rects, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", aria_label="Parts", class_="strip")
+    words = "Nodes in graph order: one colour a part, red where another provider runs the node"
+    listed = tag("ul", [tag("li", clipped(line.strip(), 400)) for line in lines], class_="notes")
+    return tag("figure", bar, tag("figcaption", words), listed, class_="strip-box")
+
+
+def _segments(reports: Sequence[ModelReport], behind: Behind | None) -> Iterator[tuple[str, int]]:
+    """Yield the colour and the number of nodes of each run of nodes."""
+    found = next((data for report in reports if (data := partition_in(report)) is not None), None)
+    if found is None:
+        return
+    part_of = {path: number for number, part in enumerate(found["parts"]) for path in part}
+    left = set(found["left"])
+    if behind is None:
+        order = [path for part in found["parts"] for path in part] + found["left"]
+    else:
+        order = [node.path for node in behind.nodes if node.path in part_of or node.path in left]
+    for number, run in groupby(order, key=part_of.get):
+        yield (_LEFT if number is None else _COLOURS[number % len(_COLOURS)]), len(list(run))
