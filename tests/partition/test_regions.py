@@ -53,3 +53,9 @@ def test_left_nodes_without_names_are_one_vertex() -> None:
 def test_borders_are_between_parts_and_other_nodes() -> None:
     operators = chain("a", "left", "b")
     assert borders(operators, [(0,), (2,)], {"v3"}) == [("v1", False), ("v2", True)]
+
+
+def test_a_region_with_a_gap_can_be_part_of_a_cycle() -> None:
+    joined = join(chain("a", "left", "b", "c"), [(0, 2), (3,)], Settings())
+    assert joined.cyclic == ((0, 2),)
+    assert joined.parts == ((3,),)

@@ -79,7 +79,7 @@ def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Set
     small = tuple(region for region in listed if len(region) < settings.min_nodes)
     kept = [region for region in listed if len(region) >= settings.min_nodes]
     cyclic: list[Region] = []
-    for _ in range(_MOST_REMOVALS):
+    for _ in range(_MOST_REMOVALS if _may_have_cycle(operators, kept) else 0):
         found = _cycle(operators, kept)
         culprit = next((index for index in found if index < len(kept)), None)
         if culprit is None:
@@ -90,6 +90,18 @@ def join(operators: Sequence[Operator], regions: Iterable[Region], settings: Set
         if not _cycle(operators, [whole]):
             return Joined((whole,), small, tuple(cyclic), joined=True)
     return Joined(tuple(kept), small, tuple(cyclic))
+
+
+def _may_have_cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> bool:
+    """Whether regions can be part of a cycle.
+
+    Operators are in topological order, so that regions without gaps have none, unless nodes share a name.
+    """
+    if any(region[-1] - region[0] + 1 != len(region) for region in regions):
+        return True
+    inside = {position for region in regions for position in region}
+    names = [each.name for position, each in enumerate(operators) if position not in inside]
+    return len(set(names)) < len(names)
 
 
 def _cycle(operators: Sequence[Operator], regions: Sequence[Region]) -> list[int]:
