@@ -109,3 +109,15 @@ def test_types_that_no_network_has_are_left(tmp_path: Path, provider: Provider) 
     g (uint16[4] x) => (float[4] y) { [i] a = Flatten (x) [k] b = Cast <to = 1> (a) [r] y = Relu (b) }
     """
     assert partition(write(tmp_path, text), provider)["left"] == ["i", "k"]
+
+
+def test_a_part_that_cannot_be_built_ends_the_session(tmp_path: Path) -> None:
+    """TopK takes 3,840 elements at most; the builder says so, not the parser."""
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[4,8000] x) => (float[4,5000] v, int64[4,5000] i) < int64[1] k = {5000} >
+    { [r] p = Relu (x) [t] v, i = TopK (p, k) }
+    """
+    found = partition(write(tmp_path, text), "nv-tensorrt-rtx")
+    assert found["parts"] == [["r", "t"]]
+    assert "cannot build the part with t" in str(found["failure"])

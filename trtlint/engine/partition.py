@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import Finding
@@ -24,8 +25,26 @@ def predicted(
     rewritten: bool = True,
 ) -> Partition:
     """Divide a model at the nodes that findings say the parser refuses."""
-    refused = refused_nodes(model, findings)
-    return predict(model.graph, model.constants, refused, provider, settings, rewritten=rewritten)
+    listed = tuple(findings)
+    refused = refused_nodes(model, listed)
+    found = predict(model.graph, model.constants, refused, provider, settings, rewritten=rewritten)
+    failure = found.failure or unbuildable(listed, found)
+    return replace(found, failure=failure)
+
+
+def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
+    """Return which node of a part the builder refuses, in words; empty for none.
+
+    The parser alone divides a model.  A provider that cannot build one of its parts ends the session.
+    """
+    taken = {path for part in partition.parts for path in part}
+    for finding in findings:
+        if finding.refusal is None or finding.refusal.stage != "build" or finding.standing == "refuted":
+            continue
+        node = next((site.node for site in finding.sites if site.node in taken), None)
+        if node is not None and finding.confidence in ("confirmed", "high"):
+            return f"TensorRT cannot build the part with {node} [{finding.rule}]"
+    return ""
 
 
 def refused_nodes(model: Model, findings: Iterable[Finding]) -> dict[Node, Reason]:

@@ -48,6 +48,7 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     by = "predicted" if found["basis"] == "predicted" else f"by the parser of TensorRT-RTX {found['version']}"
     if found["failure"]:
         yield f"ONNX Runtime cannot create the session: {found['failure']}"
+    if "shape inference" in found["failure"]:
         yield "  python -m onnxruntime.tools.symbolic_shape_infer gives names to the dimensions"
     if not found["left"] and len(parts) == 1:
         yield f"{name} runs the whole model in 1 part of {plural(taken, 'node')} ({by})"

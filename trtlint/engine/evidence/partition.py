@@ -117,7 +117,12 @@ def _explained(asked: Partition, expected: Partition) -> Partition:
     paths = {each.node for each in left}
     splits = tuple(split for split in expected.splits if paths.intersection(split.nodes))
     return replace(
-        asked, left=tuple(map(_known, left)), folded=expected.folded, borders=expected.borders, splits=splits
+        asked,
+        failure=asked.failure or expected.failure,
+        left=tuple(map(_known, left)),
+        folded=expected.folded,
+        borders=expected.borders,
+        splits=splits,
     )
 
 
