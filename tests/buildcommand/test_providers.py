@@ -116,3 +116,9 @@ def test_wrong_values_of_each_option_are_found(provider: str) -> None:
     for option in known.values():
         assert option.takes(right[option.kind]), option
         assert option.kind not in wrong or not option.takes(wrong[option.kind]), option
+
+
+def test_large_and_deep_scripts_end() -> None:
+    pair = "p = [('TensorrtExecutionProvider', {'trt_fp16_enable': 1})]\n"
+    assert of_python(pair * 20_000) == ()
+    assert of_python("(" * 5_000 + ")" * 5_000) == ()

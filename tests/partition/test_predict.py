@@ -10,6 +10,7 @@ import pytest
 
 from trtlint.case import Case
 from trtlint.engine.evidence.partition import PartitionEvidence
+from trtlint.engine.partition import predicted
 from trtlint.engine.rulebook import load_builtin
 from trtlint.engine.ruleset import RuleSet
 from trtlint.knowledge.providers import Provider
@@ -121,3 +122,22 @@ def test_a_part_that_cannot_be_built_ends_the_session(tmp_path: Path) -> None:
     found = partition(write(tmp_path, text), "nv-tensorrt-rtx")
     assert found["parts"] == [["r", "t"]]
     assert "cannot build the part with t" in str(found["failure"])
+
+
+FOLDED_AXES = """
+< ir_version: 8, opset_import: ["" : 18] >
+g (float[2,3] x) => (float[2,1] y) < int64[1] two = {2}, int64[1] one = {1} >
+{ [r] p = Relu (x) [a] axes = Sub (two, one) [s] y = ReduceSum (p, axes) }
+"""
+
+
+def test_operands_that_onnx_runtime_computes_refuse_nothing(tmp_path: Path) -> None:
+    """The parser refuses axes that are computed; ONNX Runtime computes them first."""
+    path = write(tmp_path, FOLDED_AXES)
+    assert partition(path)["parts"] == [["r", "s"]]
+    targets = tuple(targets_of(TargetOptions(rtx=("1.7",))))
+    opened = Case(path, targets, RuleSet(load_builtin().entries)).open()
+    assert opened.model is not None
+    findings = opened.evaluate().findings
+    before = predicted(opened.model, findings, "tensorrt", Settings(), rewritten=False)
+    assert [each.node for each in before.left] == ["s"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.dry_build.rtx import NEEDS_WHEELS
-from tests.partition.test_predict import IN_A_BODY, TWO_UNIQUES, partition, write
+from tests.partition.test_predict import FOLDED_AXES, IN_A_BODY, TWO_UNIQUES, partition, write
 from trtlint.dry_build.wheels import find
 from trtlint.partition.result import Partition, Settings
 from trtlint.partition.simulate import simulate
@@ -73,3 +73,12 @@ def test_rewrites_of_onnx_runtime_come_first(tmp_path: Path) -> None:
     assert found.rewritten
     assert found.partition is not None
     assert found.partition.parts == (("a",), ("b",))
+
+
+def test_the_parser_takes_operands_that_onnx_runtime_computes(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    path = write(tmp_path, FOLDED_AXES)
+    found = simulate(path, "tensorrt", find(), Settings())
+    assert found.partition is not None
+    assert found.partition.parts == (("r", "s"),)
+    assert [each.node for each in simulated(path).left] == ["s"]

@@ -16,6 +16,8 @@ from trtlint.knowledge.providers import CLASSES, Provider
 
 _MOST_NODES = 200_000
 """Syntax nodes of a script."""
+_LARGEST = 1 << 20
+"""Characters of a script."""
 _DEEPEST = 50
 _MOST_OPTIONS = 500
 _LONGEST = 2000
@@ -62,6 +64,8 @@ def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
 
 def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
     """Return the providers that a Python script configures; none where it is no Python."""
+    if len(text) > _LARGEST:
+        return ()
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

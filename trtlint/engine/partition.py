@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from trtlint.model.graph import Node
     from trtlint.model.load import Model
 
+_FOLDING = frozenset({"store-operand", "store-constant"})
+"""Rewrites that store what ONNX Runtime computes before it divides a model."""
+
 
 def predicted(
     model: Model,
@@ -27,9 +30,22 @@ def predicted(
     """Divide a model at the nodes that findings say the parser refuses."""
     listed = tuple(findings)
     refused = refused_nodes(model, listed)
+    if rewritten:
+        refused = {node: why for node, why in refused.items() if not _is_cured(model, node, why)}
     found = predict(model.graph, model.constants, refused, provider, settings, rewritten=rewritten)
     failure = found.failure or unbuildable(listed, found)
     return replace(found, failure=failure)
+
+
+def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
+    """Whether the rewrites of ONNX Runtime remove the reason: an operand that constants alone decide."""
+    if not _FOLDING.intersection(reason.fixes) or len(reason.rules) > 1:
+        return False
+    constants = model.constants
+    return any(
+        value is not None and value.producer is not None and constants.foldable(value)
+        for value in node.inputs
+    )
 
 
 def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
