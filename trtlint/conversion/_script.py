@@ -43,6 +43,23 @@ class Anything:
         return 0
 
 
+class Names:
+    """An enumeration, whose missing names have no effect: TensorRT-RTX has no ``BuilderFlag.FP16``.
+
+    Args:
+        names: the enumeration.
+    """
+
+    def __init__(self, names: Any) -> None:
+        self._names = names
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(self._names, name, None)
+        return Anything() if found is None else found
+
+
 class RecordingLayer:
     """A layer that takes precisions.
 
@@ -159,7 +176,10 @@ def _stand_in(trt: Any) -> types.ModuleType:
     def find(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(trt, name, None) or Anything()
+        found = getattr(trt, name, None)
+        if found is None:
+            return Anything()
+        return Names(found) if hasattr(found, "__members__") else found
 
     module.__getattr__ = find  # type: ignore[method-assign]
     return module

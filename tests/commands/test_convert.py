@@ -1,0 +1,148 @@
+"""``trtlint convert`` from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import onnx
+import pytest
+
+import trtlint
+from tests.conversion.models import MASKED, PRODUCTS, saved
+from trtlint.cli import run
+from trtlint.report import schemas
+
+pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model, and batches of inputs for it."""
+    monkeypatch.chdir(tmp_path)
+    saved(PRODUCTS, Path("m.onnx"))
+    numbers = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
+    np.savez("small.npz", x=numbers)
+    np.savez("large.npz", x=numbers * 3e4)
+    return tmp_path
+
+
+def data(*arguments: str, code: int) -> dict[str, Any]:
+    """Return the JSON of a conversion, which follows its schema."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        assert run(["convert", *arguments, "--format", "json"]) == code
+    found: dict[str, Any] = json.loads(out.getvalue())
+    jsonschema.validate(found, schemas.load("trtlint.convert/1"))
+    return found
+
+
+def test_a_conversion_is_proven_on_the_inputs_that_are_given() -> None:
+    found = data("m.onnx", "--to", "fp16", "--inputs", "small.npz", "--trt", "11.4", code=0)
+    assert (found["verdict"], found["share"], found["output"]) == ("proven", 1.0, "m.fp16.onnx")
+    assert found["command"] == "trtexec --onnx=m.fp16.onnx"
+    assert onnx.load("m.fp16.onnx").graph.initializer[0].data_type == onnx.TensorProto.FLOAT16
+    assert found["size"][1] == Path("m.fp16.onnx").stat().st_size
+
+
+def test_products_that_leave_the_range_stay_in_fp32() -> None:
+    inputs = ["--inputs", "small.npz", "--inputs", "large.npz"]
+    found = data("m.onnx", "--to", "fp16", *inputs, code=0)
+    assert found["share"] < 1
+    assert {"its numbers leave the range"} & {kept["reason"] for kept in found["kept"]}
+    assert found["error"] < 1e-2
+
+
+def test_made_up_inputs_prove_nothing() -> None:
+    found = data("m.onnx", "--to", "fp16", code=1)
+    assert {proof["name"]: proof["verdict"] for proof in found["proofs"]}["rehearsal"] == "unproven"
+    assert Path("m.fp16.onnx").exists()
+
+
+def test_a_conversion_that_fails_a_proof_is_not_written() -> None:
+    layers = "--layerPrecisions=*:fp16 --precisionConstraints=obey"
+    build = f"trtexec --onnx=m.onnx --fp16 {layers}"
+    found = data("m.onnx", "--to", "fp16", "--inputs", "large.npz", "--build", build, code=3)
+    assert found["verdict"] == "failed"
+    assert not Path("m.fp16.onnx").exists()
+
+
+def test_a_dry_run_writes_nothing() -> None:
+    assert data("m.onnx", "--to", "fp16", "--dry-run", "--no-measure", code=1)["output"] == ""
+    assert not Path("m.fp16.onnx").exists()
+
+
+def test_the_difference_shows_the_casts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["convert", "m.onnx", "--to", "fp16", "--no-measure", "--diff"]) == 1
+    said = capsys.readouterr().out
+    assert "+x/fp16" in said.replace('"', "").replace(" ", "")
+    assert "all operators" not in said
+
+
+def test_a_second_conversion_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["convert", "m.onnx", "--to", "fp16", "--no-measure"])
+    assert run(["convert", "m.fp16.onnx", "--to", "fp16"]) == 0
+    assert "nothing to convert" in capsys.readouterr().out
+    assert not Path("m.fp16.fp16.onnx").exists()
+
+
+def test_types_of_layers_come_from_the_build_command() -> None:
+    Path("build.sh").write_text(
+        "trtexec --onnx=m.onnx --fp16 --layerPrecisions=first:fp32 --precisionConstraints=obey\n"
+    )
+    found = data("m.onnx", "--to", "fp16", "--build", "build.sh", "--no-measure", code=1)
+    assert {kept["node"]: kept["reason"] for kept in found["kept"]}["first"] == "--layerPrecisions first:fp32"
+
+
+def test_a_network_script_sets_types_on_a_stand_in() -> None:
+    pytest.importorskip("tensorrt_rtx_bindings")
+    Path("hook.py").write_text(
+        "import tensorrt as trt\n"
+        "def postprocess(network, config):\n"
+        "    config.set_flag(trt.BuilderFlag.FP16)\n"
+        "    for layer in network:\n"
+        "        if layer.type == trt.LayerType.SOFTMAX:\n"
+        "            layer.precision = trt.float32\n"
+    )
+    saved(MASKED, Path("a.onnx"), None)
+    found = data("a.onnx", "--to", "fp16", "--network-script", "hook.py", "--no-measure", code=1)
+    assert [kept["op"] for kept in found["kept"]] == ["Softmax"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["m.onnx"], 2, "Missing option '--to'"),
+        (["m.onnx", "--to", "fp16", "--io", "bf16"], 2, "use fp32 or fp16"),
+        (["m.onnx", "--to", "fp16", "--keep", "nowhere"], 2, "no operator has this"),
+        (["m.onnx", "--to", "fp16", "--inputs", "nowhere.npz"], 2, "nowhere.npz"),
+        (["m.onnx", "--to", "fp16", "-o", "m.onnx"], 2, "is the model itself"),
+        (["m.onnx", "--to", "fp16", "-o", "nowhere/m.onnx"], 2, "there is no folder"),
+        (["nowhere.onnx", "--to", "fp16"], 3, "nowhere.onnx"),
+        (["small.npz", "--to", "fp16"], 3, "not an ONNX model"),
+        (["m.onnx", "--to", "fp16", "--network-script", "nowhere.py"], 2, "there is no such file"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["convert", *arguments]) == code
+    error = capsys.readouterr().err
+    assert said in error
+    assert "Traceback" not in error
+
+
+def test_python_converts_a_file_and_a_model_in_memory() -> None:
+    found = trtlint.convert("m.onnx", to="fp16", inputs=["small.npz"], trt="11.4")
+    assert (found.verdict, found.output) == ("proven", "m.fp16.onnx")
+    found = trtlint.convert(onnx.load("m.onnx"), to="bf16", out="b.onnx", measure=False)
+    assert (found.verdict, os.path.exists("b.onnx")) == ("unproven", True)  # noqa: PTH110
+    with pytest.raises(trtlint.SettingError, match="name the file"):
+        trtlint.convert(onnx.load("m.onnx"), to="fp16")
+    assert callable(trtlint.convert)

@@ -1,0 +1,60 @@
+"""Types that a weakly typed build asks of layers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from onnx import TensorProto
+
+from tests.conversion.models import PRODUCTS, converted, saved, types
+from trtlint.buildcommand import read_commands
+from trtlint.conversion.layertypes import LayerTypes, of_command, of_polygraphy
+
+
+def command(options: str) -> LayerTypes:
+    (found,) = read_commands(f"trtexec --onnx=m.onnx --fp16 {options}")
+    return of_command(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ("--layerPrecisions=first:fp32 --precisionConstraints=obey", {"first", "soft"}),
+        ("--layerPrecisions=*:fp32,second:fp16 --precisionConstraints=obey", {"first", "soft", ""}),
+        ("--layerPrecisions=first:fp32 --precisionConstraints=none", set()),
+        ("--layerPrecisions=first:fp32", set()),
+        ("--layerOutputTypes=soft:fp32 --precisionConstraints=obey", {"soft"}),
+        ("--layerPrecisions=soft:fp32 --precisionConstraints=prefer", {"soft"}),
+    ],
+)
+def test_layers_get_the_type_that_the_build_asks_for(options: str, kept: set[str], tmp_path: Path) -> None:
+    path = saved(PRODUCTS, tmp_path / "m.onnx")
+    _, draft = converted(path, layers=command(options))
+    found = {each.node for each in draft.conversion.kept}
+    assert {name if name in ("first", "second", "soft") else "" for name in found} == kept
+
+
+def test_polygraphy_names_layers_too(tmp_path: Path) -> None:
+    script = tmp_path / "build.sh"
+    script.write_text(
+        "polygraphy convert m.onnx --fp16 --precision-constraints obey \\\n"
+        "  --layer-precisions first:float32 'second:float16' -o m.engine\n"
+    )
+    found = of_polygraphy(str(script))
+    assert found is not None
+    assert ([(spec.name, spec.value) for spec in found.specs], found.constraints) == (
+        [("first", "float32"), ("second", "float16")],
+        "obey",
+    )
+    model, _ = converted(saved(PRODUCTS, tmp_path / "m.onnx"), layers=found)
+    assert types(model)["a"] == TensorProto.FLOAT
+
+
+def test_names_that_no_operator_has_are_noted(tmp_path: Path) -> None:
+    layers = command("--layerPrecisions=nowhere:fp32,first:int8 --precisionConstraints=obey")
+    _, draft = converted(saved(PRODUCTS, tmp_path / "m.onnx"), layers=layers)
+    assert draft.conversion.notes == (
+        "no operator has the name of 1 layers: nowhere",
+        "types of layers without effect: first:int8",
+    )

@@ -1,0 +1,183 @@
+"""Types chosen and written: what comes out is valid, and is in 16 bits where it can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.conversion.models import MASKED, PRODUCTS, converted, looped, saved, types
+from trtlint.conversion.fixed import KeepError
+from trtlint.conversion.session import Request, Session
+
+HALF, FLOAT = TensorProto.FLOAT16, TensorProto.FLOAT
+
+
+def test_the_products_compute_in_fp16_and_the_outputs_stay(tmp_path: Path) -> None:
+    model, draft = converted(saved(PRODUCTS, tmp_path / "m.onnx"))
+    found = types(model)
+    assert [found[name] for name in ("x", "a", "c", "y", "w")] == [FLOAT, HALF, HALF, FLOAT, HALF]
+    assert draft.conversion.share == 1.0
+    assert [cast.inside for cast in draft.conversion.casts] == [False, False]
+
+
+def test_inputs_and_outputs_change_where_that_is_asked_for(tmp_path: Path) -> None:
+    model, draft = converted(saved(PRODUCTS, tmp_path / "m.onnx"), io="fp16")
+    found = types(model)
+    assert (found["x"], found["y"], draft.conversion.casts) == (HALF, HALF, ())
+
+
+@pytest.mark.parametrize("pattern", ["soft", "Softplus", "so*"])
+def test_an_operator_that_is_kept_has_a_cast_on_each_side(tmp_path: Path, pattern: str) -> None:
+    model, draft = converted(saved(PRODUCTS, tmp_path / "m.onnx"), keep=(pattern,))
+    assert types(model)["b"] == FLOAT
+    assert [kept.node for kept in draft.conversion.kept] == ["soft"]
+    assert sum(cast.inside for cast in draft.conversion.casts) == 2
+
+
+def test_a_pattern_without_an_operator_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeepError, match="no operator has this"):
+        converted(saved(PRODUCTS, tmp_path / "m.onnx"), keep=("nowhere",))
+
+
+def test_weights_of_operators_in_both_types_are_stored_twice(tmp_path: Path) -> None:
+    model, _ = converted(saved(PRODUCTS, tmp_path / "m.onnx"), keep=("second",))
+    assert {tensor.name: tensor.data_type for tensor in model.graph.initializer} == {
+        "w": FLOAT,
+        "w/fp16": HALF,
+    }
+
+
+def test_the_fill_of_a_mask_becomes_the_smallest_number(tmp_path: Path) -> None:
+    model, draft = converted(saved(MASKED, tmp_path / "m.onnx", None))
+    low = next(tensor for tensor in model.graph.initializer if tensor.name == "low")
+    assert numpy_helper.to_array(low) == np.float16(-65504)
+    assert [(each.tensor, each.what) for each in draft.conversion.stored] == [("low", "clamped")]
+    assert draft.conversion.share == 1.0
+
+
+def test_the_products_of_attention_have_one_type_with_their_softmax(tmp_path: Path) -> None:
+    session = Session(Request(saved(MASKED, tmp_path / "m.onnx", None)))
+    path = next(node.path for node in session.labels.nodes if node.op == "Softmax")
+    kept = session.labels.fixed_with({path: "a reason"})
+    assert {node.op for node in kept} == {"MatMul", "Add", "Softmax"}
+
+
+def test_a_body_reads_weights_in_its_own_type(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(looped(), path)
+    model, draft = converted(path, keep=("inner",))
+    assert types(model)["y"] == FLOAT
+    body = next(node for node in model.graph.node if node.op_type == "Loop").attribute[0].g
+    inner = next(node for node in body.node if node.op_type == "MatMul")
+    assert list(inner.input) == ["state", "w"]
+    assert types(model)["w"] == FLOAT
+    assert draft.conversion.share == 0.5
+
+
+def test_a_body_computes_in_fp16_between_casts(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(looped(), path)
+    model, draft = converted(path)
+    assert draft.conversion.share == 1.0
+    assert types(model)["w"] == HALF
+
+
+def test_a_converted_model_is_not_converted_again(tmp_path: Path) -> None:
+    converted(saved(PRODUCTS, tmp_path / "m.onnx"))
+    session = Session(Request(tmp_path / "out.onnx"))
+    assert session.unchanged == "trtlint converted this model already"
+
+
+def test_what_the_author_typed_stays(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float16[N,8] x) => (float16[N,8] y)
+    { [up] a = Cast<to: int = 1>(x) b = Softplus(a) y = Cast<to: int = 10>(b) }
+    """
+    session = Session(Request(saved(text, tmp_path / "m.onnx", None)))
+    assert "no operator" in session.unchanged
+
+
+def test_positions_and_sizes_stay_in_fp32(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[N,8] x) => (float[N,8] y)
+    < float scale = {0.5} >
+    {
+      s = Shape(x) f = Cast<to: int = 1>(s) h = Mul(f, scale) i = Cast<to: int = 7>(h)
+      z = Expand(scale, i) t = ReduceMean<keepdims: int = 0>(z) a = MatMul(x, w) y = Add(a, t)
+    }
+    """
+    model, draft = converted(saved(text, tmp_path / "m.onnx"))
+    reasons = {kept.op: kept.reason for kept in draft.conversion.kept}
+    assert reasons["Mul"] == "it computes with shapes"
+    assert types(model)["h"] == FLOAT
+    assert types(model)["a"] == HALF
+
+
+def test_external_data_stay_external(tmp_path: Path) -> None:
+    path = saved(PRODUCTS, tmp_path / "m.onnx", None)
+    model = onnx.load(path)
+    weights = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    onnx.save(model, path, save_as_external_data=True, location="m.data", size_threshold=0)
+    found, _ = converted(path)
+    assert (tmp_path / "out.onnx.data").stat().st_size == 128
+    assert (numpy_helper.to_array(found.graph.initializer[0]) == weights.astype(np.float16)).all()
+
+
+def test_large_weights_are_rounded_while_they_are_written(tmp_path: Path) -> None:
+    text = PRODUCTS.replace("[N,8] x", "[N,64] x").replace("[N,8] y", "[N,64] y")
+    path = saved(text, tmp_path / "m.onnx", (64, 64))
+    before = numpy_helper.to_array(onnx.load(path).graph.initializer[0])
+    model, draft = converted(path)
+    assert draft.converted is not None
+    assert len(draft.converted.made) == 1
+    assert (numpy_helper.to_array(model.graph.initializer[0]) == before.astype(np.float16)).all()
+
+
+def test_bf16_raises_the_opset_where_convolutions_need_it(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 10, opset_import: ["" : 18] >
+    g (float[1,3,8,8] x) => (float[1,4,8,8] y)
+    { y = Conv<kernel_shape = [1, 1]>(x, w) }
+    """
+    model, draft = converted(saved(text, tmp_path / "m.onnx", (4, 3, 1, 1)), type="bf16")
+    assert draft.conversion.opset == (18, 22)
+    assert types(model)["w"] == TensorProto.BFLOAT16
+
+
+def test_quantizers_have_scales_of_fp16_in_a_newer_opset(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 13] >
+    g (float[N,8] x) => (float[N,8] y)
+    < float s = {0.1}, int8 z = {0} >
+    { q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) y = MatMul(d, w) }
+    """
+    model, draft = converted(saved(text, tmp_path / "m.onnx"))
+    assert draft.conversion.opset == (13, 19)
+    assert (types(model)["s"], types(model)["d"]) == (HALF, HALF)
+
+
+def test_initializers_that_are_inputs_keep_one_type(tmp_path: Path) -> None:
+    model = onnx.load(saved(PRODUCTS, tmp_path / "m.onnx"))
+    model.ir_version = 3
+    model.graph.input.append(helper.make_tensor_value_info("w", FLOAT, [8, 8]))
+    onnx.save(model, tmp_path / "m.onnx")
+    found, _ = converted(tmp_path / "m.onnx")
+    assert types(found)["w"] == HALF
+    assert {info.name: info.type.tensor_type.elem_type for info in found.graph.input}["w"] == HALF
+
+
+def test_weights_below_the_range_keep_their_product_in_fp32(tmp_path: Path) -> None:
+    path = saved(PRODUCTS, tmp_path / "m.onnx", None)
+    model = onnx.load(path)
+    model.graph.initializer.append(numpy_helper.from_array(np.full((8, 8), 3e-8, np.float32), "w"))
+    onnx.save(model, path)
+    _, draft = converted(path)
+    assert draft.conversion.share == 0
+    assert draft.conversion.stored[0].what == "vanishing"
