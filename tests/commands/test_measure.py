@@ -114,11 +114,11 @@ def test_advice_is_for_the_version(folder: Path, capsys: pytest.CaptureFixture[s
     run(["measure", "norm.onnx", "--inputs", "large.npz", "--trt", "10.7"])
     old = capsys.readouterr().out
     assert "--precisionConstraints=obey --layerPrecisions=node_of_square:fp32,node_of_variance:fp32" in old
-    assert "autocast" not in old
+    assert "trtlint convert" not in old
     run(["measure", "norm.onnx", "--inputs", "large.npz", "--trt", "11.0"])
     new = capsys.readouterr().out
     assert "--layerPrecisions" not in new
-    assert "--nodes_to_exclude" in new
+    assert "trtlint convert norm.onnx --to fp16 --inputs large.npz" in new
 
 
 def test_made_up_inputs_are_warned_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,7 @@ def test_a_model_of_which_most_must_stay_in_fp32(folder: Path, capsys: pytest.Ca
     assert "FP16 does not fit this model: 21 of its 21 nodes, and 19 of its 19 matrix products" in out
     assert "product_3" not in out.partition("does not fit")[2]
     assert "--layerPrecisions" not in out
-    assert "autocast" not in out
+    assert "trtlint convert" not in out
     assert "trtlint measure chain.onnx --inputs x.npz --type bf16" in out
     data = json.loads(Path("ranges.json").read_text(encoding="ascii"))
     jsonschema.validate(data, schemas.load("trtlint.measure/1"))

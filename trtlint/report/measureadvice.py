@@ -2,12 +2,10 @@
 
 https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/command-line-programs.html (trtexec)
 https://github.com/NVIDIA/TensorRT/tree/main/tools/Polygraphy (--layer-precisions)
-https://github.com/NVIDIA/Model-Optimizer/blob/main/docs/source/guides/8_autocast.rst (AutoCast)
 """
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -56,7 +54,7 @@ def advice(
     if before:
         listed += _with_flags(found, [layers.get(node, node) for node in nodes])
     if after:
-        listed.append(_with_casts(found, nodes, ranges))
+        listed.append(_with_casts(found, ranges))
     if found.type == "fp16" and not found.typed:
         listed.append(_brain(found, "or BF16 in place of FP16"))
     return listed
@@ -110,28 +108,27 @@ def _with_flags(found: Measurement, nodes: Sequence[str]) -> Iterator[Advice]:
     )
 
 
-def _with_casts(found: Measurement, nodes: Sequence[str], ranges: str | None) -> Advice:
+def _with_casts(found: Measurement, ranges: str | None) -> Advice:
     if found.typed:
         file = shlex.quote(ranges or "ranges.json")
         first = "" if ranges else f"{_again(found)} -o {file}; "
         text = "the file's own types count: put Casts to FP32 and back around these nodes with"
         return Advice(text, f"{first}trtlint fix {shlex.quote(found.path)} --ranges {file}")
-    text = "from TensorRT 11 on the types in the model count: convert it with Model-Optimizer's AutoCast"
-    return Advice(text, autocast(found, nodes))
+    text = "from TensorRT 11 on the types in the model count: convert it, which finds such nodes by itself"
+    return Advice(text, conversion(found))
 
 
-def autocast(found: Measurement, nodes: Sequence[str]) -> str:
-    """The command line that converts a model in FP32, these nodes apart."""
-    excluded = " ".join(shlex.quote(f"^{re.escape(node)}$") for node in nodes)
-    return (
-        f"python -m modelopt.onnx.autocast --onnx_path {shlex.quote(found.path)}"
-        f" --low_precision_type {found.type} --nodes_to_exclude {excluded}"
-    )
+def conversion(found: Measurement) -> str:
+    """Return the command line that converts a model in FP32."""
+    return f"trtlint convert {shlex.quote(found.path)} --to {found.type}{_inputs(found)}"
+
+
+def _inputs(found: Measurement) -> str:
+    return "".join(f" --inputs {shlex.quote(file)}" for file in found.files if file.endswith(".npz"))
 
 
 def _again(found: Measurement) -> str:
-    given = "".join(f" --inputs {shlex.quote(file)}" for file in found.files if file.endswith(".npz"))
-    return f"trtlint measure {shlex.quote(found.path)}{given}"
+    return f"trtlint measure {shlex.quote(found.path)}{_inputs(found)}"
 
 
 def to_keep(found: Measurement) -> tuple[str, ...]:
@@ -146,8 +143,8 @@ def to_keep(found: Measurement) -> tuple[str, ...]:
     if found.kept is not None and found.kept.verified and not found.fits:
         raise MeasurementError(f"{found.type.upper()} does not fit this model: {misfit(found.kept)}")
     if not found.typed:
-        how = f": {autocast(found, nodes)}" if nodes else ", and nothing need be kept"
-        raise MeasurementError(f"its floats are FP32 already; keep operators there on conversion{how}")
+        how = f"trtlint convert keeps operators there: {conversion(found)}"
+        raise MeasurementError(f"its floats are FP32 already; {how}")
     if found.kept is not None and not found.kept.verified:
         raise MeasurementError("measured, and no operators were found that are enough to keep in FP32")
     return nodes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
@@ -62,6 +63,7 @@ class ModelFact(Fact):
         outputs: number of outputs.
         dynamic: whether an input has a dimension whose size is not in the file.
         external: whether weights lie in files beside the model.
+        file: the file as it was named, quoted for a shell.
     """
 
     kind: ClassVar[str] = "model"
@@ -79,6 +81,7 @@ class ModelFact(Fact):
     outputs: int
     dynamic: bool
     external: bool
+    file: str = ""
 
 
 def find(facts: Facts) -> Iterator[ModelFact]:
@@ -100,6 +103,7 @@ def find(facts: Facts) -> Iterator[ModelFact]:
         outputs=len(graph.outputs),
         dynamic=any(not isinstance(dim, int) for value in graph.inputs for dim in value.shape or (None,)),
         external=any(map(_is_external, graph.values.values())),
+        file=shlex.quote(str(model.path)),
     )
 
 
