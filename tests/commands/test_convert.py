@@ -85,6 +85,15 @@ def test_the_difference_shows_the_casts(capsys: pytest.CaptureFixture[str]) -> N
     assert "all operators" not in said
 
 
+def test_the_page_shows_types_and_ranges() -> None:
+    arguments = ["m.onnx", "--to", "fp16", "--inputs", "small.npz", "--inputs", "large.npz"]
+    assert run(["convert", *arguments, "--html", "page.html", "--dry-run"]) == 0
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "Operators in FP32" in page
+    assert "the line is the end of FP16" in page
+    assert "<script" not in page
+
+
 def test_a_second_conversion_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     run(["convert", "m.onnx", "--to", "fp16", "--no-measure"])
     assert run(["convert", "m.fp16.onnx", "--to", "fp16"]) == 0

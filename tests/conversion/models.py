@@ -21,7 +21,10 @@ MASKED = """
 < ir_version: 8, opset_import: ["" : 17] >
 g (float[1,4,8] q, float[1,8,4] k, float[1,4,8] v, bool[1,4,4] m) => (float[1,4,8] y)
 < float low = {-3.4e38}, float zero = {0} >
-{ mask = Where(m, zero, low) [qk] s = MatMul(q, k) t = Add(s, mask) [sm] p = Softmax(t) [pv] y = MatMul(p, v) }
+{
+  mask = Where(m, zero, low) [qk] s = MatMul(q, k) t = Add(s, mask)
+  [sm] p = Softmax(t) [pv] y = MatMul(p, v)
+}
 """
 """Attention with a mask of the smallest number of FP32."""
 

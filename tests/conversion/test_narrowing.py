@@ -9,9 +9,10 @@ import pytest
 from trtlint.conversion.narrowing import narrowed
 from trtlint.measurement.formats import BF16, FP16
 
+POWERS = 10.0 ** np.random.default_rng(1).integers(-12, 5, 1000)
 NUMBERS = np.concatenate(
     [
-        np.random.default_rng(0).standard_normal(1000) * 10.0 ** np.random.default_rng(1).integers(-12, 5, 1000),
+        np.random.default_rng(0).standard_normal(1000) * POWERS,
         [0.0, -0.0, 65504, 65519, 65520, 1e30, -1e30, np.inf, -np.inf, 2**-24, 2**-25, 2**-26, 3.3e38],
     ]
 ).astype(np.float32)

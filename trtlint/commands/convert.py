@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from trtlint.conversion.run import run
 from trtlint.conversion.session import Request
 from trtlint.errors import ExperimentError
 from trtlint.files.problem import Problem, UnreadableError
-from trtlint.files.replace import require_replaceable
+from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.files.temporary import remove_stale
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
@@ -93,11 +93,9 @@ def run_convert(options: ConvertOptions) -> int:
         request.inputs.require()
     except InputsError as error:
         raise click.UsageError(str(error)) from error
+    _require_writable(out, spared)
+    _require_writable(None if options.html is None else Path(options.html), spared)
     if out is not None:
-        try:
-            require_replaceable(out, spared)
-        except OSError as error:
-            raise click.UsageError(f"cannot write {out}: {error.strerror or error}") from None
         remove_stale(out.parent)
     sm = next((target.sm for target in wanted if target.sm is not None), None)
     with tidying_up(), _progress() as listen:
@@ -159,7 +157,25 @@ def _destination(model: Path, options: ConvertOptions) -> Path | None:
     return out
 
 
+def _require_writable(file: Path | None, spared: Sequence[Path]) -> None:
+    """Refuse a file that cannot be written before anything is done.
+
+    Raises:
+        click.UsageError: it cannot.
+    """
+    if file is None:
+        return
+    try:
+        require_replaceable(file, spared)
+    except OSError as error:
+        raise click.UsageError(f"cannot write {file}: {error.strerror or error}") from None
+
+
 def _report(found: Conversion, options: ConvertOptions) -> None:
+    if options.html is not None:
+        from trtlint.report.convertpage import page
+
+        replace_text(Path(options.html), page(found), [Path(options.model)])
     if options.as_json:
         print(json.dumps(to_data(found), indent=1))
         return

@@ -27,7 +27,9 @@ from trtlint.model.operators import PRODUCTS
 MOST_RUNS = 96
 MOST_SECONDS = 90.0
 _AIM = {"fp16": 0.5, "bf16": 0.9}
-"""The share of the tolerance that the search aims at, as other inputs differ; BF16 has few digits to spare."""
+"""The share of the tolerance that the search aims at, as other inputs differ; BF16 has no digits to spare."""
+_LISTED = 40
+"""Operators whose ranges are reported."""
 _MARGIN = 2.0
 """Numbers within this factor of the end of the range count as beyond it."""
 
@@ -81,8 +83,20 @@ def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str,
         "clamped": sorted(found.constants),
         "runs": budget.runs,
         "batches": len(trial.feeds),
-        "seconds_spent": budget.spent,
+        "ranges": _ranges(trial),
     }
+
+
+def _ranges(trial: Trial) -> list[list[Any]]:
+    """Return the operators with the largest numbers: path, operator type and magnitude."""
+    found: dict[tuple[str, str], float] = {}
+    for probe in trial.ranged.probes:
+        greatest = trial.ranged.greatest(probe)
+        if greatest is not None and probe.node and probe.op != "Constant":
+            key = probe.node, probe.op
+            found[key] = max(found.get(key, 0.0), greatest)
+    largest = sorted(found.items(), key=lambda each: -each[1])[:_LISTED]
+    return [[node, op, greatest] for (node, op), greatest in largest]
 
 
 def _beyond(trial: Trial, format_: Format, found: Findings) -> Findings:

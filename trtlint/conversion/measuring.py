@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trtlint.conversion.result import ConversionError, Proof
+from trtlint.conversion.result import ConversionError, Magnitude, Proof
 from trtlint.conversion.weight import flops
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import InputsError
@@ -37,12 +37,14 @@ class Found:
         error: the largest error of an output with them, None where not measured or not finite.
         enough: whether that error is small enough; None where nothing was measured.
         notes: what limits it.
+        ranges: the largest magnitudes.
     """
 
     kept: Mapping[str, str] = field(default_factory=dict)
     error: float | None = None
     enough: bool | None = None
     notes: tuple[str, ...] = ()
+    ranges: tuple[Magnitude, ...] = ()
 
 
 class NotRunError(ConversionError):
@@ -77,7 +79,8 @@ def search_in_process(
     except NotRunError as error:
         return Found({node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),))
     notes = () if found["enough"] else ("no set of operators in FP32 was found that is enough",)
-    return Found(found["kept"], found["error"], found["enough"], notes)
+    ranges = tuple(Magnitude(*each) for each in found["ranges"])
+    return Found(found["kept"], found["error"], found["enough"], notes, ranges)
 
 
 def rehearse(request: Request, converted: Path, listen: Callable[[str], None], attempt: int = 0) -> Proof:

@@ -71,6 +71,38 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
+class Magnitude:
+    """The largest magnitude that an operator computes in FP32.
+
+    Attributes:
+        node: its path.
+        op: its operator type.
+        greatest: the magnitude, that of squares and sums inside of the operator included.
+    """
+
+    node: str
+    op: str
+    greatest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Island:
+    """Operators that get one type.
+
+    Attributes:
+        kind: ``attention``, ``norm`` or ``quantizers``.
+        first: path of the first of them.
+        operators: how many they are.
+        type: their type, ``mixed`` where an order of the user divides them.
+    """
+
+    kind: str
+    first: str
+    operators: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
 class Proof:
     """A check of the converted model.
 
@@ -103,6 +135,8 @@ class Conversion:
         kept: the operators in FP32.
         casts: the Casts that were inserted.
         stored: the stored tensors whose numbers leave the range.
+        ranges: the largest magnitudes that were measured, the largest first.
+        islands: the operators that get one type.
         rewrites: rewrites of the graph before the conversion, in words.
         opset: the opset of the source and of the result.
         size: bytes of the source and of the result.
@@ -124,6 +158,8 @@ class Conversion:
     kept: tuple[Kept, ...] = ()
     casts: tuple[CastAdded, ...] = ()
     stored: tuple[Stored, ...] = ()
+    ranges: tuple[Magnitude, ...] = ()
+    islands: tuple[Island, ...] = ()
     rewrites: tuple[str, ...] = ()
     opset: tuple[int, int] = (0, 0)
     size: tuple[int, int] = (0, 0)

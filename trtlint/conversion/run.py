@@ -16,6 +16,8 @@ from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
 """Times that operators which the parser refuses are kept in FP32, and the model is written anew."""
+_MOST_PARSED = 256 << 20
+"""Bytes of weights above which the parser is asked only where the model is run or built as well."""
 _MOST_SEARCHES = 3
 """Searches for operators to keep, each on more inputs than the one before."""
 _LEAST_SHARE = 0.5
@@ -93,6 +95,10 @@ def _accepted(session: Session, converted: Path) -> tuple[Draft, list[Proof]]:
         draft = session.draft()
         assert draft.converted is not None
         proofs = [proving.check(draft.converted.proto, session.source.proto)]
+        weights = session.source.raw.tensors.size + session.source.external
+        if weights > _MOST_PARSED and not (session.request.measure or session.request.build):
+            text = "nothing was asked: the parser takes the memory of all weights; --verify-build asks it"
+            return draft, [*proofs, Proof("parser", "unproven", text)]
         session.listen("writing")
         draft.write(converted)
         session.listen("parser")

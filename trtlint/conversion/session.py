@@ -16,7 +16,7 @@ from trtlint.conversion.layertypes import LayerTypes, asked_types
 from trtlint.conversion.measuring import Found, search_in_process
 from trtlint.conversion.narrowports import Ports, ports_of
 from trtlint.conversion.opset import opset_for
-from trtlint.conversion.result import KEY, CastAdded, Conversion, Kept
+from trtlint.conversion.result import KEY, CastAdded, Conversion, Island, Kept
 from trtlint.conversion.stored import Range, ranges_of
 from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
@@ -330,9 +330,19 @@ def _described(
         casts=tuple(casts),
         stored=tuple(ranges.stored),
         opset=(model.opset or 1, max(labels.opset, model.opset or 1)),
+        ranges=found.ranges,
+        islands=tuple(_island(each.kind, each.nodes, plan, request.type) for each in labels.islands),
         error=found.error,
         notes=(*model.notes, *labels.notes, *found.notes),
     )
+
+
+def _island(kind: str, nodes: frozenset[Node], plan: TypePlan, type_: str) -> Island:
+    own = sorted((node for node in nodes if uses_floats(node)), key=lambda node: node.index)
+    narrow = sum(node in plan.narrow for node in own)
+    shown = type_ if narrow == len(own) else "mixed" if narrow else "fp32"
+    first = own[0] if own else min(nodes, key=lambda node: node.index)
+    return Island(kind, first.path, len(nodes), shown)
 
 
 def _could_change(node: Node, ports: Mapping[Node, Ports]) -> bool:

@@ -1,0 +1,121 @@
+"""A conversion as one HTML page: types, ranges, islands, Casts and proofs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from trtlint.conversion.result import Conversion
+from trtlint.facts.figures import figure
+from trtlint.measurement.formats import FORMATS
+from trtlint.report.counts import plural
+from trtlint.report.page.card import clipped
+from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.shell import shell
+
+_ROWS = 400
+"""Rows of a table at most."""
+_WIDE, _HIGH, _LEFT = 640, 18, 260
+"""Pixels of the chart, of a row of it, and of the names at its left."""
+_DECADES = 12
+"""Powers of ten that the chart shows, up from 1e-4."""
+_LEAST = -4
+
+
+def page(found: Conversion) -> str:
+    """Return the page of a conversion."""
+    label = found.type.upper()
+    title = f"{found.path} in {label}"
+    share = "" if found.share is None else f", {found.share:.1%} of the FLOPs of products"
+    counts = f"{found.narrow:,} of {found.operators:,} operators in {label}{share}"
+    written = f"written to {found.output}" if found.output else "not written"
+    header = [tag("h1", clipped(title)), tag("p", counts), tag("p", clipped(written))]
+    main: list[Content] = [
+        tag("p", found.unchanged) if found.unchanged else None,
+        _table("Proofs", ["Proof", "Verdict", ""], [[p.name, p.verdict, p.text] for p in found.proofs]),
+        _chart(found),
+        _table(
+            "Islands, which get one type",
+            ["Island", "First operator", "Operators", "Type"],
+            [[each.kind, _code(each.first), each.operators, each.type] for each in found.islands],
+        ),
+        _table(
+            "Operators in FP32",
+            ["Operator", "", "Why"],
+            [[_code(each.node), each.op, each.reason] for each in found.kept],
+        ),
+        _table(
+            "Casts",
+            ["Tensor", "To", "Why"],
+            [[_code(each.tensor), each.to, each.reason] for each in found.casts],
+        ),
+        _table(
+            "Stored tensors beyond the range",
+            ["Tensor", "", ""],
+            [[_code(each.tensor), each.what, each.reason] for each in found.stored],
+        ),
+        [
+            tag("p", clipped(note), class_="notes")
+            for note in (*found.rewrites, *found.notes, found.advice)
+            if note
+        ],
+        tag("h2", "Build it"),
+        tag("p", _code(found.command)),
+    ]
+    return "\n".join(shell(title, header, main)) + "\n"
+
+
+def _code(words: str) -> Markup:
+    return tag("code", clipped(words, 200))
+
+
+def _table(words: str, heads: Sequence[str], rows: Sequence[Sequence[Content]]) -> Markup | None:
+    if not rows:
+        return None
+    head = tag("tr", [tag("th", text, scope="col") for text in heads])
+    body = [tag("tr", [tag("td", cell) for cell in row]) for row in rows[:_ROWS]]
+    more = f" (the first {_ROWS})" if len(rows) > _ROWS else ""
+    table = tag("table", tag("thead", head), tag("tbody", body))
+    return tag(
+        "section",
+        tag("h2", f"{words}: {len(rows):,}{more}"),
+        tag("div", table, class_="table", tabindex=0, role="region", aria_label=words),
+    )
+
+
+def _chart(found: Conversion) -> Markup | None:
+    """Draw the largest magnitude of tensors, on a scale of powers of ten, with the end of the range."""
+    if not found.ranges:
+        return None
+    rows: list[Content] = []
+    for index, each in enumerate(found.ranges):
+        top = index * _HIGH
+        width = max(1.0, _place(each.greatest) - _LEFT)
+        beyond = each.greatest >= FORMATS[found.type].infinite_from
+        name = f"{each.node} {figure(each.greatest)}"
+        rows.append(tag("text", clipped(name, 40), x=0, y=top + 13, font_size=11))
+        rows.append(
+            tag(
+                "rect",
+                x=_LEFT,
+                y=top + 3,
+                width=round(width, 1),
+                height=_HIGH - 6,
+                opacity=1 if beyond else 0.45,
+            )
+        )
+    end = _place(FORMATS[found.type].largest)
+    height = len(found.ranges) * _HIGH
+    rows.append(tag("line", x1=round(end, 1), x2=round(end, 1), y1=0, y2=height, stroke="currentColor"))
+    label = f"Largest magnitudes in FP32; the line is the end of {found.type.upper()}"
+    picture = tag(
+        "svg", rows, viewBox=f"0 0 {_WIDE} {height}", role="img", aria_label=label, fill="currentColor"
+    )
+    return tag(
+        "section", tag("h2", f"Ranges of {plural(len(found.ranges), 'tensor')}"), tag("p", label), picture
+    )
+
+
+def _place(number: float) -> float:
+    decade = math.log10(number) if number > 0 else _LEAST
+    return _LEFT + (_WIDE - _LEFT) * min(1.0, max(0.0, (decade - _LEAST) / _DECADES))
