@@ -2,8 +2,8 @@
 
 ``PYTHON scripts/torch_operators.py 2.14.0 WHEEL OUT.json``: PYTHON has torch and the wheels of TensorRT-RTX,
 WHEEL is a folder with the unpacked wheel of the release. Each operator is exported alone.
-``python scripts/torch_operators.py --join FOLDER`` makes the table ``trtlint/knowledge/torch_operators.yaml`` of
-the files of all releases.
+``python scripts/torch_operators.py --join FOLDER`` makes the table
+``trtlint/knowledge/torch_operators.yaml`` of the files of all releases.
 
 A release counts an operator as PyTorch's where it falls back because no converter is registered: what a
 validator refuses depends on more than the operator.

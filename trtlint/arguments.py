@@ -256,7 +256,7 @@ def _compare(name: str, value: object) -> tuple[str, ...]:
 
 def _options(name: str, value: object) -> Mapping[str, object]:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ArgumentError.of(name, value, "a mapping such as {'trt_min_subgraph_size': 5}")
+        raise ArgumentError.of(name, value, "options by name, such as {'trt_min_subgraph_size': 5}")
     return value
 
 
@@ -356,6 +356,7 @@ ARGUMENTS: Mapping[str, Reader] = {
     "load_inputs": _PATHS,
     "memory": _MEMORY,
     "min_confidence": _choice(*CONFIDENCES),
+    "options": _options,
     "out": _path(_FILE),
     "path": _several(_path(_FILE), "a path, paths, an onnx.ModelProto, or the result of torch.onnx.export"),
     "paths": _build_files,
@@ -372,7 +373,11 @@ ARGUMENTS: Mapping[str, Reader] = {
     "select": _SELECTORS,
     "shapes": _shapes,
     "target": _target,
+    "torch_python": _path(_FILE),
+    "torch_tensorrt": _text("a release such as '2.13'"),
+    "torch_wheel": _path("a path of a folder"),
     "trt": _VERSIONS,
+    "trust_pickle": _switch,
     "type": _choice("fp16", "bf16"),
     "unsafe": _switch,
     "verify": _switch,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
@@ -35,6 +36,7 @@ from trtlint.target.target import Target
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
+    from trtlint.dry_build.result import Level
     from trtlint.measurement.measurement import Measurement
     from trtlint.runs.dryjob import DryJob
 
@@ -110,6 +112,16 @@ class Keywords(TypedDict, total=False):
     """Divide the model as this provider of ONNX Runtime does, ``"tensorrt"`` or ``"nv-tensorrt-rtx"``."""
     ep_options: Mapping[str, object]
     """Options of the provider, such as ``{"trt_min_subgraph_size": 5}``."""
+    torch_tensorrt: str
+    """Release of Torch-TensorRT, such as ``"2.13"``, for Python scripts and exported programs."""
+    torch_python: AnyPath
+    """Python with torch, the torch-tensorrt wheel and tensorrt-rtx, for ``dry_build`` of a program."""
+    torch_wheel: AnyPath
+    """Folder with an unpacked torch-tensorrt wheel, in place of the installed one."""
+    trust_pickle: bool
+    """Allow ``dry_build`` to load a program with ``torch.export.load``."""
+    options: Mapping[str, Any]
+    """Arguments of ``torch_tensorrt.dynamo.compile`` for ``dry_build`` of a program."""
     isolated: bool
     """Ignore suppressions that a model carries in its own metadata."""
     min_confidence: Confidence
@@ -138,6 +150,9 @@ def cases(
         FileError: a file that a keyword names cannot be used.
     """
     given = _Given(target, keywords)
+    if given.for_torch:
+        yield from given.torch(path)
+        return
     if not isinstance(path, str | os.PathLike | bytes | Iterable):
         yield NamedCase(given.case(Path(NAME), HeldModel(path, "path")), NAME)
         return
@@ -205,6 +220,11 @@ class _Given:
         return "build" if wanted else "parse" if self._keywords.get("compare") else None
 
     @property
+    def for_torch(self) -> bool:
+        """Whether scripts or exported programs for Torch-TensorRT are linted."""
+        return "torch_tensorrt" in self._keywords
+
+    @property
     def has_build(self) -> bool:
         """Whether there is a build."""
         return bool(self._files) or "record" in self._keywords
@@ -232,6 +252,22 @@ class _Given:
         files = (file for each in evidence for file in each.files)
         path = Path(next(files, problems[0].path if problems else ""))
         return NamedCase(self._case(path, evidence, problems, alone=True), str(path))
+
+    def torch(self, path: Any) -> Iterator[NamedCase]:
+        """Yield the cases of scripts and programs for Torch-TensorRT.
+
+        Raises:
+            SettingError: the release is not known.
+            TypeError: ``path`` is neither a path nor an exported program.
+        """
+        from trtlint.runs.torchcases import program_saved, torch_cases
+
+        with program_saved(path) as (paths, own):
+            for each, evidence, problems, targets in torch_cases(
+                paths, self._targets, self._keywords, self._level, trusted=own
+            ):
+                case = self._case(each, evidence, problems, alone=True)
+                yield NamedCase(replace(case, targets=targets), NAME if own else str(each))
 
     def require_here(self, address: Address) -> None:
         """Refuse what can only be done with models of this machine.

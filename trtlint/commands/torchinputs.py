@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from trtlint.commands.tasks import Task, TaskFactory
-from trtlint.files.limits import LimitError
-from trtlint.files.problem import Problem, UnreadableError
+from trtlint.engine.evidence.base import Evidence, PendingEvidence
+from trtlint.files.problem import Problem
 from trtlint.policy.options import LintOptions
-from trtlint.process.spawn import Limits
 
-SCRIPT, PROGRAM = ".py", ".pt2"
+if TYPE_CHECKING:
+    from trtlint.torch_tensorrt.asking import TorchRequest
+
 TEXT = "--build"
 """The name in reports of a call that was given as text."""
-
-
-def is_torch(path: str) -> bool:
-    """Return whether a path is a Python script or an exported program."""
-    return path.lower().endswith((SCRIPT, PROGRAM))
 
 
 def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task], tuple[str, ...]]:
@@ -33,91 +28,90 @@ def torch_tasks(factory: TaskFactory, options: LintOptions) -> tuple[list[Task],
     """
     if options.torch.release is None:
         return [], options.paths
-    from trtlint.knowledge.torchreleases import TorchReleaseError, torch_release
+    from trtlint.runs.torchjob import PROGRAM, is_torch
 
-    try:
-        release = torch_release(options.torch.release)
-    except TorchReleaseError as error:
-        raise click.UsageError(f"--torch-tensorrt: {error}") from None
-    mine = [path for path in options.paths if is_torch(path)]
+    mine = tuple(dict.fromkeys(path for path in options.paths if is_torch(path)))
     others = tuple(path for path in options.paths if not is_torch(path))
     if not mine and options.torch.build is None:
         raise click.UsageError(
             "--torch-tensorrt needs a Python script, a program (.pt2), or a call in --build"
         )
-    tasks = [*_texts(factory, options, release.version)]
-    for path in dict.fromkeys(mine):
-        make = _script if path.lower().endswith(SCRIPT) else partial(_program, options=options)
-        tasks.append(make(factory, Path(path), release.version))
-    return [_for_release(task, release.tensorrt) for task in tasks], others
+    made = _Torch(factory, options)
+    tasks = [made.task(Path(path)) for path in mine]
+    # The call of a program gives the options of its dry run, and is checked as well.
+    if options.torch.build is not None:
+        tasks.insert(0, made.text(options.torch.build, checked=not any(p.endswith(PROGRAM) for p in mine)))
+    return tasks, others
 
 
-def _texts(factory: TaskFactory, options: LintOptions, release: str) -> Iterator[Task]:
-    from trtlint.engine.evidence.torch_script import text_evidence
-    from trtlint.torch_tensorrt.calls import ScriptError
+class _Torch:
+    """Makes tasks for one release.
 
-    text = options.torch.build
-    if text is None:
-        return
-    if text.endswith(SCRIPT):
-        yield _script(factory, Path(text), release)
-        return
-    try:
-        evidence = text_evidence(text, TEXT, release)
-    except ScriptError as error:
-        raise click.UsageError(str(error)) from None
-    yield Task.of(factory.settings_of(Path(TEXT)), (evidence,), alone=True)
+    Raises:
+        click.UsageError: the release is not known.
+    """
 
+    def __init__(self, factory: TaskFactory, options: LintOptions) -> None:
+        from trtlint.knowledge.torchreleases import TorchReleaseError, torch_release
 
-def _script(factory: TaskFactory, path: Path, release: str) -> Task:
-    from trtlint.engine.evidence.torch_script import script_evidence
-    from trtlint.torch_tensorrt.calls import ScriptError
+        self._factory, self._options = factory, options
+        try:
+            self._release = torch_release(options.torch.release or "")
+        except TorchReleaseError as error:
+            raise click.UsageError(f"--torch-tensorrt: {error}") from None
 
-    settings = factory.settings_of(path)
-    try:
-        return Task.of(settings, (script_evidence(path, release),), alone=True)
-    except (ScriptError, LimitError, OSError) as error:
-        return Task.of(settings, (), _problems(path, error), alone=True)
+    def task(self, path: Path) -> Task:
+        """Return the task for a script or a program."""
+        from trtlint.runs.torchjob import torch_evidence
 
+        return self._task(path, *torch_evidence(path, self._release.version, self._request()))
 
-def _program(factory: TaskFactory, path: Path, release: str, options: LintOptions) -> Task:
-    from trtlint.engine.evidence.torch_program import TorchProgramEvidence
-    from trtlint.torch_tensorrt.program import ProgramError, read_program
+    def text(self, text: str, *, checked: bool) -> Task:
+        """Return the task for the call that ``--build`` gives, or for the script that it names."""
+        from trtlint.engine.evidence.torch_script import text_evidence
+        from trtlint.files.problem import UnreadableError
 
-    settings = factory.settings_of(path)
-    try:
-        program = read_program(path, release)
-    except (ProgramError, LimitError, OSError) as error:
-        return Task.of(settings, (), _problems(path, error), alone=True)
-    if options.dry.level not in ("parse", "build"):
-        return Task.of(settings, (TorchProgramEvidence(program),), alone=True)
-    from trtlint.runs.torchjob import TorchJob
-    from trtlint.torch_tensorrt.asking import USUAL, TorchRequest
+        if text.endswith(".py"):
+            return self.task(Path(text))
+        try:
+            evidence = text_evidence(text, TEXT, self._release.version)
+        except UnreadableError as error:
+            raise click.UsageError(str(error)) from None
+        if checked and not evidence.script.calls:
+            raise click.UsageError("--build: no call of Torch-TensorRT's compiler in it")
+        return self._task(Path(TEXT), (evidence,), ())
 
-    torch, dry = options.torch, options.dry
-    request = TorchRequest(
-        release=release,
-        sm=0,
-        python=torch.python,
-        wheel=None if torch.wheel is None else str(Path(torch.wheel).absolute()),
-        build=dry.level == "build",
-        trusted=torch.trust_pickle,
-        limits=Limits(dry.seconds or USUAL.seconds, dry.memory or USUAL.memory),
-    )
-    return Task.of(settings, (TorchJob(program, request),), alone=True)
+    def _task(
+        self,
+        path: Path,
+        evidence: tuple[Evidence | PendingEvidence, ...],
+        problems: tuple[Problem, ...],
+    ) -> Task:
+        from trtlint.runs.torchjob import for_release
 
+        task = Task.of(self._factory.settings_of(path), evidence, problems, alone=True)
+        targets = for_release(task.case.targets, self._release.tensorrt)
+        settings = replace(task.settings, targets=targets)
+        return replace(task, settings=settings, case=replace(task.case, targets=targets))
 
-def _problems(path: Path, error: UnreadableError | OSError) -> tuple[Problem, ...]:
-    return (Problem.of(path, error),)
+    def _request(self) -> TorchRequest | None:
+        """Return what to ask about programs; None where no dry build is wanted."""
+        from trtlint.process.spawn import Limits
+        from trtlint.runs.torchjob import simple_options
+        from trtlint.torch_tensorrt.asking import USUAL, TorchRequest
+        from trtlint.torch_tensorrt.calls import calls_in
 
-
-def _for_release(task: Task, tensorrt: str) -> Task:
-    """Return the task for the TensorRT that the release brings, where the user names no version."""
-    targets = tuple(
-        target
-        if target.version is not None or target.product != "tensorrt"
-        else replace(target, version=tensorrt)
-        for target in task.case.targets
-    )
-    settings = replace(task.settings, targets=targets)
-    return replace(task, settings=settings, case=replace(task.case, targets=targets))
+        torch, dry = self._options.torch, self._options.dry
+        if dry.level not in ("parse", "build"):
+            return None
+        calls = calls_in(torch.build) if torch.build is not None and not torch.build.endswith(".py") else ()
+        return TorchRequest(
+            release=self._release.version,
+            sm=0,
+            python=torch.python,
+            wheel=None if torch.wheel is None else str(Path(torch.wheel).absolute()),
+            options=simple_options(calls),
+            build=dry.level == "build",
+            trusted=torch.trust_pickle,
+            limits=Limits(dry.seconds or USUAL.seconds, dry.memory or USUAL.memory),
+        )

@@ -41,8 +41,6 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
     Raises:
         click.UsageError: the release is not known, or there is none for what is given.
     """
-    from trtlint.commands.torchinputs import is_torch
-
     release = options.pop("torch_tensorrt")
     found = TorchOptions(
         release=release,
@@ -53,7 +51,7 @@ def take_torch_options(options: dict[str, Any]) -> TorchOptions:
     )
     if release is None:
         for path in options["paths"]:
-            if is_torch(path):
+            if path.lower().endswith((".py", ".pt2")):
                 raise click.UsageError(f"{path}: give the release of Torch-TensorRT: --torch-tensorrt 2.13")
         for name, value in (("--torch-python", found.python), ("--torch-wheel", found.wheel)):
             if value is not None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from trtlint.engine.evidence.base import Evidence
+from trtlint.engine.evidence.base import Evidence, PendingEvidence
 from trtlint.engine.evidence.torch_program import TorchProgramEvidence
+from trtlint.engine.evidence.torch_script import script_evidence
 from trtlint.facts.kinds import Ground
+from trtlint.files.problem import Problem, UnreadableError
 from trtlint.lean import dataclass
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest, ask
-from trtlint.torch_tensorrt.program import Program
+from trtlint.torch_tensorrt.calls import TorchCall
+from trtlint.torch_tensorrt.program import Program, read_program
 
 _USUAL_SM = 89
 _BUILT = (75, 80, 86, 89, 120)
@@ -45,3 +49,57 @@ class TorchJob:
     def elsewhere(self) -> TorchJob:
         """The job for another machine, which is the same."""
         return self
+
+
+SCRIPT, PROGRAM = ".py", ".pt2"
+
+
+def is_torch(path: str) -> bool:
+    """Return whether a path is a Python script or an exported program."""
+    return path.lower().endswith((SCRIPT, PROGRAM))
+
+
+def torch_evidence(
+    path: Path, release: str, request: TorchRequest | None
+) -> tuple[tuple[Evidence | PendingEvidence, ...], tuple[Problem, ...]]:
+    """Return the evidence that a script or a program is, and why it cannot be read.
+
+    Args:
+        path: the file.
+        release: the release of Torch-TensorRT, ``2.13.0``.
+        request: what to ask about a program; None to compare it with the table alone.
+    """
+    try:
+        if path.name.lower().endswith(SCRIPT):
+            return (script_evidence(path, release),), ()
+        program = read_program(path, release)
+    except (UnreadableError, OSError) as error:
+        return (), (Problem.of(path, error),)
+    if request is None:
+        return (TorchProgramEvidence(program),), ()
+    return (TorchJob(program, request),), ()
+
+
+def for_release(targets: Iterable[Target], tensorrt: str) -> tuple[Target, ...]:
+    """Return targets for the TensorRT that a release brings, where they name no version."""
+    return tuple(
+        replace(target, version=tensorrt)
+        if target.version is None and target.product == "tensorrt"
+        else target
+        for target in targets
+    )
+
+
+def simple_options(calls: Sequence[TorchCall]) -> dict[str, object]:
+    """Return the arguments of the first call that a dry run can take: numbers, switches and texts."""
+    found: dict[str, object] = {}
+    for call in calls[:1]:
+        for each in call.arguments:
+            plain = isinstance(each.value, bool | int | float | str)
+            if plain and each.name not in _OWN:
+                found[each.name] = each.value
+    return found
+
+
+_OWN = frozenset({"ir", "module", "inputs", "device", "dryrun"})
+"""Arguments that a dry run sets itself."""

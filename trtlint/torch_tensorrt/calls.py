@@ -158,10 +158,13 @@ def calls_in(text: str, source: str = "") -> tuple[TorchCall, ...]:
     if not any(name.partition(".")[0] in ("torch", "torch_tensorrt") for name in imports.values()):
         return ()
     lines = text.splitlines()
-    found = [
-        replace(call, source=source, code=lines[call.line - 1].strip() if call.line <= len(lines) else "")
-        for call in _calls(tree, imports)
-    ]
+    try:
+        found = [
+            replace(call, source=source, code=lines[call.line - 1].strip() if call.line <= len(lines) else "")
+            for call in _calls(tree, imports)
+        ]
+    except RecursionError:
+        raise ScriptError(f"{source or '--build'}: expressions are nested too deeply") from None
     return tuple(sorted(found, key=lambda call: call.line))
 
 

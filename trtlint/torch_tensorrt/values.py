@@ -11,10 +11,15 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from trtlint.lean import dataclass
+from trtlint.torch_tensorrt.events import Event, events_of, statements_of
 
 _DEEPEST = 40
 """Names and containers that one value may lead through."""
 _MOST_ITEMS = 1000
+_MOST_STEPS = 50_000
+"""Expressions that are evaluated for one file."""
+_MOST_EVENTS = 200
+"""Statements that change one name; a name with more is unknown."""
 _MOST_BITS = 256
 _BINARY: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -74,25 +79,6 @@ NOTHING_KNOWN = Entries({}, False)
 _EMPTY = Entries({}, True)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that a statement does to a name.
-
-    Attributes:
-        kind: ``set`` to a value, ``item`` set, ``update`` with a dictionary, ``lost`` for anything else.
-        node: the value; None where it is not an expression.
-        key: of an item.
-        line: of the statement.
-        block: the blocks that the statement lies in, the outermost first.
-    """
-
-    kind: str
-    node: ast.expr | None
-    key: str
-    line: int
-    block: tuple[int, ...]
-
-
 class Scope:
     """The names of a module or of a function in it.
 
@@ -114,13 +100,14 @@ class Scope:
         self.outer = outer
         self.imports = imports
         self.events: dict[str, list[Event]] = {}
-        for statement, block in _statements(body):
-            for name, event in _events(statement, block):
+        self._steps: list[int] = [_MOST_STEPS] if outer is None else outer._steps
+        for statement, block in statements_of(body):
+            for name, event in events_of(statement, block):
                 self.events.setdefault(name, []).append(event)
 
     def statements(self, body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[int, ...]]]:
         """Yield the statements of the scope in their order, each with the blocks that it lies in."""
-        return _statements(body)
+        return statements_of(body)
 
     def dotted(self, node: ast.expr) -> str:
         """Return the full name of ``torch_tensorrt.compile``, whatever it was imported as; empty for none."""
@@ -141,7 +128,7 @@ class Scope:
 
         Containers come as tuples of their values, imported names as :class:`Dotted`.
         """
-        if depth > _DEEPEST:
+        if depth > _DEEPEST or not self._may_go_on():
             return UNKNOWN
         if isinstance(node, ast.Constant):
             return node.value
@@ -166,7 +153,7 @@ class Scope:
 
     def entries(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> Entries:
         """Return the entries of a dictionary that an expression gives."""
-        if depth > _DEEPEST:
+        if depth > _DEEPEST or not self._may_go_on():
             return NOTHING_KNOWN
         if isinstance(node, ast.Dict):
             return self._dictionary(node, block, line, depth)
@@ -212,6 +199,10 @@ class Scope:
             return self.outer.value(node, (), _LAST_LINE, depth + 1)
         return UNKNOWN
 
+    def _may_go_on(self) -> bool:
+        self._steps[0] -= 1
+        return self._steps[0] >= 0
+
     def _is_free(self, name: str) -> bool:
         return name not in self.events and name not in self.parameters
 
@@ -237,7 +228,10 @@ class Scope:
 
         The first event sets the name in a block around the use, and no event in between may be skipped.
         """
-        before = [event for event in self.events.get(name, ()) if event.line < line]
+        known = self.events.get(name, ())
+        if len(known) > _MOST_EVENTS:
+            return [Event("lost", None, "", line, block)]
+        before = [event for event in known if event.line < line]
         for start in range(len(before) - 1, -1, -1):
             if before[start].kind == "set" and _encloses(before[start].block, block):
                 found = before[start:]
@@ -284,127 +278,7 @@ class Scope:
 
 _LAST_LINE = 1 << 30
 """The line from which a function sees the names of its module."""
-_SAFE = frozenset(
-    {"print", "len", "dict", "str", "repr", "list", "sorted", "set", "tuple", "isinstance", "bool"}
-)
-"""Functions that leave a dictionary as it is."""
 
 
 def _encloses(outer: tuple[int, ...], inner: tuple[int, ...]) -> bool:
     return inner[: len(outer)] == outer
-
-
-def _statements(body: Sequence[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[int, ...]]]:
-    """Yield the statements of a scope in their order, each with the blocks that it lies in."""
-    pending: list[tuple[ast.stmt, tuple[int, ...]]] = [(statement, ()) for statement in reversed(body)]
-    while pending:
-        statement, block = pending.pop()
-        yield statement, block
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        inner: list[tuple[ast.stmt, tuple[int, ...]]] = []
-        for number, part in enumerate(_bodies(statement)):
-            # What is below `with` and `if __name__ == "__main__"` runs as the statements around it do.
-            name = block if _runs_always(statement) else (*block, 8 * id(statement) + number)
-            inner += [(each, name) for each in part]
-        pending += reversed(inner)
-
-
-def _bodies(statement: ast.stmt) -> list[list[ast.stmt]]:
-    found = [getattr(statement, field, []) for field in ("body", "orelse", "finalbody")]
-    found += [handler.body for handler in getattr(statement, "handlers", [])]
-    found += [case.body for case in getattr(statement, "cases", [])]
-    return [part for part in found if isinstance(part, list)]
-
-
-def _runs_always(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.With | ast.AsyncWith):
-        return True
-    return (
-        isinstance(statement, ast.If)
-        and isinstance(statement.test, ast.Compare)
-        and isinstance(statement.test.left, ast.Name)
-        and statement.test.left.id == "__name__"
-        and not statement.orelse
-    )
-
-
-def _events(statement: ast.stmt, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
-    """Yield the names that a statement itself changes, without those in its blocks."""
-    line = statement.lineno
-    if isinstance(statement, ast.Assign):
-        for target in statement.targets:
-            yield from _assigned(target, statement.value, line, block)
-    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-        yield from _assigned(statement.target, statement.value, line, block)
-    elif isinstance(statement, ast.AugAssign):
-        both = isinstance(statement.op, ast.BitOr)
-        for name in _names(statement.target):
-            yield name, Event("update" if both else "lost", statement.value, "", line, block)
-    elif isinstance(statement, ast.For | ast.AsyncFor):
-        yield from _lost(statement.target, line, block)
-    elif isinstance(statement, ast.With | ast.AsyncWith):
-        for item in statement.items:
-            if item.optional_vars is not None:
-                yield from _lost(item.optional_vars, line, block)
-    elif isinstance(statement, ast.Delete):
-        for target in statement.targets:
-            yield from _lost(target, line, block)
-    elif isinstance(statement, ast.Global | ast.Nonlocal):
-        for name in statement.names:
-            yield name, Event("lost", None, "", line, block)
-    if isinstance(statement, ast.Expr | ast.Assign | ast.Return):
-        yield from _called(statement.value, line, block)
-
-
-def _assigned(
-    target: ast.expr, value: ast.expr, line: int, block: tuple[int, ...]
-) -> Iterator[tuple[str, Event]]:
-    if isinstance(target, ast.Name):
-        yield target.id, Event("set", value, "", line, block)
-    elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-        key = target.slice
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            yield target.value.id, Event("item", value, key.value, line, block)
-        else:
-            yield target.value.id, Event("lost", None, "", line, block)
-    elif isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
-        if len(target.elts) == len(value.elts):
-            for part, own in zip(target.elts, value.elts, strict=True):
-                yield from _assigned(part, own, line, block)
-        else:
-            yield from _lost(target, line, block)
-    else:
-        yield from _lost(target, line, block)
-
-
-def _called(node: ast.expr | None, line: int, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
-    """Yield the names that a call may change: ``spec.update(...)``, ``fill(spec)``."""
-    if not isinstance(node, ast.Call):
-        return
-    function = node.func
-    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-        name = function.value.id
-        if function.attr == "update" and len(node.args) <= 1:
-            for argument in node.args:
-                yield name, Event("update", argument, "", line, block)
-            for keyword in node.keywords:
-                kind = "update" if keyword.arg is None else "item"
-                yield name, Event(kind, keyword.value, keyword.arg or "", line, block)
-        elif function.attr in ("pop", "clear", "setdefault", "popitem", "add", "append", "remove", "discard"):
-            yield name, Event("lost", None, "", line, block)
-    elif isinstance(function, ast.Name) and function.id not in _SAFE:
-        for argument in node.args:
-            if isinstance(argument, ast.Name):
-                yield argument.id, Event("lost", None, "", line, block)
-
-
-def _lost(target: ast.expr, line: int, block: tuple[int, ...]) -> Iterator[tuple[str, Event]]:
-    for name in _names(target):
-        yield name, Event("lost", None, "", line, block)
-
-
-def _names(target: ast.expr) -> Iterator[str]:
-    for node in ast.walk(target):
-        if isinstance(node, ast.Name):
-            yield node.id

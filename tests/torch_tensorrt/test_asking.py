@@ -1,0 +1,139 @@
+"""A dry run of Torch-TensorRT that cannot be made says so, and is never a finding."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trtlint.process.spawn import Limits
+from trtlint.torch_tensorrt.asking import UNTRUSTED, TorchRequest, ask
+from trtlint.torch_tensorrt.result import result_of
+
+PYTHON = os.environ.get("TRTLINT_TORCH_PYTHON", "")
+WHEELS = os.environ.get("TRTLINT_TORCH_WHEELS", "")
+"""A Python with torch and the wheels of TensorRT-RTX, and a folder with an unpacked wheel a release."""
+needs_torch = pytest.mark.skipif(not PYTHON or not WHEELS, reason="needs torch and Torch-TensorRT's wheels")
+
+RESNET = """
+import sys, torch
+nn = torch.nn
+class Block(nn.Module):
+    def __init__(self, i, m, s):
+        super().__init__()
+        o = 4 * m
+        def conv(a, b, k, s=1):
+            return nn.Sequential(nn.Conv2d(a, b, k, s, k // 2, bias=False), nn.BatchNorm2d(b))
+        self.a, self.b, self.c = conv(i, m, 1), conv(m, m, 3, s), conv(m, o, 1)
+        self.d = conv(i, o, 1, s) if s != 1 or i != o else nn.Identity()
+    def forward(self, x):
+        y = torch.relu(self.b(torch.relu(self.a(x))))
+        return torch.relu(self.c(y) + self.d(x))
+class ResNet(nn.Module):
+    def __init__(self, w=8):
+        super().__init__()
+        self.stem, self.bn = nn.Conv2d(3, w, 7, 2, 3, bias=False), nn.BatchNorm2d(w)
+        blocks, i = [], w
+        for n, (k, s) in enumerate(((3, 1), (4, 2), (6, 2), (3, 2))):
+            for j in range(k):
+                blocks.append(Block(i, w << n, s if j == 0 else 1))
+                i = 4 * (w << n)
+        self.blocks, self.fc = nn.Sequential(*blocks), nn.Linear(i, 10)
+    def forward(self, x):
+        x = nn.functional.max_pool2d(torch.relu(self.bn(self.stem(x))), 3, 2, 1)
+        return self.fc(self.blocks(x).mean((2, 3)))
+class Small(nn.Module):
+    def forward(self, x):
+        for _ in range(6):
+            x = torch.relu(x + 1)
+        x = torch.cumprod(x, 1)
+        for _ in range(6):
+            x = torch.relu(x + 1)
+        return x
+torch.export.save(torch.export.export(ResNet().eval(), (torch.randn(1, 3, 64, 64),)), "resnet.pt2")
+batch = {0: torch.export.Dim("b", min=1, max=8)}
+torch.export.save(torch.export.export(Small(), (torch.randn(2, 8),), dynamic_shapes=(batch,)), "small.pt2")
+"""
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ResNet-50 of narrow layers and a program with an operator that falls back."""
+    folder = tmp_path_factory.mktemp("programs")
+    subprocess.run([PYTHON, "-c", RESNET], cwd=folder, check=True, timeout=300)
+    return folder
+
+
+def request_(release: str, *, build: bool = False) -> TorchRequest:
+    """A request for a release."""
+    return TorchRequest(release, 89, PYTHON, f"{WHEELS}/{release}", build=build, trusted=True)
+
+
+def test_no_program_is_loaded_without_consent(tmp_path: Path) -> None:
+    assert ask(tmp_path / "m.pt2", TorchRequest("2.13.0", 89)).unasked == UNTRUSTED
+
+
+def test_a_python_without_the_wheel(tmp_path: Path) -> None:
+    run = ask(tmp_path / "m.pt2", TorchRequest("2.13.0", 89, trusted=True, limits=Limits(60.0)))
+    assert run.unasked == "the wheel torch-tensorrt is not in this Python"
+    assert run.engines is None
+
+
+def test_a_wheel_of_another_release(tmp_path: Path) -> None:
+    package = tmp_path / "torch_tensorrt"
+    package.mkdir()
+    (package / "_version.py").write_text('__version__ = "2.9.0"\n')
+    run = ask(tmp_path / "m.pt2", TorchRequest("2.13.0", 89, wheel=str(tmp_path), trusted=True))
+    assert run.unasked == "torch-tensorrt 2.9.0 is there, not 2.13.0"
+
+
+def test_a_python_that_is_not_there(tmp_path: Path) -> None:
+    run = ask(tmp_path / "m.pt2", TorchRequest("2.13.0", 89, str(tmp_path / "python"), trusted=True))
+    assert "cannot be run" in run.unasked
+
+
+def test_a_release_that_was_not_tested(tmp_path: Path) -> None:
+    assert "cannot be asked" in ask(tmp_path / "m.pt2", TorchRequest("2.5.0", 89, trusted=True)).unasked
+
+
+def test_a_process_that_crashes_is_no_answer() -> None:
+    run = result_of([{"stage": "load"}, {"stage": "network"}], "crashed (SIGSEGV)", 1.0, None)
+    assert run.unasked == "the process crashed (SIGSEGV) while it was at the stage 'network'"
+
+
+def test_nothing_of_torch_is_imported_here() -> None:
+    code = "import trtlint.cli, trtlint.engine.exampleblocks, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("release", "tensors", "scales"),
+    [
+        ("2.6.1", 0, 0),
+        ("2.7.0", 53, 0),
+        ("2.8.0", 0, 53),
+        ("2.9.0", 0, 53),
+        ("2.12.1", 0, 53),
+        ("2.14.0", 0, 53),
+    ],
+)
+def test_weights_reach_tensorrt_as_tensors_in_2_7_only(
+    programs: Path, release: str, tensors: int, scales: int
+) -> None:
+    """All 53 convolutions of ResNet-50: https://github.com/pytorch/TensorRT/issues/3561."""
+    run = ask(programs / "resnet.pt2", request_(release))
+    assert (run.unasked, run.error, run.engines) == ("", "", 1)
+    assert (run.convolutions, run.tensor_weights) == (53, tensors)
+    assert run.layers.get("SCALE", 0) == scales
+
+
+@needs_torch
+def test_an_operator_that_falls_back(programs: Path) -> None:
+    run = ask(programs / "small.pt2", request_("2.13.0", build=True))
+    assert run.unasked == ""
+    assert [(each.op, each.reason) for each in run.fallbacks] == [("aten.cumprod.default", "no converter")]
+    assert (run.engines, run.built) == (2, 2)

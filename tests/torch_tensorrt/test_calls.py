@@ -1,0 +1,198 @@
+"""Calls of Torch-TensorRT are read from scripts, and nothing of a script runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trtlint.torch_tensorrt.calls import ScriptError, TorchCall, calls_in, is_call, read_script
+from trtlint.torch_tensorrt.values import UNKNOWN, Dotted
+
+HALF = (Dotted("torch.half"),)
+
+
+def only(text: str, source: str = "script.py") -> TorchCall:
+    """The only call in a text."""
+    (call,) = calls_in(text, source)
+    return call
+
+
+def values(call: TorchCall) -> dict[str, object]:
+    """The values of the arguments."""
+    return {each.name: each.value for each in call.arguments}
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "import torch, torch_tensorrt\nf = 1\nm = torch_tensorrt.compile",
+        "import torch\nimport torch_tensorrt as trt\nm = trt.compile",
+        "import torch\nfrom torch_tensorrt import compile as build\nm = build",
+        "import torch, torch_tensorrt\nm = torch_tensorrt.dynamo.compile",
+        "import torch\nfrom torch_tensorrt.dynamo import compile\nm = compile",
+        "import torch\ndef main(net):\n  import torch_tensorrt\n  return torch_tensorrt.compile",
+    ],
+)
+def test_a_call_is_found_whatever_its_name(head: str) -> None:
+    call = only(f"{head}(net, inputs=[x], enabled_precisions={{torch.half}})")
+    assert values(call)["enabled_precisions"] == HALF
+    assert call.complete
+    assert call.route == "compile"
+
+
+@pytest.mark.parametrize(
+    ("before", "argument"),
+    [
+        ("P = {torch.half}", "P"),
+        ("P = set([torch.half])", "P"),
+        ("A = torch.half\nP = [A]", "P"),
+        ("if fast:\n  P = {torch.float}\nP = {torch.half}", "P"),
+        ("if __name__ == '__main__':\n  P = {torch.half}", "P"),
+    ],
+)
+def test_constants_are_followed(before: str, argument: str) -> None:
+    call = only(f"import torch, torch_tensorrt as t\n{before}\nt.compile(n, enabled_precisions={argument})")
+    assert values(call)["enabled_precisions"] == HALF
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "P = {torch.half}\nif fast:\n  P = {torch.float}",
+        "for P in sets: pass",
+        "from settings import P",
+        "P = {torch.half}\nP.add(torch.int8)",
+        "P = {torch.half}\nfill(P)",
+        "P = parse()",
+        "with f() as P: pass",
+    ],
+)
+def test_what_the_file_does_not_settle_is_unknown(before: str) -> None:
+    call = only(f"import torch, torch_tensorrt as t\n{before}\nt.compile(n, enabled_precisions=P)")
+    value = values(call)["enabled_precisions"]
+    assert value is UNKNOWN or value == Dotted("settings.P")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "s = {'ir': 'dynamo', 'min_block_size': 1}",
+        "s = dict(ir='dynamo', min_block_size=1)",
+        "s = {'ir': 'dynamo'}\ns['min_block_size'] = 1",
+        "s = {}\ns.update(ir='dynamo')\ns.update({'min_block_size': 1})",
+        "b = {'ir': 'dynamo', 'min_block_size': 7}\ns = {**b, 'min_block_size': 1}",
+        "b = {'ir': 'dynamo'}\ns = b | {'min_block_size': 1}",
+    ],
+)
+def test_dictionaries_are_followed(spec: str) -> None:
+    call = only(f"import torch_tensorrt as t\n{spec}\nt.compile(n, **s)")
+    assert call.complete
+    assert call.ir == "dynamo"
+    assert values(call)["min_block_size"] == 1
+
+
+@pytest.mark.parametrize("spec", ["", "s = load()", "s = {'ir': 'dynamo'}\ns = {**s, **more}"])
+def test_an_unknown_dictionary_leaves_the_call_open(spec: str) -> None:
+    call = only(f"import torch_tensorrt as t\ndef f(s):\n  pass\n{spec}\nt.compile(n, **s)")
+    assert not call.complete
+
+
+def test_numbers_are_computed_within_bounds() -> None:
+    text = (
+        "import torch_tensorrt as t\nG = 1 << 30\nt.compile(n, workspace_size=20 * G, a=1 << (1 << 40), b=-1)"
+    )
+    found = values(only(text))
+    assert found["workspace_size"] == 20 << 30
+    assert found["a"] is UNKNOWN
+    assert found["b"] == -1
+
+
+def test_options_of_torch_compile() -> None:
+    text = (
+        "import torch\no = {'truncate_double': True}\ntorch.compile(m, backend='torch_tensorrt', options=o)"
+    )
+    call = only(text)
+    assert (call.function, call.route, call.ir) == ("torch.compile", "options", "torch_compile")
+    assert values(call) == {"truncate_double": True}
+    assert calls_in("import torch\ntorch.compile(m)", "s.py") == ()
+    assert calls_in("import torch\ntorch.compile(m, backend='inductor')", "s.py") == ()
+
+
+def test_ir_decides_the_route() -> None:
+    text = "import torch_tensorrt as t\nt.compile(m, {ir})"
+    assert only(text.format(ir="ir='torch_compile'")).route == "options"
+    assert only(text.format(ir="'dynamo'")).ir == "dynamo"
+    assert only(text.format(ir="ir=choose()")).ir is None
+    assert only(text.format(ir="inputs=[]")).ir == "default"
+
+
+def test_a_scripted_module_is_seen() -> None:
+    text = "import torch, torch_tensorrt as t\nm = torch.jit.trace(n, x).cuda()\nt.compile(m, inputs=[x])"
+    assert only(text).scripted
+
+
+def test_other_compilers_are_no_calls() -> None:
+    assert calls_in("import re\nre.compile('x')\ncompile('1', '', 'eval')", "s.py") == ()
+    assert calls_in("import tensorrt as trt\ntrt.compile()", "s.py") == ()
+
+
+def test_a_pasted_call_needs_no_imports() -> None:
+    assert is_call("torch_tensorrt.compile(m, ir='dynamo')")
+    assert is_call("m = torch.compile(net, backend='torch_tensorrt')")
+    assert not is_call("trtexec --onnx=compile.onnx")
+    call = only("torchtrt.compile(m, ir='dynamo', enabled_precisions={torch.half})", "")
+    assert values(call)["enabled_precisions"] == HALF
+
+
+def test_the_line_and_its_code(tmp_path: Path) -> None:
+    file = tmp_path / "build.py"
+    file.write_text("import torch_tensorrt\n\n\nx = torch_tensorrt.compile(\n    m,\n    debug=True,\n)\n")
+    (call,) = read_script(file)
+    assert (call.line, call.code) == (4, "x = torch_tensorrt.compile(")
+    debug = call.argument("debug")
+    assert debug is not None
+    assert debug.line == 6
+
+
+def test_nothing_of_a_script_runs(tmp_path: Path) -> None:
+    file, mark = tmp_path / "evil.py", tmp_path / "mark"
+    file.write_text(f"open({str(mark)!r}, 'w')\nimport torch_tensorrt\ntorch_tensorrt.compile(m)\n")
+    assert len(read_script(file)) == 1
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(:",
+        "x = '\0'",
+        "(" * 300 + ")" * 300,
+        "print 1",
+    ],
+)
+def test_what_is_not_python_is_refused_with_a_reason(text: str) -> None:
+    with pytest.raises(ScriptError, match=r"script\.py"):
+        calls_in(text, "script.py")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch_tensorrt as t\n"
+        + "\n".join(f"a{i + 1} = a{i}" for i in range(5000))
+        + "\nt.compile(a5000)",
+        "import torch_tensorrt as t\na = {**a}\nb = {**a, **b}\nt.compile(m, **b)",
+        "import torch_tensorrt as t\nd = {'a': 1}\n" + "d = d | d\n" * 3000 + "t.compile(m, **d)",
+        "import torch_tensorrt as t\n" + "t.compile(m)\n" * 2000,
+        "import torch_tensorrt as t\nx = " + "-" * 3000 + "1\nt.compile(m, a=x)",
+        "import torch_tensorrt as t\nt.compile(m, a=" + "-" * 500 + "1)",
+        "import torch_tensorrt as t\nt.compile(m, a=b" + ".c" * 900 + ")",
+        "import torch_tensorrt as t\nx = a" + ".b" * 3000 + "\nt.compile(m, a=x)",
+    ],
+)
+def test_hostile_scripts_end(text: str) -> None:
+    try:
+        assert len(calls_in(text, "script.py")) <= 500
+    except ScriptError as error:
+        assert "script.py" in str(error)

@@ -1,0 +1,133 @@
+"""Exported programs are read from their JSON alone, within limits."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trtlint.torch_tensorrt.program import ProgramError, read_program
+
+TRACE = 'File "/home/me/net/model.py", line 12, in forward\n    return torch.cumprod(x, 1)'
+
+
+def node(target: str, name: str, module: str = "head") -> dict[str, Any]:
+    """An operator as torch writes it."""
+    stack = f"L__self__,,net.Net;L__self___{module},{module},net.Head"
+    return {
+        "target": f"torch.ops.{target}",
+        "inputs": [],
+        "outputs": [{"as_tensor": {"name": name}}],
+        "metadata": {"stack_trace": TRACE, "nn_module_stack": stack},
+        "name": name,
+    }
+
+
+def document(*nodes: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of a program with these operators."""
+    sizes = [{"as_expr": {"expr_str": "s77"}}, {"as_int": 8}]
+    values = {each["name"]: {"dtype": 7, "sizes": sizes} for each in nodes}
+    graph = {"inputs": [], "outputs": [], "nodes": list(nodes), "tensor_values": values}
+    return {
+        "graph_module": {"graph": graph},
+        "range_constraints": {"s77": {"min_val": 1, "max_val": 8}},
+        "torch_version": "2.13.0",
+    }
+
+
+def write(file: Path, content: object, name: str = "model/models/model.json") -> Path:
+    """Write a program."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
+        archive.writestr(name, data)
+    return file
+
+
+def test_operators_with_module_source_and_type(tmp_path: Path) -> None:
+    file = write(tmp_path / "m.pt2", document(node("aten.cumprod.default", "cumprod")))
+    program = read_program(file, "2.13.0")
+    (only,) = program.nodes
+    assert (only.op, only.name, only.module) == ("aten.cumprod.default", "cumprod", "head")
+    assert only.trace == TRACE
+    assert only.type == "float32[?, 8]"
+    assert program.dynamic
+    assert program.torch == "2.13.0"
+
+
+def test_the_layout_of_older_releases(tmp_path: Path) -> None:
+    content = document(node("aten.relu.default", "relu"))
+    file = write(tmp_path / "m.pt2", content, "serialized_exported_program.json")
+    assert [each.op for each in read_program(file, "2.6.1").nodes] == ["aten.relu.default"]
+
+
+class Mark:
+    """Writes a file where it is unpickled."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def __reduce__(self) -> Any:
+        return open, (self.file, "w")
+
+
+def test_no_pickle_is_loaded_and_no_path_is_followed(tmp_path: Path) -> None:
+    file, mark = tmp_path / "m.pt2", tmp_path / "mark"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("m/models/model.json", json.dumps(document(node("aten.relu.default", "relu"))))
+        for name in (
+            "m/data/constants/c.pt",
+            "m/data/sample_inputs/model.pt",
+            "../../../climbs.pt",
+            "/etc/x",
+        ):
+            archive.writestr(name, pickle.dumps(Mark(str(mark))))
+    before = sorted(tmp_path.iterdir())
+    assert len(read_program(file, "2.13.0").nodes) == 1
+    assert not mark.exists()
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_zip_bomb_ends_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trtlint.torch_tensorrt.program._MOST_BYTES", 1 << 20)
+    file = write(tmp_path / "m.pt2", b" " * (4 << 20))
+    assert file.stat().st_size < 100_000
+    with pytest.raises(ProgramError, match="more than 1 MiB"):
+        read_program(file, "2.13.0")
+
+
+def test_ten_thousand_operators(tmp_path: Path) -> None:
+    file = write(tmp_path / "m.pt2", document(*(node("aten.relu.default", f"r{i}") for i in range(10_000))))
+    assert len(read_program(file, "2.13.0").nodes) == 10_000
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b"{}", b"null", b'{"graph_module": 1}', b"[" * 100_000, b"\xff\xfe", b"1" * 10_000],
+)
+def test_damaged_programs_are_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(ProgramError, match=r"m\.pt2"):
+        read_program(write(tmp_path / "m.pt2", content), "2.13.0")
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"no zip", pickle.dumps({})])
+def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
+    file = tmp_path / "m.pt2"
+    file.write_bytes(data)
+    with pytest.raises(ProgramError, match=r"m\.pt2"):
+        read_program(file, "2.13.0")
+
+
+def test_other_zips_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProgramError, match="not an exported program"):
+        read_program(write(tmp_path / "m.pt2", {}, "data.pkl"), "2.13.0")
+
+
+def test_an_operator_that_is_damaged(tmp_path: Path) -> None:
+    broken = document(node("aten.relu.default", "relu"))
+    broken["graph_module"]["graph"]["nodes"] = [{"name": "x"}]
+    with pytest.raises(ProgramError, match="damaged"):
+        read_program(write(tmp_path / "m.pt2", broken), "2.13.0")

@@ -1,0 +1,76 @@
+"""Scripts and programs for Torch-TensorRT, from the keywords of the Python API."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from trtlint.engine.evidence.base import Evidence, PendingEvidence
+from trtlint.errors import SettingError
+from trtlint.files.problem import Problem
+from trtlint.knowledge.torchreleases import torch_release
+from trtlint.runs.torchjob import for_release, is_torch, torch_evidence
+from trtlint.target.target import Target
+from trtlint.torch_tensorrt.asking import TorchRequest
+
+Found = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, ...], tuple[Target, ...]]
+"""A file, its evidence, why it cannot be read, and what is built for."""
+
+
+@contextmanager
+def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
+    """Give the paths of files, a program in memory saved as a temporary one, and whether it was in memory.
+
+    Raises:
+        TypeError: it is neither a path nor an exported program.
+    """
+    if isinstance(path, str | os.PathLike):
+        yield [os.fspath(path)], False
+    elif hasattr(path, "graph_signature") and "torch" in sys.modules:
+        # An object of torch is there, so that torch was imported by whoever made it.
+        with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
+            file = os.path.join(folder, "program.pt2")  # noqa: PTH118
+            sys.modules["torch"].export.save(path, file)
+            yield [file], True
+    elif isinstance(path, Iterable):
+        yield [os.fspath(each) for each in path], False
+    else:
+        raise TypeError(f"not a path nor an exported program: {type(path).__name__}")
+
+
+def torch_cases(
+    paths: Sequence[str],
+    targets: Sequence[Target],
+    keywords: Mapping[str, Any],
+    level: Literal["parse", "build"] | None,
+    *,
+    trusted: bool,
+) -> Iterator[Found]:
+    """Yield what is known of each file.
+
+    Raises:
+        SettingError: the release is not known, or a file is neither a script nor a program.
+    """
+    release = torch_release(str(keywords["torch_tensorrt"]))
+    request = None
+    if level is not None:
+        python, wheel = keywords.get("torch_python"), keywords.get("torch_wheel")
+        request = TorchRequest(
+            release=release.version,
+            sm=0,
+            python=None if python is None else os.fspath(python),
+            wheel=None if wheel is None else str(Path(wheel).absolute()),
+            options=dict(keywords.get("options") or {}),
+            build=level == "build",
+            trusted=trusted or bool(keywords.get("trust_pickle")),
+        )
+    for name in paths:
+        if not is_torch(name):
+            raise SettingError(f"{name}: torch_tensorrt needs a Python script or a program (.pt2)")
+        evidence, problems = torch_evidence(Path(name), release.version, request)
+        yield Path(name), evidence, problems, for_release(targets, release.tensorrt)
