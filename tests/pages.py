@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -89,6 +90,10 @@ def commands(block: Block) -> Iterator[Command]:
         yield Command(block.line + start + 1, text.removeprefix("$ "), screen or None)
 
 
+_PROGRAM = """{"graph_module": {"graph": {"tensor_values": {}, "nodes": [
+{"name": "cumprod", "target": "torch.ops.aten.cumprod.default", "inputs": [], "outputs": [], "metadata": {}}]}}}"""
+
+
 @dataclass
 class Session:
     """A folder in which the commands of one page run, one after the other.
@@ -122,6 +127,8 @@ class Session:
         }
         for name, text in files.items():
             self.write(name, text)
+        with zipfile.ZipFile(self.folder / "program.pt2", "w") as archive:
+            archive.writestr("program/models/model.json", _PROGRAM)
 
     def write(self, name: str, text: str) -> None:
         """Write a file that a page shows."""

@@ -36,7 +36,6 @@ from trtlint.target.target import Target
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
-    from trtlint.dry_build.result import Level
     from trtlint.measurement.measurement import Measurement
     from trtlint.runs.dryjob import DryJob
 

@@ -25,6 +25,7 @@ _GROUNDS = {
     "command": "In a build command",
     "trial": "In what was tried",
     "weights": "In the weights",
+    "torch": "In a script or program for Torch-TensorRT",
 }
 
 

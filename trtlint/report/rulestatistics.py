@@ -19,7 +19,7 @@ _OTHER = "other"
 _LOG = frozenset({"build", "log_message"})
 """Kinds of facts of a build that its log is enough for; the others are about the layers of its engine."""
 
-_GROUNDS = ("model", "command", "log", "layers", "trial")
+_GROUNDS = ("model", "command", "log", "layers", "trial", "torch")
 
 
 def ground(rule: Rule) -> str:
