@@ -1,10 +1,10 @@
 """Whether the rules about calls of Torch-TensorRT say what the releases do.
 
 ``python -m benchmarks.torch_calls PYTHON WHEELS``: PYTHON has torch and the wheels of TensorRT-RTX, WHEELS
-holds an unpacked wheel of each release (``WHEELS/2.14.0/torch_tensorrt``).  Each call runs in each release up to
-the point where the compiler has made its settings; no GPU is needed.  Printed are the calls where a rule and the
-release disagree: an error that no rule names or that does not come, an argument that is lost in silence, or is
-not.
+holds an unpacked wheel of each release (``WHEELS/2.14.0/torch_tensorrt``).  Each call runs in each release up
+to the point where the compiler has made its settings; no GPU is needed.  The command prints the calls where a
+rule and the release disagree: an error that no rule names or that does not come, an argument that is lost in
+silence, or is not.
 """
 
 from __future__ import annotations

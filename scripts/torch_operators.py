@@ -11,6 +11,7 @@ validator refuses depends on more than the operator.
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import sys
@@ -148,7 +149,7 @@ def ask(release: str, wheel: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         package = _stand_in.install(release, torch_release(release).tensorrt, 89, wheel, Path(folder))
         logging.disable(logging.CRITICAL)
-        import torch
+        torch: Any = importlib.import_module("torch")
 
         found: dict[str, Any] = {}
         for function, inputs in programs(torch):

@@ -25,6 +25,7 @@ HEAD = """\
 # windows    torch_tensorrt.dynamo.cross_compile_for_windows: dynamo/_compiler.py
 # engine     torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine: dynamo/_compiler.py
 # front      torch_tensorrt.compile, which hands the others to `compile`, or to `options`: _compile.py
+# windows_front  torch_tensorrt.cross_compile_for_windows, which hands the others to `windows`: _compile.py
 # trace      what tracing reads from the arguments of torch_tensorrt.compile: dynamo/_tracer.py
 # settings   the options of torch.compile: dynamo/_settings.py
 # options    what else the backend reads of these: dynamo/utils.py
@@ -35,6 +36,7 @@ TABLES: Mapping[str, tuple[str, str]] = {
     "windows": ("dynamo/_compiler.py", "cross_compile_for_windows"),
     "engine": ("dynamo/_compiler.py", "convert_exported_program_to_serialized_trt_engine"),
     "front": ("_compile.py", "compile"),
+    "windows_front": ("_compile.py", "cross_compile_for_windows"),
     "trace": ("dynamo/_tracer.py", "trace"),
     "settings": ("dynamo/_settings.py", "CompilationSettings"),
     "options": ("dynamo/utils.py", "parse_dynamo_kwargs"),
@@ -92,7 +94,7 @@ def from_kwargs(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
         elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.In):
             key = node.left if mentions_kwargs(node.comparators[0]) else None
         if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value != "options":
-            found[key.value] = min(node.lineno, found.get(key.value, sys.maxsize))
+            found[key.value] = min(key.lineno, found.get(key.value, sys.maxsize))
     yield from found.items()
 
 

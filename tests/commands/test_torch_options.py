@@ -37,7 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with a script and a program."""
     monkeypatch.chdir(tmp_path)
     Path("build.py").write_text(SCRIPT)
-    write(Path("net.pt2"), document(node("aten.relu.default", "relu"), node("aten.cumprod.default", "cumprod")))
+    write(
+        Path("net.pt2"), document(node("aten.relu.default", "relu"), node("aten.cumprod.default", "cumprod"))
+    )
     return tmp_path
 
 

@@ -132,6 +132,22 @@ def test_a_scripted_module_is_seen() -> None:
     assert only(text).scripted
 
 
+def test_a_module_that_may_be_scripted() -> None:
+    text = "import torch, torch_tensorrt as t\ndef f(m):\n  return t.compile(m, inputs=[x])\n"
+    assert not only(text).scripted
+    assert only(f"{text}f(torch.jit.script(net))").scripted
+    own = text.replace("return ", "m = net()\n  return ")
+    assert not only(f"{own}torch.jit.trace(f(net), x)").scripted
+
+
+def test_the_front_end_for_windows() -> None:
+    call = only("import torch_tensorrt as t\nt.cross_compile_for_windows(m, 'a.ep', inputs=[x])")
+    assert (call.route, [each.name for each in call.arguments]) == (
+        "windows",
+        ["module", "file_path", "inputs"],
+    )
+
+
 def test_other_compilers_are_no_calls() -> None:
     assert calls_in("import re\nre.compile('x')\ncompile('1', '', 'eval')", "s.py") == ()
     assert calls_in("import tensorrt as trt\ntrt.compile()", "s.py") == ()

@@ -17,7 +17,7 @@ Route = Literal["compile", "options", "windows", "engine"]
 _TABLES: Mapping[str, tuple[str, ...]] = {
     "compile": ("compile", "trace"),
     "options": ("settings", "options", "backend"),
-    "windows": ("windows",),
+    "windows": ("windows", "windows_front"),
     "engine": ("engine",),
 }
 """The tables that each route reads arguments from; the first one has the defaults."""
@@ -26,12 +26,13 @@ _FILES: Mapping[str, str] = {
     "windows": "dynamo/_compiler.py",
     "engine": "dynamo/_compiler.py",
     "front": "_compile.py",
+    "windows_front": "_compile.py",
     "trace": "dynamo/_tracer.py",
     "settings": "dynamo/_settings.py",
     "options": "dynamo/utils.py",
     "backend": "dynamo/backend/backends.py",
 }
-_FRONT = ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs")
+_FRONT = frozenset({"module", "ir", "inputs", "arg_inputs", "kwarg_inputs"})
 """Arguments of ``torch_tensorrt.compile`` that it reads itself, whatever the route."""
 
 

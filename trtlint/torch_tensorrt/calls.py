@@ -15,11 +15,21 @@ from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
 from trtlint.lean import dataclass
-from trtlint.torch_tensorrt.values import NOTHING_KNOWN, UNKNOWN, Dotted, Entries, Entry, Scope, Unknown
+from trtlint.torch_tensorrt.values import (
+    NOTHING_KNOWN,
+    UNKNOWN,
+    Dotted,
+    Entries,
+    Entry,
+    Scope,
+    Unknown,
+    dotted,
+)
 
 Function = Literal[
     "torch_tensorrt.compile",
     "torch_tensorrt.dynamo.compile",
+    "torch_tensorrt.cross_compile_for_windows",
     "torch_tensorrt.dynamo.cross_compile_for_windows",
     "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine",
     "torch.compile",
@@ -29,10 +39,7 @@ _ROUTES: Mapping[str, tuple[Function, Route]] = {
     "torch_tensorrt._compile.compile": ("torch_tensorrt.compile", "compile"),
     "torch_tensorrt.dynamo.compile": ("torch_tensorrt.dynamo.compile", "compile"),
     "torch_tensorrt.dynamo._compiler.compile": ("torch_tensorrt.dynamo.compile", "compile"),
-    "torch_tensorrt.cross_compile_for_windows": (
-        "torch_tensorrt.dynamo.cross_compile_for_windows",
-        "windows",
-    ),
+    "torch_tensorrt.cross_compile_for_windows": ("torch_tensorrt.cross_compile_for_windows", "windows"),
     "torch_tensorrt.dynamo.cross_compile_for_windows": (
         "torch_tensorrt.dynamo.cross_compile_for_windows",
         "windows",
@@ -46,6 +53,7 @@ _ROUTES: Mapping[str, tuple[Function, Route]] = {
 """By full name, what is called and the way that its arguments take."""
 _POSITIONAL: Mapping[Function, tuple[str, ...]] = {
     "torch_tensorrt.compile": ("module", "ir", "inputs", "arg_inputs", "kwarg_inputs", "enabled_precisions"),
+    "torch_tensorrt.cross_compile_for_windows": ("module", "file_path", "inputs"),
     "torch_tensorrt.dynamo.compile": ("exported_program", "inputs"),
     "torch_tensorrt.dynamo.cross_compile_for_windows": ("exported_program", "inputs"),
     "torch_tensorrt.dynamo.convert_exported_program_to_serialized_trt_engine": ("exported_program", "inputs"),
@@ -216,6 +224,7 @@ def _imports(tree: ast.Module) -> dict[str, str]:
 
 def _calls(tree: ast.Module, imports: Mapping[str, str]) -> Iterator[TorchCall]:
     module = Scope(tree.body, frozenset(), None, imports)
+    module.scripts = any(is_scripting(node, imports) for node in ast.walk(tree))
     pending: list[tuple[list[ast.stmt], Scope]] = [(tree.body, module)]
     left = _MOST_CALLS
     while pending:
@@ -328,14 +337,18 @@ def _ir(function: Function, arguments: tuple[Argument, ...], complete: bool) -> 
 
 
 def _is_scripted(entry: Entry | None, scope: Scope, block: tuple[int, ...], line: int) -> bool:
-    """Return whether a module comes from ``torch.jit.trace``, ``torch.jit.script`` or ``torch.jit.load``."""
+    """Return whether a module comes from ``torch.jit``, or may do so where the file does not show it."""
     if entry is None:
         return False
     node = scope.assigned(entry.node, block, line)
-    return any(
-        isinstance(each, ast.Call) and scope.dotted(each.func).startswith("torch.jit.")
-        for each in ([] if node is None else ast.walk(node))
-    )
+    if node is None:
+        return scope.scripts
+    return any(is_scripting(each, scope.imports) for each in ast.walk(node))
+
+
+def is_scripting(node: ast.AST, imports: Mapping[str, str]) -> bool:
+    """Return whether a node calls ``torch.jit.trace``, ``torch.jit.script`` or ``torch.jit.load``."""
+    return isinstance(node, ast.Call) and dotted(node.func, imports).startswith("torch.jit.")
 
 
 def known_value(argument: Argument | None, default: object) -> object:

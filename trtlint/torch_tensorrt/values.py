@@ -87,6 +87,9 @@ class Scope:
         parameters: names that the caller sets.
         outer: the scope around it; None for a module.
         imports: by name, the full dotted name that it was imported as.
+
+    Attributes:
+        scripts: whether the file calls ``torch.jit``.
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class Scope:
         self.outer = outer
         self.imports = imports
         self.events: dict[str, list[Event]] = {}
+        self.scripts: bool = False if outer is None else outer.scripts
         self._steps: list[int] = [_MOST_STEPS] if outer is None else outer._steps
         for statement, block in statements_of(body):
             for name, event in events_of(statement, block):
@@ -111,17 +115,7 @@ class Scope:
 
     def dotted(self, node: ast.expr) -> str:
         """Return the full name of ``torch_tensorrt.compile``, whatever it was imported as; empty for none."""
-        parts: list[str] = []
-        for _ in range(_DEEPEST):
-            if isinstance(node, ast.Attribute):
-                parts.append(node.attr)
-                node = node.value
-            elif isinstance(node, ast.Name):
-                known = self.imports.get(node.id)
-                return "" if known is None else ".".join([known, *reversed(parts)])
-            else:
-                return ""
-        return ""
+        return dotted(node, self.imports)
 
     def value(self, node: ast.expr, block: tuple[int, ...], line: int, depth: int = 0) -> object:
         """Return the value of an expression used in a block at a line; :data:`UNKNOWN` if it is not sure.
@@ -278,6 +272,21 @@ class Scope:
 
 _LAST_LINE = 1 << 30
 """The line from which a function sees the names of its module."""
+
+
+def dotted(node: ast.expr, imports: Mapping[str, str]) -> str:
+    """Return the full name of an imported function; empty for none."""
+    parts: list[str] = []
+    for _ in range(_DEEPEST):
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        elif isinstance(node, ast.Name):
+            known = imports.get(node.id)
+            return "" if known is None else ".".join([known, *reversed(parts)])
+        else:
+            return ""
+    return ""
 
 
 def _encloses(outer: tuple[int, ...], inner: tuple[int, ...]) -> bool:
