@@ -91,7 +91,7 @@ def commands(block: Block) -> Iterator[Command]:
 
 
 _PROGRAM = """{"graph_module": {"graph": {"tensor_values": {}, "nodes": [
-{"name": "cumprod", "target": "torch.ops.aten.cumprod.default", "inputs": [], "outputs": [], "metadata": {}}]}}}"""
+{"name": "cumprod", "target": "torch.ops.aten.cumprod.default", "outputs": [], "metadata": {}}]}}}"""
 
 
 @dataclass

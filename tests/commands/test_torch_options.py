@@ -20,7 +20,7 @@ import torch_tensorrt
 model = make().half().eval().cuda()
 inputs = [torch.randn((1, 3, 224, 224)).cuda().half()]
 enabled_precisions = {torch.half}
-first = torch_tensorrt.compile(model, ir="torch_compile", inputs=inputs, enabled_precisions=enabled_precisions)
+first = torch_tensorrt.compile(model, ir="torch_compile", enabled_precisions=enabled_precisions)
 compile_spec = {
     "inputs": inputs,
     "enabled_precisions": enabled_precisions,
