@@ -63,6 +63,10 @@ def test_operators_that_fall_back() -> None:
     assert "2.14.0" in known["aten.cumprod.default"].falls_back
     assert "2.13.0" in known["aten.glu.default"].falls_back
     assert "2.14.0" not in known["aten.glu.default"].falls_back
+    assert known["aten.glu.default"].in_torch("2.13.0")
+    assert known["aten.glu.default"].in_torch("2.9.0")
+    assert not known["aten.glu.default"].in_torch("2.14.0")
+    assert not known["aten.masked_scatter.default"].in_torch("2.9.0")
     releases = {release.version for release in torch_releases()}
     assert all(set(row.asked) <= releases and row.falls_back <= set(row.asked) for row in known.values())
 

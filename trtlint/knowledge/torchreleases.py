@@ -185,6 +185,18 @@ class TorchOperator:
     falls_back: frozenset[str]
     lowered: str
 
+    def in_torch(self, release: str) -> bool:
+        """Return whether a release leaves it to PyTorch.
+
+        A release that was not asked does so if the nearest ones on both sides do.
+        """
+        if release in self.asked:
+            return release in self.falls_back
+        minor = torch_release(release).minor
+        before = [each for each in self.asked if torch_release(each).minor < minor]
+        after = [each for each in self.asked if torch_release(each).minor > minor]
+        return bool(before and after) and {before[-1], after[0]} <= self.falls_back
+
 
 @cache
 def torch_operators() -> Mapping[str, TorchOperator]:

@@ -71,7 +71,7 @@ def find(facts: Facts) -> Iterator[TorchOperatorFact]:
         return
     for node in program.nodes:
         row = torch_operators().get(node.op)
-        if row is not None and program.release in row.falls_back:
+        if row is not None and row.in_torch(program.release):
             yield TorchOperatorFact(
                 None, (), node.op, node.name, node.type, "no converter", "none", False, program.release,
                 None, _converted_from(node.op, program.release), origin_of_trace(node.trace, node.module),
