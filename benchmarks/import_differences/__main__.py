@@ -16,18 +16,11 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.import_differences.cases import Case, cases, write
-from trtlint.dry_build.wheels import Wheels, find
-from trtlint.process.spawn import Limits, run
-
-_TOGETHER = 100
-"""Cases of one process."""
-_LIMITS = Limits(120, 4 << 30)
-
-Answers = dict[int, tuple[str, str]]
+from benchmarks.import_differences.running import Answers, ask
+from trtlint.dry_build.wheels import find
 
 
 def main() -> int:
@@ -44,7 +37,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         stems = [write(case, Path(folder), number) for number, case in enumerate(chosen)]
         for wheels in releases:
-            answers[wheels.version] = _asked(stems, wheels, options.jobs)
+            answers[wheels.version] = ask(stems, wheels, options.jobs)
     for version, found in answers.items():
         counts = Counter(outcome for outcome, _ in found.values())
         words = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
@@ -52,41 +45,6 @@ def main() -> int:
     _print(chosen, answers)
     print(f"{time.monotonic() - began:.0f} s")
     return 0
-
-
-def _asked(stems: Sequence[str], wheels: Wheels, jobs: int) -> Answers:
-    numbered = list(enumerate(stems))
-    parts = [numbered[at : at + _TOGETHER] for at in range(0, len(numbered), _TOGETHER)]
-    found: Answers = {}
-    with ThreadPoolExecutor(jobs) as pool:
-        for answers in pool.map(lambda part: _of_part(part, wheels), parts):
-            found.update(answers)
-    return found
-
-
-def _of_part(part: Sequence[tuple[int, str]], wheels: Wheels) -> Answers:
-    """Ask about cases; one that ends the process is an answer, and the others go on behind it."""
-    found: Answers = {}
-    left = list(part)
-    while left:
-        ended = run(
-            "benchmarks.import_differences.worker",
-            {"cases": left},
-            _LIMITS,
-            paths=(wheels.folder,),
-            environment={"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
-        )
-        begun = left[0][0]
-        for number, outcome, text in ended.answers:
-            if outcome == "begun":
-                begun = number
-            else:
-                found[number] = outcome, text
-        left = [each for each in left if each[0] not in found]
-        if left:
-            found.setdefault(begun, ("process ended", ended.words))
-            left = [each for each in left if each[0] not in found]
-    return found
 
 
 def _print(chosen: Sequence[Case], answers: dict[str, Answers]) -> None:

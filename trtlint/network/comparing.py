@@ -30,13 +30,14 @@ from trtlint.network.layers import Array, Layer, Network
 from trtlint.network.refused import RefusedError, reason_of
 from trtlint.network.region import Region, Regions, constants
 from trtlint.network.run import Missing, Runner, Value
-from trtlint.network.types import DTYPES, NATIVE, dtype_of, is_float, narrowed, wide
+from trtlint.network.types import BY_BITS, DTYPES, NATIVE, dtype_of, is_float, narrowed, wide
 
 MOST_DIFFERENCES = 20
 """Differences that are examined; each takes a run of its own."""
 _SINGLE: Types = {TensorProto.DOUBLE: TensorProto.FLOAT}
 """DOUBLE as TensorRT computes it.
 https://github.com/onnx/onnx-tensorrt/blob/main/docs/operators.md"""
+_PACKED = frozenset({TensorProto.INT4, TensorProto.UINT4, TensorProto.FLOAT4E2M1})
 _CANCELLED = 1e-4
 """The share of the largest operand that is left over where FP32 numbers cancel each other."""
 _STEPS = 100
@@ -179,8 +180,10 @@ class Comparing:
         Raises:
             NotComparableError: neither takes the model.
         """
-        names = self._names(NATIVE)
+        names = self._names(NATIVE | BY_BITS)
         try:
+            if self._packed(proto):
+                raise ValueError("its Python API takes no arrays of four bits")
             return Expected(by_runtime(proto, names, self._weights), names), proto
         except Exception as error:  # noqa: BLE001 - ONNX Runtime's exceptions have no common class
             reason = reason_of(error)
@@ -197,6 +200,12 @@ class Comparing:
             raise NotComparableError(f"ONNX Runtime does not take the model: {reason}") from None
         self.by_reference = True
         return found, proto
+
+    @staticmethod
+    def _packed(proto: ModelProto) -> bool:
+        """Return whether an input has a type of which two numbers are in a byte."""
+        elements = (info.type.tensor_type.elem_type for info in proto.graph.input)
+        return not _PACKED.isdisjoint(elements)
 
     def _names(self, types: Collection[np.dtype[Any]]) -> list[str]:
         """Return the names to compare, in the order of computation."""

@@ -7,19 +7,20 @@ parts read are its inputs.
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import GraphProto, ModelProto, ValueInfoProto
+from onnx import GraphProto, ModelProto, ValueInfoProto, helper
 
 from trtlint.files.telemetry import onnx_runtime
 from trtlint.lean import dataclass
 from trtlint.model.contents import nodes as all_nodes
 from trtlint.network.layers import Array
 from trtlint.network.region import reads
-from trtlint.network.types import NATIVE
+from trtlint.network.types import BY_BITS, NATIVE
 
 _FIRST = 32
 """Nodes of the first part."""
@@ -27,6 +28,9 @@ _GROWTH = 4
 """How much larger a part may be than the one before it."""
 _NOT_TENSORS = ("Sequence", "Optional", "ZipMap")
 """In the names of operators whose inputs or outputs are no tensors."""
+
+_BITS = {helper.np_dtype_to_tensor_dtype(dtype): dtype for dtype in BY_BITS}
+"""By number of an ONNX type, NumPy's type."""
 
 Feeds = Mapping[str, Array]
 Open = Callable[[ModelProto, Sequence[str]], Any]
@@ -185,19 +189,25 @@ def _value(array: Array) -> Any:
     kind = onnx_runtime().OrtValue
     if array.dtype in NATIVE or array.dtype.kind in "fiub":
         return kind.ortvalue_from_numpy(np.asarray(array, order="C"))
-    from onnx import helper
-
+    if array.dtype not in BY_BITS:  # of others, two are in a byte
+        raise ValueError(f"ONNX Runtime's Python API takes no array of {array.dtype.name}")
     bits = np.asarray(array, order="C").view(f"u{array.dtype.itemsize}")
     return kind.ortvalue_from_numpy_with_onnx_type(bits, helper.np_dtype_to_tensor_dtype(array.dtype))
 
 
 def _arrays(names: Sequence[str], values: Sequence[Any]) -> dict[str, Array]:
-    """Return ONNX Runtime's tensors as arrays that share their memory; other values are left out."""
-    found = {}
-    for name, value in zip(names, values, strict=False):
-        if value.is_tensor():
-            found[name] = np.asarray(value.numpy())
-    return found
+    """Return ONNX Runtime's tensors as arrays; other values are left out."""
+    pairs = zip(names, values, strict=False)
+    return {name: _array(value) for name, value in pairs if value.is_tensor()}
+
+
+def _array(value: Any) -> Array:
+    """Return a tensor as an array that shares its memory; of a type that NumPy lacks, a copy of its bits."""
+    dtype = _BITS.get(value.element_type())
+    if dtype is None:
+        return np.asarray(value.numpy())
+    data = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
+    return np.frombuffer(data, dtype).reshape(value.shape())
 
 
 def _declared(name: str, value: Any) -> ValueInfoProto:

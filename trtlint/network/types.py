@@ -35,6 +35,8 @@ _RANGES = {
 _NARROW = frozenset(DTYPES[name] for name in ("HALF", "BF16", "FP8", "FP4", "E8M0"))
 NATIVE = frozenset(DTYPES[name] for name in ("FLOAT", "HALF", "INT8", "UINT8", "INT32", "INT64", "BOOL"))
 """Types that ONNX Runtime's Python API takes as NumPy arrays."""
+BY_BITS = frozenset(DTYPES[name] for name in ("BF16", "FP8"))
+"""Types whose bits that API takes and gives."""
 
 
 def dtype_of(name: str) -> np.dtype[Any]:

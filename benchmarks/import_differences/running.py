@@ -1,0 +1,58 @@
+"""Ask the parser of one release about many cases, in processes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from trtlint.dry_build.wheels import Wheels
+from trtlint.process.spawn import Limits, run
+
+_TOGETHER = 100
+"""Cases of one process."""
+_LIMITS = Limits(120, 4 << 30)
+
+Answers = dict[int, tuple[str, str]]
+"""By number of a case, the outcome and its text."""
+
+
+def ask(stems: Sequence[str], wheels: Wheels, jobs: int) -> Answers:
+    """Compare cases with the networks of one release.
+
+    Args:
+        stems: the files of the cases, without their suffix.
+        wheels: the release.
+        jobs: processes at once.
+    """
+    numbered = list(enumerate(stems))
+    parts = [numbered[at : at + _TOGETHER] for at in range(0, len(numbered), _TOGETHER)]
+    found: Answers = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        for answers in pool.map(lambda part: _of_part(part, wheels), parts):
+            found.update(answers)
+    return found
+
+
+def _of_part(part: Sequence[tuple[int, str]], wheels: Wheels) -> Answers:
+    """Ask about cases; one that ends the process is an answer, and the others go on behind it."""
+    found: Answers = {}
+    left = list(part)
+    while left:
+        ended = run(
+            "benchmarks.import_differences.worker",
+            {"cases": left},
+            _LIMITS,
+            paths=(wheels.folder,),
+            environment={"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"},
+        )
+        begun = left[0][0]
+        for number, outcome, text in ended.answers:
+            if outcome == "begun":
+                begun = number
+            else:
+                found[number] = outcome, text
+        left = [each for each in left if each[0] not in found]
+        if left:
+            found.setdefault(begun, ("process ended", ended.words))
+            left = [each for each in left if each[0] not in found]
+    return found
