@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from trtlint.facts.base import Fact, Step
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Source = Literal["stored", "static", "dynamic", "data"]
 
 _SAME = frozenset({"Identity", "Cast"})
+_SHAPED = frozenset({*_SAME, "Reshape", "Unsqueeze"})
 _NO_BODY = Body((), ())
 
 
@@ -45,6 +46,8 @@ class ControlFlow(Fact):
             ``If``.
         after: the same values as the body gives them back, in the same order.
         stacked: what the body of a ``Loop`` computes to be stacked, one slice an iteration.
+        uncut: how many of them are read otherwise than by a Slice that ends at a number which the ``Loop``
+            gives, such as that of its iterations.
         nodes: number of operators in its bodies, those of bodies within included.
     """
 
@@ -64,6 +67,7 @@ class ControlFlow(Fact):
     before: tuple[Value | None, ...]
     after: tuple[Value, ...]
     stacked: tuple[Value, ...]
+    uncut: int
     nodes: int
 
 
@@ -103,6 +107,7 @@ def _branch(node: Node, bodies: Mapping[str, Body], constants: Constants, size: 
         before=(),
         after=(),
         stacked=(),
+        uncut=0,
         nodes=size,
     )
 
@@ -128,7 +133,18 @@ def _loop(node: Node, bodies: Mapping[str, Body], constants: Constants, size: in
         before=node.inputs[2:],
         after=body.outputs[1 : 1 + carried],
         stacked=body.outputs[1 + carried :],
+        uncut=sum(not _is_cut(each, node.outputs[:carried]) for each in node.outputs[carried:]),
         nodes=size,
+    )
+
+
+def _is_cut(stacked: Value | None, carried: Sequence[Value | None]) -> bool:
+    """Whether only slices read a stacked output whose end is a carried value, or nothing does."""
+    if stacked is None:
+        return True
+    return not (stacked.is_output or stacked.leaves_body) and all(
+        reader.op == "Slice" and port == 0 and behind(reader.input(2), _SHAPED) in carried
+        for reader, port in stacked.uses
     )
 
 

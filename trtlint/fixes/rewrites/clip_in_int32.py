@@ -1,0 +1,42 @@
+"""A ``Clip`` of INT8 computed in INT32: a Cast in front of it and one behind it.
+
+Each number of INT8 is one of INT32, so that the results are the same.
+https://onnx.ai/onnx/operators/onnx__Clip.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import TensorProto
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.model.graph import Value
+from trtlint.model.load import Model
+
+_SINCE = 12
+"""The opset from which Clip takes whole numbers."""
+
+
+def propose(fact: Fact, model: Model) -> Patch:
+    """Replace one Clip."""
+    node = fact.node
+    source = None if node is None else node.input(0)
+    if node is None or source is None or node.op != "Clip" or node.domain or source.dtype != "i8":
+        raise NotApplicable("there is no Clip of INT8 here")
+    if (model.opset or 0) < _SINCE:
+        raise NotApplicable("the opset is older than 12")
+    draft = Draft(model, node)
+
+    def wide(bound: Value | None) -> str | None:
+        if bound is None:
+            return None
+        stored = model.constants.array(bound)
+        if stored is None:
+            return draft.op("Cast", bound, to=TensorProto.INT32)
+        return draft.constant(np.asarray(stored, np.int32), "bound")
+
+    bounds = [wide(node.input(port)) for port in (1, 2)]
+    clipped = draft.op("Clip", draft.op("Cast", source, to=TensorProto.INT32), *bounds)
+    draft.op("Cast", clipped, to=TensorProto.INT8, out=node.output.name)
+    return draft.patch("clips in INT32", [node])

@@ -1,0 +1,66 @@
+"""A ``Loop`` that counts its iterations, and its stacked outputs cut to that number.
+
+ONNX stacks as many elements as there were iterations, so that the cut takes nothing away.  A network whose
+stacked outputs are as long as the trip count loses what no iteration wrote.
+https://onnx.ai/onnx/operators/onnx__Loop.html
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from onnx import GraphProto, NodeProto, TensorProto, helper
+
+from trtlint.facts.base import Fact
+from trtlint.fixes.patch import Draft, NotApplicable, Patch
+from trtlint.model.load import Model
+from trtlint.model.protos import text
+
+_SINCE = 10
+"""The opset from which Slice takes its bounds as inputs."""
+
+
+def propose(fact: Fact, model: Model) -> Patch:
+    """Count the iterations of one Loop."""
+    node = fact.node
+    if node is None or node.op != "Loop" or node.domain:
+        raise NotApplicable("there is no Loop here")
+    if (model.opset or 0) < _SINCE:
+        raise NotApplicable("the opset is older than 10")
+    inputs, outputs = ([text(name) for name in names] for names in (node.proto.input, node.proto.output))
+    carried = max(0, len(inputs) - 2)
+    stacked = outputs[carried:]
+    if not any(stacked):
+        raise NotApplicable("nothing reads its stacked outputs")
+    draft = Draft(model, node)
+    count = draft.name("count")
+    raw = [draft.name("stacked") if name else "" for name in stacked]
+    proto = draft.again(
+        node,
+        [*inputs, draft.constant(np.zeros((), np.int64), "none")],
+        [*outputs[:carried], count, *raw],
+    )
+    _count(proto, carried, draft)
+    begin, axis = draft.ints(0), draft.ints(0)
+    end = draft.op("Reshape", count, draft.ints(1))
+    for name, made in zip(stacked, raw, strict=True):
+        if name:
+            draft.op("Slice", made, begin, end, axis, out=name)
+    return draft.patch("counts the iterations and cuts the stacked outputs to them", [node])
+
+
+def _count(proto: NodeProto, carried: int, draft: Draft) -> None:
+    """Let the body of a Loop carry the number of iterations as its last carried value."""
+    body: GraphProto = next(attribute.g for attribute in proto.attribute if text(attribute.name) == "body")
+    before, after, one = (draft.name(what) for what in ("iterations", "iterations", "one"))
+    step = helper.make_tensor("one", TensorProto.INT64, [], [1])
+    body.node.extend(
+        [
+            helper.make_node("Constant", [], [one], value=step, name=draft.name("Constant")),
+            helper.make_node("Add", [before, one], [after], name=draft.name("Add")),
+        ]
+    )
+    body.input.append(helper.make_tensor_value_info(before, TensorProto.INT64, []))
+    given = list(body.output)
+    given.insert(1 + carried, helper.make_tensor_value_info(after, TensorProto.INT64, []))
+    del body.output[:]
+    body.output.extend(given)
