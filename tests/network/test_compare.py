@@ -182,3 +182,33 @@ def test_shapes_of_the_user_count(tmp_path: Path) -> None:
     )
     found = compare_network(model, CompareRequest(shapes=(("x", (7, 3)),)), find(), Limits(60, 4 << 30))
     assert found.outcome == "agrees"
+
+
+_EARLY = """g (float[2] x, float h) => (float[2] y, float[N,2] z) <int64 n = {5}, bool t = {1}, int64 none = {0},
+    int64[1] begin = {0}, int64[1] single = {1}> {
+    y, count, all = Loop (n, t, x, none) <body = b (int64 i, bool go, float[2] v, int64 k) =>
+        (bool again, float[2] w, int64 l, float[2] s) { w = Add (v, v) m = ReduceMax <keepdims = 0> (w)
+      again = Less (m, h) s = Neg (w) one = Constant <value = int64 {1}> () l = Add (k, one) }>
+    END }"""
+
+
+@pytest.mark.parametrize(
+    ("end", "differ", "deviations"),
+    [
+        ("z = Exp (all)", ["all", "z"], ()),
+        (
+            "end = Reshape (count, single) z = Slice (all, begin, end, begin)",
+            [],
+            ("stacked outputs of a Loop that are cut to its iterations",),
+        ),
+    ],
+    ids=["read", "cut"],
+)
+def test_a_loop_that_ends_early(
+    end: str, differ: list[str], deviations: tuple[str, ...], tmp_path: Path
+) -> None:
+    model = texts.write(tmp_path, _EARLY.replace("END", end))
+    np.savez(tmp_path / "early.npz", x=np.ones(2, np.float32), h=np.asarray(3, np.float32))
+    found = compared(model, str(tmp_path / "early.npz"))
+    assert [each.tensor for each in found.differences][:1] == differ[:1]
+    assert (bool(found.differences), found.unclear, found.deviations) == (bool(differ), (), deviations)

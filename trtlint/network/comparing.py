@@ -22,7 +22,7 @@ from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
 from trtlint.model.widening import FP32, Types
 from trtlint.network.candidates import candidates
-from trtlint.network.deviations import UNCLEAR, deviation
+from trtlint.network.deviations import deviation, is_cut, is_unclear
 from trtlint.network.expected import Expected, by_reference, by_runtime, linked
 from trtlint.network.iterations import OWN
 from trtlint.network.judge import Difference, compare, tolerance_of
@@ -258,6 +258,9 @@ class Comparing:
         known = self._known((*region.inputs, *node.input))
         inputs = [known.get(each) for each in node.input]
         explained = deviation(node, inputs, values, found, self._opset)
+        if node.op_type == "Loop" and got.ndim == expected.ndim > 0:
+            cut = is_cut(self._proto.graph, name, got, expected)
+            explained = "stacked outputs of a Loop that are cut to its iterations" if cut else explained
         if explained:
             self._found.deviations.add(explained)
             return
@@ -271,7 +274,7 @@ class Comparing:
             return
         if opinion is not None and self._overflows(got, expected, opinion, kind):
             return
-        doubtful = not UNCLEAR.isdisjoint({node.op_type, *region.others})
+        doubtful = any(map(is_unclear, region.nodes))
         if doubtful if opinion is None else self._disagree(opinion, expected, kind):
             self._found.unclear[name] = node.op_type
             return

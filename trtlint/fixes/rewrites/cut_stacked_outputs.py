@@ -55,8 +55,8 @@ def _count(proto: NodeProto, carried: int, draft: Draft) -> None:
     step = helper.make_tensor("one", TensorProto.INT64, [], [1])
     body.node.extend(
         [
-            helper.make_node("Constant", [], [one], value=step, name=draft.name("Constant")),
-            helper.make_node("Add", [before, one], [after], name=draft.name("Add")),
+            helper.make_node("Constant", [], [one], value=step, name=draft.name("Constant"), domain=""),
+            helper.make_node("Add", [before, one], [after], name=draft.name("Add"), domain=""),
         ]
     )
     body.input.append(helper.make_tensor_value_info(before, TensorProto.INT64, []))
