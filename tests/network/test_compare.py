@@ -184,7 +184,8 @@ def test_shapes_of_the_user_count(tmp_path: Path) -> None:
     assert found.outcome == "agrees"
 
 
-_EARLY = """g (float[2] x, float h) => (float[2] y, float[N,2] z) <int64 n = {5}, bool t = {1}, int64 none = {0},
+_EARLY = """g (float[2] x, float h) => (float[2] y, float[N,2] z)
+    <int64 n = {5}, bool t = {1}, int64 none = {0},
     int64[1] begin = {0}, int64[1] single = {1}> {
     y, count, all = Loop (n, t, x, none) <body = b (int64 i, bool go, float[2] v, int64 k) =>
         (bool again, float[2] w, int64 l, float[2] s) { w = Add (v, v) m = ReduceMax <keepdims = 0> (w)
