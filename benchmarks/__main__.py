@@ -10,7 +10,7 @@ import sys
 
 BENCHMARKS = (
     "startup", "scaling", "versions", "reading", "weights", "logs", "field_logs", "remote", "fleet",
-    "cluster", "parser_verdicts", "release_verdicts", "probes", "dry_build", "half_precision",
+    "cluster", "parser_verdicts", "release_verdicts", "probes", "dry_build", "comparison", "half_precision",
     "writing", "fixes", "repairs", "random_fixes", "rule_checks", "noise",
 )  # fmt: skip
 

@@ -1,10 +1,11 @@
 """Where the networks of NVIDIA's parser compute something else than ONNX says, by operator and attribute.
 
-    python -m benchmarks.import_differences [--rtx-path DIR ...] [--only OP ...] [--jobs N]
+    python -m benchmarks.import_differences [--rtx-path DIR ...] [--only OP ...] [--forms FORM ...] [--jobs N]
 
-Cases are ONNX's own node tests of opsets 7 to 25, and each of them with one attribute or one optional
-input changed.  ``--rtx-path`` adds a release, from a folder made with ``pip install --target``; the installed
-one always runs.
+Cases are ONNX's own node tests of opsets 7 to 28, and each of them with one attribute or one optional
+input changed; ``--forms`` adds all of them with stored inputs, without known sizes, or in narrow types.
+``--rtx-path`` adds a release, from a folder made with ``pip install --target``; the installed one always
+runs.
 Printed are counts by release, and every operator and change that differs with the releases in which it does.
 """
 
@@ -18,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.import_differences.cases import Case, cases, write
+from benchmarks.import_differences.cases import FORMS, Case, cases, in_form, write
 from benchmarks.import_differences.running import Answers, ask
 from trtlint.dry_build.wheels import find
 
@@ -28,10 +29,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rtx-path", action="append", default=[], type=Path)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--forms", nargs="*", default=[], choices=FORMS)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     began = time.monotonic()
     chosen = [case for case in cases() if not options.only or case.op in options.only]
+    plain = list(chosen)
+    for form in options.forms:
+        chosen += [found for case in plain if (found := in_form(case, form)) is not None]
     releases = [find(), *(find(None, folder) for folder in options.rtx_path)]
     answers: dict[str, Answers] = {}
     with tempfile.TemporaryDirectory() as folder:

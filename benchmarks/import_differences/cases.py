@@ -16,7 +16,7 @@ from onnx.backend.test.case.node import collect_testcases
 from trtlint.lean import dataclass
 from trtlint.network.layers import Array
 
-_NEWEST, _OLDEST = 25, 7
+_NEWEST, _OLDEST = 28, 7
 _MOST_OF_ATTRIBUTE = 3
 """Other values of one attribute that are tried for one model."""
 _MOST_OF_OPERATOR = 60
@@ -41,6 +41,40 @@ class Case:
     change: str
     model: ModelProto
     feeds: dict[str, Array]
+
+
+FORMS = ("stored", "dynamic", "float16", "bfloat16")
+"""Other forms of a case: all inputs but the first are initializers, no size is known, or FP32 is narrower."""
+_NARROW = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
+
+
+def in_form(case: Case, form: str) -> Case | None:
+    """Return a case in another form, None where it has none."""
+    model = ModelProto()
+    model.CopyFrom(case.model)
+    graph, feeds = model.graph, dict(case.feeds)
+    if form in _NARROW:
+        values = (*graph.input, *graph.output)
+        whole = [each for each in values if each.type.tensor_type.elem_type == TensorProto.FLOAT]
+        if len(graph.node) != 1 or not whole or graph.initializer:
+            return None
+        for info in whole:
+            info.type.tensor_type.elem_type = _NARROW[form]
+            if info.name in feeds:
+                feeds[info.name] = feeds[info.name].astype(helper.tensor_dtype_to_np_dtype(_NARROW[form]))
+    elif form == "stored":
+        stored = [each.name for each in graph.input[1:] if each.name in feeds]
+        if not stored:
+            return None
+        graph.initializer.extend(numpy_helper.from_array(feeds.pop(name), name) for name in stored)
+        kept = [each for each in graph.input if each.name not in stored]
+        del graph.input[:]
+        graph.input.extend(kept)
+    else:
+        for info in (*graph.input, *graph.output):
+            for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+                dim.dim_param = f"{info.name}_{axis}"
+    return Case(f"{case.name}/{form}", case.op, f"{form}: {case.name}", model, feeds)
 
 
 def cases() -> Iterator[Case]:

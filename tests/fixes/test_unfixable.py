@@ -23,6 +23,12 @@ CASES = {
             target_nodeids = [0], target_treeids = [0], target_weights = [1.0]> (x) }""",
         "each row takes another path through the trees, and no operator of TensorRT does this",
     ),
+    "a cubic grid sample": (
+        """(float[1,1,4,4] x, float[1,2,2,2] i) => (float[1,1,2,2] y) {
+            y = GridSample <mode = "cubic"> (x, i) }""",
+        "cubic has another name in opsets 16 to 19, and no other operator interpolates so: export with one of"
+        " these opsets",
+    ),
     "chance": (
         "(float[2] x) => (float[2] y) { y = Bernoulli (x) }",
         "its results are random, and no equal operator exists",
