@@ -36,7 +36,7 @@ def main() -> int:
     chosen = [case for case in cases() if not options.only or case.op in options.only]
     plain = list(chosen)
     for form in options.forms:
-        chosen += [found for case in plain if (found := in_form(case, form)) is not None]
+        chosen += [other for case in plain if (other := in_form(case, form)) is not None]
     releases = [find(), *(find(None, folder) for folder in options.rtx_path)]
     answers: dict[str, Answers] = {}
     with tempfile.TemporaryDirectory() as folder:

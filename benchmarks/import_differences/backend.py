@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import onnx
 import yaml
@@ -67,13 +68,15 @@ class Explanation:
 def explanations(file: Path = DATA) -> tuple[tuple[str, ...], tuple[Explanation, ...]]:
     """Return the rules about imports, and what explains differences that no rule is about."""
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
-    entries = tuple(
-        Explanation(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in each.items()}
-        )
-        for each in document["explained"]
-    )
-    return tuple(document["rules"]), entries
+    return tuple(document["rules"]), tuple(_entry(each) for each in document["explained"])
+
+
+def _entry(given: Mapping[str, Any]) -> Explanation:
+    """Return an entry of the file; lists become tuples."""
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
+    }
+    return Explanation(**fields)
 
 
 def of_tests() -> Iterator[Case]:

@@ -127,3 +127,24 @@ def test_other_exported_models_have_none(exported: Path) -> None:
         assert paths, family
         for path in paths:
             assert not flows(Facts(load(path))), path.stem
+
+
+@pytest.mark.parametrize(
+    ("end", "uncut"),
+    [
+        ("z = Exp (all)", 1),
+        ("last = Reshape (count, one) z = Slice (all, zero, last, zero)", 0),
+        ("z = Slice (all, zero, one, zero)", 1),
+        ("last = Reshape (count, one) z = Slice (all, zero, last, zero) w = Neg (all)", 1),
+        ("z = Identity (y)", 0),
+    ],
+    ids=["read", "cut", "cut elsewhere", "cut and read", "not read"],
+)
+def test_stacked_outputs_that_are_cut(end: str, uncut: int) -> None:
+    text = f"""g (float[2] x, int64 n, bool t) => (float[N] z) <int64[1] zero = {{0}}, int64[1] one = {{1}}> {{
+        y, count, all = Loop (n, t, x, n) <body = b (int64 i, bool go, float[2] v, int64 k) =>
+            (bool again, float[2] w, int64 l, float[2] s) {{
+          again = Identity (go) w = Neg (v) l = Add (k, i) s = Exp (v) }}>
+        {end} }}"""
+    (fact,) = flows(facts_of(f'< ir_version: 8, opset_import: ["" : 17] > {text}'))
+    assert fact.uncut == uncut

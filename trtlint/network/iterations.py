@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 
 import numpy as np
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from trtlint.model.contents import graphs
 
@@ -27,7 +27,8 @@ def bound_loops(proto: ModelProto) -> None:
     numbers = count()
     opset = max((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), default=1)
     # All are found before one changes: what is written to a graph is a copy of the bodies in it.
-    for holder in reversed([*graphs(proto), *proto.functions]):
+    holders: list[GraphProto | FunctionProto] = [*graphs(proto), *proto.functions]
+    for holder in reversed(holders):
         known = _known(holder) if isinstance(holder, GraphProto) else {}
         nodes = list(_rewritten(holder.node, known, opset, numbers))
         if len(nodes) != len(holder.node):

@@ -119,8 +119,8 @@ def _near(got: Array, expected: Array, tolerance: float) -> bool:
     allowed, scaled = tolerance * _LEAST, False
     with np.errstate(all="ignore"):
         for at in range(0, one.size, _BLOCK):
-            parts = [wide(flat[at : at + _BLOCK]) for flat in (one, other)]
-            off = np.subtract(*parts, out=buffer[: parts[0].size], casting="unsafe")
+            mine, theirs = (wide(flat[at : at + _BLOCK]) for flat in (one, other))
+            off = np.subtract(mine, theirs, out=buffer[: mine.size], casting="unsafe")
             worst = max(float(off.max()), -float(off.min()))
             if not worst <= allowed and not scaled:
                 allowed, scaled = tolerance * _scale(wide(expected)), True

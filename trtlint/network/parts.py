@@ -207,7 +207,7 @@ def _array(value: Any) -> Array:
     if dtype is None:
         return np.asarray(value.numpy())
     data = ctypes.string_at(value.data_ptr(), value.tensor_size_in_bytes())
-    return np.frombuffer(data, dtype).reshape(value.shape())
+    return np.asarray(np.frombuffer(data, dtype).reshape(value.shape()))
 
 
 def _declared(name: str, value: Any) -> ValueInfoProto:

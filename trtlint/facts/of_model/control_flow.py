@@ -142,10 +142,10 @@ def _is_cut(stacked: Value | None, carried: Sequence[Value | None]) -> bool:
     """Whether only slices read a stacked output whose end is a carried value, or nothing does."""
     if stacked is None:
         return True
-    return not (stacked.is_output or stacked.leaves_body) and all(
-        reader.op == "Slice" and port == 0 and behind(reader.input(2), _SHAPED) in carried
-        for reader, port in stacked.uses
-    )
+    if stacked.is_output or stacked.leaves_body:
+        return False
+    ends = [reader.input(2) if reader.op == "Slice" and port == 0 else None for reader, port in stacked.uses]
+    return all(end is not None and behind(end, _SHAPED) in carried for end in ends)
 
 
 def _chain(node: Node, decides: Value | None) -> tuple[Step, ...]:
