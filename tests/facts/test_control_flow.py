@@ -141,7 +141,8 @@ def test_other_exported_models_have_none(exported: Path) -> None:
     ids=["read", "cut", "cut elsewhere", "cut and read", "not read"],
 )
 def test_stacked_outputs_that_are_cut(end: str, uncut: int) -> None:
-    text = f"""g (float[2] x, int64 n, bool t) => (float[N] z) <int64[1] zero = {{0}}, int64[1] one = {{1}}> {{
+    text = f"""g (float[2] x, int64 n, bool t) => (float[N] z)
+        <int64[1] zero = {{0}}, int64[1] one = {{1}}> {{
         y, count, all = Loop (n, t, x, n) <body = b (int64 i, bool go, float[2] v, int64 k) =>
             (bool again, float[2] w, int64 l, float[2] s) {{
           again = Identity (go) w = Neg (v) l = Add (k, i) s = Exp (v) }}>
