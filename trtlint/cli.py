@@ -236,12 +236,12 @@ def upgrade(**options: Any) -> int:
     )
 
 
-@cli.command(context_settings=_HELP, short_help="Tell what FP16 does to a model, on a CPU.")
+@cli.command(cls=LintCommand, context_settings=_HELP, short_help="Tell what FP16 does to a model, on a CPU.")
 @click.argument("model", metavar="MODEL")
 @measure_options
 @target
 @click.option("-o", "--output", metavar="FILE", help="Also write the measurement to this file, as JSON.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option("--format", "format_", type=click.Choice(["text", "json", "html"]), default="text")
 def measure(**options: Any) -> int:
     """Tell what FP16 does to a model: ranges of its tensors, the error at its outputs, what to keep in FP32.
 
@@ -250,13 +250,14 @@ def measure(**options: Any) -> int:
     \b
     trtlint measure model.onnx --inputs batch.npz -o ranges.json
 
-    Exit code: 0 the outputs are good, 1 they are not, 2 wrong usage or inputs, 3 the model cannot be
-    read, run or measured, 4 a bug in trtlint.
+    Exit code: 0 the outputs are good in every build, 1 they are not or it depends on the build, 2 wrong
+    usage or inputs, 3 the model cannot be read, run or measured, 4 a bug in trtlint.
     """  # noqa: D301 - click's mark of lines that stay
     from trtlint.commands.measure import MeasureOptions, run_measure
 
-    as_json = options.pop("format_") == "json"
-    return run_measure(MeasureOptions(target=target_options(options), as_json=as_json, **options))
+    return run_measure(
+        MeasureOptions(target=target_options(options), format=options.pop("format_"), **options)
+    )
 
 
 cli.add_command(convert_command)

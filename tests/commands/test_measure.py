@@ -51,7 +51,15 @@ def test_the_json_says_where_it_begins_what_it_does_and_what_to_keep(folder: Pat
     data = measured("norm.onnx", "--inputs", "large.npz")
     (origin,) = [site for site in data["sites"] if site["origin"]]
     assert (origin["node"], origin["op"], origin["fp16"]) == ("Pow_2", "Pow", "overflow")
-    assert data["outputs"] == [{"name": "y", "error_fp16": 1.0, "error_unclamped": None, "finite_fp32": True}]
+    (output,) = data["outputs"]
+    assert (output["name"], output["error_fp16"], output["error_unclamped"]) == ("y", 1.0, None)
+    assert output["finite_fp32"]
+    assert output["error"] == data["error"]
+    assert data["error"]["rounded"] == data["error"]["accumulated"] == 1.0
+    assert data["error"]["fused"] < 1e-3
+    assert data["verdict"] == "depends"
+    assert data["build"] is None
+    assert data["types"] == []
     assert data["keep_fp32"] == ["Pow_2", "ReduceMean_3", "Add_4", "Sqrt_5"]
     assert data["kept"]["verified"]
     assert data["inputs"]["files"] == ["large.npz"]

@@ -36,6 +36,20 @@ class LayerNormalization(OpRun):
         return tuple(y.astype(x.dtype) for y in compute(*wide, axis=axis, epsilon=epsilon))
 
 
+class InstanceNormalization(OpRun):
+    """With statistics in FP32, as TensorRT's layer computes them by default."""
+
+    op_domain = ""
+
+    def _run(self, x, scale, bias, epsilon=None):  # type: ignore[no-untyped-def]
+        wide, axes = x.astype(np.float32), tuple(range(2, x.ndim))
+        centred = wide - wide.mean(axis=axes, keepdims=True)
+        root = np.sqrt(np.square(centred).mean(axis=axes, keepdims=True) + np.float32(epsilon))
+        shape = (-1, *[1] * (x.ndim - 2))
+        scaled = scale.astype(np.float32).reshape(shape) * centred / root
+        return ((scaled + bias.astype(np.float32).reshape(shape)).astype(x.dtype),)
+
+
 class RMSNormalization(OpRun):
     """With statistics in FP32, likewise."""
 
@@ -69,7 +83,9 @@ def names(model: ModelProto) -> list[str]:
 def run(model: ModelProto, feeds: Feeds) -> dict[str, Array]:
     """Every tensor of a model."""
     with np.errstate(all="ignore"):
-        evaluator: Any = ReferenceEvaluator(model, new_ops=[LayerNormalization, RMSNormalization])
+        evaluator: Any = ReferenceEvaluator(
+            model, new_ops=[LayerNormalization, InstanceNormalization, RMSNormalization]
+        )
         found: dict[str, Array] = evaluator.run(None, dict(feeds), intermediate=True)
     return found
 

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from trtlint.commands.arguments import BUILD, bundle, target, target_options
-from trtlint.commands.dryoptions import MOST_SECONDS, memory_size
+from trtlint.commands.dryoptions import memory_size
+from trtlint.policy.options import MOST_SECONDS
 
 _options = bundle(
     click.option("--to", "type_", type=click.Choice(["fp16", "bf16"]), required=True, help="The new type."),

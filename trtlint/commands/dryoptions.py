@@ -36,7 +36,8 @@ def memory_size(_: click.Context, __: click.Parameter, text: str | None) -> int 
     return int(float(found[1]) * (1 << (30 if found[2].upper().startswith("G") else 20)))
 
 
-def _release(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+def release(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    """Return the release of TensorRT-RTX that an option names, empty for the installed one."""
     if text not in (None, INSTALLED) and not RELEASE.fullmatch(text or ""):
         raise click.BadParameter(f"{text!r} is no release of TensorRT-RTX such as 1.7.1")
     return text
@@ -46,7 +47,7 @@ dry_options = bundle(
     click.option(
         "--dry-build",
         metavar="[=VERSION]",
-        callback=_release,
+        callback=release,
         help="Ask NVIDIA's parser and builder too, without a GPU: TensorRT-RTX, which pip install "
         "'trtlint[rtx]' brings.",
     ),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from trtlint.case import Case
+from trtlint.commands.measurelayers import layers_of
+from trtlint.commands.measureprogress import progress
 from trtlint.commands.setup import refuse_addresses, rulebook, targets
 from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import ModelReport
@@ -33,13 +34,6 @@ from trtlint.report.measureadvice import advice
 from trtlint.runs.exits import Exit
 from trtlint.target.target import Target
 
-_DOING = {
-    "ranges": "measuring ranges in FP32",
-    "rehearsal": "rehearsing the narrow type",
-    "search": "looking for what to keep in FP32",
-    "closer": "looking closer at what leaves the range",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class MeasureOptions:
@@ -55,9 +49,12 @@ class MeasureOptions:
     bound: float
     target: TargetOptions
     output: str | None = None
-    as_json: bool = False
     seconds: float | None = None
     memory: int | None = None
+    thorough: bool = False
+    layers: str | None = None
+    dry_build: str | None = None
+    format: str = "text"
 
 
 def run_measure(options: MeasureOptions) -> int:
@@ -74,6 +71,7 @@ def run_measure(options: MeasureOptions) -> int:
         rehearse=options.rehearse,
         batches=options.batches,
         bound=options.bound,
+        thorough=options.thorough,
     )
     path = Path(options.model)
     read = [path, *map(Path, request.inputs.paths)]
@@ -83,8 +81,9 @@ def run_measure(options: MeasureOptions) -> int:
         request.inputs.require()
         model = load(path)
         limits = limits_for(model, options.seconds, options.memory)
-        with _progress() as listen:
-            found = measure(request, limits, listen)
+        with progress() as shown:
+            request = replace(request, layers=layers_of(options, model, wanted))
+            found = measure(request, limits, progress=shown)
     except (MissingRuntimeError, InputsError) as error:
         raise click.UsageError(str(error)) from error
     except MeasureError as error:
@@ -94,10 +93,16 @@ def run_measure(options: MeasureOptions) -> int:
     text = json.dumps(to_data(found), indent=1)
     if options.output is not None:
         replace_text(Path(options.output), text + "\n", read)
-    if options.as_json:
+    if options.format == "json":
         print(text)
+    elif options.format == "html":
+        from trtlint.report.measurepage import page
+
+        for line in page(found, model, advice(found, wanted, _layers(model), options.output)):
+            print(line)
     else:
-        from trtlint.report.measure import MeasureReport, worst_sites
+        from trtlint.report.measure import MeasureReport
+        from trtlint.report.measuresites import worst_sites
         from trtlint.report.text import TextReport
 
         try:
@@ -131,7 +136,7 @@ def _measured(report: ModelReport, book: Rulebook) -> ModelReport:
 
 
 def _broken(found: Measurement) -> bool:
-    """Whether the narrow type spoils an output; where that was not rehearsed, whether it may."""
+    """Whether the narrow type spoils an output in some build; without a rehearsal, whether it may."""
     if not found.rehearsed or not found.outputs:
         return any(site.origin for site in found.sites)
     return not found.good
@@ -161,15 +166,3 @@ def _sources(model: Model, nodes: set[str]) -> dict[str, str]:
             if source is not None:
                 found[node.path] = str(sources.find(source))
     return found
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None] | None]:
-    """What is being done, on a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading the model") as status:
-        yield lambda doing: status.update(_DOING.get(doing, doing))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from trtlint.commands.arguments import bundle
-from trtlint.commands.dryoptions import memory_size
+from trtlint.commands.dryoptions import memory_size, release
 from trtlint.policy.options import MOST_SECONDS
 
 measure_options = bundle(
@@ -21,9 +21,30 @@ measure_options = bundle(
         metavar="FILE.py[:FUNCTION]",
         help="Python code that yields inputs, as Polygraphy takes it. It is run.",
     ),
-    click.option("--type", type=click.Choice(["fp16", "bf16"]), default="fp16", help="The narrow type."),
+    click.option(
+        "--type",
+        type=click.Choice(["fp16", "bf16", "tf32", "all"]),
+        default="fp16",
+        help="Narrow type; all compares the three (default: fp16).",
+    ),
     click.option(
         "--rehearse/--no-rehearse", default=True, help="Whether to compute the outputs in the narrow type."
+    ),
+    click.option(
+        "--layers",
+        metavar="FILE",
+        help="Layers of an engine (trtexec --exportLayerInfo): rehearse what this build fuses.",
+    ),
+    click.option(
+        "--dry-build",
+        metavar="[=VERSION]",
+        callback=release,
+        help="Rehearse what NVIDIA's builder fuses without a GPU (pip install 'trtlint[rtx]').",
+    ),
+    click.option(
+        "--thorough",
+        is_flag=True,
+        help="Search on until no node can leave the set to keep in FP32 (default: 20 runs, 30 seconds).",
     ),
     click.option("--batches", type=click.IntRange(min=1), metavar="N", help="Use so many batches at most."),
     click.option(

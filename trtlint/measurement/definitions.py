@@ -1,7 +1,7 @@
 """Operators that ONNX defines by others, written out by that definition.
 
-``Attention`` and ``GroupNormalization`` are functions: their bodies say what is computed in the type of
-the tensors and what in FP32 (https://onnx.ai/onnx/operators/onnx__Attention.html).
+``Attention`` is a function: its body says what is computed in the type of the tensors and what in FP32
+(https://onnx.ai/onnx/operators/onnx__Attention.html).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trtlint.model.protos import text
 from trtlint.model.schemas import schema_at
 from trtlint.model.widening import widen_node
 
-DEFINED = frozenset({"Attention", "GroupNormalization"})
+DEFINED = frozenset({"Attention"})
 """Operators whose inside is looked at."""
 ROUNDED_INSIDE = frozenset({"Gelu", "HardSwish", "Mish", "MeanVarianceNormalization"})
 """Operators that are rounded on the way."""
@@ -47,7 +47,7 @@ def definition(node: Node, inputs: Sequence[str], types: Sequence[int], write: W
     for step in body.graph.node:
         widen_node(step)
         ports = [names.get(text(name), text(name)) for name in step.input]
-        results = write.emit_node(step, ports)
+        results = write.emit_node(step, ports, inner=True)
         for name, result in zip(step.output, results, strict=True):
             final = text(name) == "o0"
             inner = text(name) in narrow and not final

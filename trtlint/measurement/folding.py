@@ -213,7 +213,7 @@ def batch_normalization(node: Node, affine: Affine, tensor: str, write: Writer) 
         value = node.input(0)
         beyond = 0 if value is None or value.rank is None else value.rank - 2
         scale, shift = (
-            write.stored(write.constant(each.reshape(-1, *[1] * beyond)))
+            write.added(write.constant(each.reshape(-1, *[1] * beyond)))
             for each in (affine.scale, affine.shift)
         )
         return write.emit("Add", [write.emit("Mul", [tensor, scale]), shift])
@@ -221,6 +221,6 @@ def batch_normalization(node: Node, affine: Affine, tensor: str, write: Writer) 
     beyond = 0 if weight is None or weight.rank is None else weight.rank - 2
     scale = write.constant(affine.scale.reshape(-1, *[1] * (beyond + 1)))
     weights = write.stored(write.emit("Mul", [write.read(weight, rounded=False), scale]))
-    product = write.step(write.emit_node(conv.proto, [write.read(source, rounded=True), weights])[0])
-    shift = write.stored(write.constant(affine.shift.reshape(-1, *[1] * beyond)))
+    product = write.step(write.emit_node(conv.proto, [write.read(source, rounded=True), weights], conv)[0])
+    shift = write.added(write.constant(affine.shift.reshape(-1, *[1] * beyond)))
     return write.emit("Add", [product, shift])

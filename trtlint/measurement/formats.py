@@ -1,4 +1,4 @@
-"""The 16-bit floating-point formats that TensorRT builds for, as far as a rehearsal needs them."""
+"""The narrow floating-point formats that TensorRT computes in."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ class Format:
     """A narrow floating-point format.
 
     Attributes:
-        name: as options have it, ``fp16`` or ``bf16``.
-        label: as texts have it.
-        element: the ONNX element type.
+        name: the value of ``--type``: ``fp16``, ``bf16`` or ``tf32``.
+        label: the name in texts.
+        element: the ONNX element type that tensors are stored in.
         largest: the largest finite number.
         infinite_from: the least magnitude that rounds to infinity: half a step beyond the largest number.
         zero_below: magnitudes up to this round to zero: half of the smallest subnormal number.
+        bits: significant bits of a number, the hidden bit included.
+        operands_only: whether only operands of matrix products and convolutions are rounded.
     """
 
     name: str
@@ -28,9 +30,11 @@ class Format:
     largest: float
     infinite_from: float
     zero_below: float
+    bits: int
+    operands_only: bool = False
 
 
-FP16 = Format("fp16", "FP16", onnx.TensorProto.FLOAT16, 65504.0, 65520.0, 2.0**-25)
+FP16 = Format("fp16", "FP16", onnx.TensorProto.FLOAT16, 65504.0, 65520.0, 2.0**-25, 11)
 """binary16 of IEEE 754: https://en.wikipedia.org/wiki/Half-precision_floating-point_format"""
 BF16 = Format(
     "bf16",
@@ -39,7 +43,21 @@ BF16 = Format(
     float.fromhex("0x1.fep127"),
     float.fromhex("0x1.ffp127"),
     2.0**-134,
+    8,
 )
 """The upper half of an FP32 number: https://en.wikipedia.org/wiki/Bfloat16_floating-point_format"""
+TF32 = Format(
+    "tf32",
+    "TF32",
+    onnx.TensorProto.FLOAT,
+    float.fromhex("0x1.ffcp127"),
+    float("inf"),
+    0.0,
+    11,
+    operands_only=True,
+)
+"""The range of FP32 with 10 bits of mantissa, for the operands of products; sums and tensors stay in FP32:
+https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/accuracy-considerations.html
+"""
 
-FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in (FP16, BF16)}
+FORMATS: Mapping[str, Format] = {format_.name: format_ for format_ in (FP16, BF16, TF32)}

@@ -2,8 +2,10 @@
 
 The sums are those of ONNX's reference evaluator in half precision
 (https://github.com/onnx/onnx/tree/main/onnx/reference/ops): a mean is the sum, rounded, divided by the
-number of elements, rounded again.  Normalizations whose ``stash_type`` is FP32 (LayerNormalization,
-RMSNormalization) compute their statistics in FP32 and are left as they are.
+number of elements, rounded again.  Normalizations are left as they are: TensorRT's layer computes them in
+FP32 by default, whatever the type of its tensors
+(https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/operators/Normalization.html), and so do
+LayerNormalization and RMSNormalization, whose ``stash_type`` is FP32.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ class Writer(Protocol):
     def emit(self, op: str, inputs: Sequence[str], **attributes: Any) -> str:
         """Add an operator; returns the name of its result."""
 
-    def emit_node(self, node: NodeProto, inputs: Sequence[str]) -> list[str]:
+    def emit_node(
+        self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None, *, inner: bool = False
+    ) -> list[str]:
         """Add a copy of an operator that reads other values; returns the names of its results."""
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
@@ -46,6 +50,9 @@ class Writer(Protocol):
 
     def stored(self, name: str) -> str:
         """Round stored numbers to the narrow type, those beyond its range to its largest."""
+
+    def added(self, name: str) -> str:
+        """Round stored numbers that no product multiplies, unless the build fuses what reads them."""
 
 
 Formula = Callable[[Node, Sequence[str], Writer], str | None]
@@ -106,27 +113,6 @@ def _lp_normalization(node: Node, inputs: Sequence[str], write: Writer) -> str |
     return write.emit("Div", [inputs[0], write.emit("Add", [norm, empty])])
 
 
-def _instance_normalization(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
-    tensor = node.input(0)
-    rank = None if tensor is None else tensor.rank
-    if rank is None or rank < 3:
-        return None
-    x, axes = inputs[0], list(range(2, rank))
-    total = write.step(_sum_over(x, axes, write), "sum")
-    count = _count(x, total, write)
-    mean = write.step(write.emit("Div", [total, count]))
-    centred = write.step(write.emit("Sub", [x, mean]))
-    squares = write.step(write.emit("Mul", [centred, centred]), "square")
-    squared = write.step(_sum_over(squares, axes, write), "sum of squares")
-    variance = write.step(write.emit("Div", [squared, count]))
-    shifted = write.step(write.emit("Add", [variance, write.constant(node.number("epsilon", 1e-5))]))
-    root = write.step(write.emit("Sqrt", [shifted]))
-    shape = write.constant([-1, *[1] * (rank - 2)], np.int64)
-    gain, bias = (write.emit("Reshape", [name, shape]) for name in inputs[1:3])
-    scaled = write.step(write.emit("Mul", [gain, centred]))
-    return write.emit("Add", [write.step(write.emit("Div", [scaled, root])), bias])
-
-
 def _sum_over(tensor: str, axes: Sequence[int], write: Writer) -> str:
     if write.opset < _INPUT_AXES_SUM:
         return write.emit("ReduceSum", [tensor], axes=list(axes), keepdims=1)
@@ -148,21 +134,29 @@ def _greatest(tensor: str, axes: Sequence[int], write: Writer) -> str:
     return write.emit("ReduceMax", [tensor, write.constant(list(axes), np.int64)], keepdims=1)
 
 
+def _matmul(node: Node, inputs: Sequence[str], write: Writer) -> str:
+    return write.emit_node(node.proto, inputs, node)[0]
+
+
 def _gemm(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
-    if len(inputs) < _WITH_BIAS or not inputs[2] or node.number("beta", 1.0) != 1.0:
+    if len(inputs) < _WITH_BIAS or not inputs[2]:
+        return write.emit_node(node.proto, inputs, node)[0]
+    if node.number("beta", 1.0) != 1.0:
         return None
     ports = list(inputs[:2])
     if write.opset < _OPTIONAL_BIAS:
         ports.append(write.constant(0.0))
-    product = write.step(write.emit_node(node.proto, ports)[0])
+    product = write.step(write.emit_node(node.proto, ports, node)[0])
     return write.emit("Add", [product, inputs[2]])
 
 
 def _convolution(node: Node, inputs: Sequence[str], write: Writer) -> str | None:
     weight = node.input(1)
-    if len(inputs) < _WITH_BIAS or not inputs[2] or weight is None or weight.rank is None:
+    if len(inputs) < _WITH_BIAS or not inputs[2]:
+        return write.emit_node(node.proto, inputs, node)[0]
+    if weight is None or weight.rank is None:
         return None
-    product = write.step(write.emit_node(node.proto, inputs[:2])[0])
+    product = write.step(write.emit_node(node.proto, inputs[:2], node)[0])
     shape = write.constant([-1, *[1] * (weight.rank - 2)], np.int64)
     return write.emit("Add", [product, write.emit("Reshape", [inputs[2], shape])])
 
@@ -173,12 +167,12 @@ FORMULAS: Mapping[str, Formula] = {
     "ReduceSumSquare": _sum_of_squares,
     "ReduceLogSum": _log_of_sum,
     "LpNormalization": _lp_normalization,
-    "InstanceNormalization": _instance_normalization,
 }
 """What is to be seen inside: by operator type of the default domain."""
 
 ROUNDED: Mapping[str, Formula] = {
     "Softmax": _softmax,
+    "MatMul": _matmul,
     "Gemm": _gemm,
     "Conv": _convolution,
     "ConvTranspose": _convolution,

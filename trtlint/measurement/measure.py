@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from trtlint.errors import ExperimentError
 from trtlint.lean import dataclass
+from trtlint.measurement.fusion import FusedLayers
 from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.measurement.measurement import Measurement, from_data
 from trtlint.process.spawn import Limits, machine_memory, run
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 INSTALL = "pip install 'trtlint[measure]'"
+ALL = "all"
+"""The type that stands for each type: the file's own or FP16 is measured, the others are rehearsed."""
 _WORK = "trtlint.measurement.measuring"
 _SECONDS = 600.0
 """Wall time beside what the weights add: the size of a model does not show what its activations cost."""
@@ -51,10 +54,13 @@ class Request:
         files: ``.npz`` files, a batch each.
         lists: Polygraphy's JSON files.
         script: ``file.py:function``, whose code is run; None for none.
-        type: ``fp16`` or ``bf16``; a file that keeps tensors in 16 bits itself says which.
+        type: ``fp16``, ``bf16``, ``tf32`` or ``all``; of the first two, the one that counts where the file
+            itself keeps tensors in it.
         rehearse: whether to compute the outputs in the narrow type.
         batches: how many batches to use at most; of made-up inputs, how many to make.
         bound: the error that is still good.
+        thorough: whether the search for what to keep in FP32 goes on until the set cannot be smaller.
+        layers: the layers of a build, None where they are unknown.
     """
 
     model: str
@@ -66,6 +72,8 @@ class Request:
     rehearse: bool = True
     batches: int | None = None
     bound: float = 1e-2
+    thorough: bool = False
+    layers: FusedLayers | None = None
 
     @property
     def inputs(self) -> Inputs:
@@ -76,7 +84,17 @@ class Request:
     def document(self) -> dict[str, Any]:
         """It as JSON data for a process with another current folder."""
         model = os.path.abspath(self.model)  # noqa: PTH100 - links stay
-        return {**asdict(self), **self.inputs.request, "model": model}
+        layers = None if self.layers is None else {**asdict(self.layers), "stored": [*self.layers.stored]}
+        return {**asdict(self), **self.inputs.request, "model": model, "layers": layers}
+
+    @classmethod
+    def parse(cls, document: Mapping[str, Any]) -> Request:
+        """Return the request of such JSON data."""
+        found, layers = dict(document), document.get("layers")
+        found.update({name: tuple(document[name]) for name in ("files", "lists")})
+        if layers is not None:
+            found["layers"] = FusedLayers(**{**layers, "stored": frozenset(layers["stored"])})
+        return cls(**found)
 
 
 def usual_limits(size: int) -> Limits:
@@ -99,7 +117,10 @@ def limits_for(model: Model, seconds: float | None = None, memory: int | None = 
 
 
 def measure(
-    request: Request, limits: Limits | None = None, listen: Callable[[str], None] | None = None
+    request: Request,
+    limits: Limits | None = None,
+    listen: Callable[[str], None] | None = None,
+    progress: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> Measurement:
     """Measure a model.
 
@@ -107,6 +128,7 @@ def measure(
         request: what to measure; its paths are taken from the current folder.
         limits: time and memory of the process; those of a model without weights if left out.
         listen: is told what is being done.
+        progress: is told the same as a mapping; ``run`` and ``most`` count the runs of a search.
 
     Raises:
         MissingRuntimeError: ONNX Runtime is not there.
@@ -119,6 +141,8 @@ def measure(
     def hear(answer: Any) -> None:
         if listen is not None and "doing" in answer:
             listen(answer["doing"])
+        if progress is not None and "doing" in answer:
+            progress(answer)
 
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         log = Path(folder, "log")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,18 +13,14 @@ from trtlint.files.limits import LimitError, limited
 from trtlint.files.problem import shortened
 from trtlint.files.regular import read_bytes
 from trtlint.lean import dataclass
+from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, number, together, verdict_of
+from trtlint.measurement.formats import FORMATS
+from trtlint.measurement.kept import Kept as Kept
 
 SCHEMA = "trtlint.measure/1"
 """Name and version of the format; the number grows when a reader of the old one would break."""
 _MOST_BYTES = 64 << 20
 """Bytes of such a file, a kilobyte for each of 60,000 tensors; JSON can take 25 times its size in memory."""
-_FEW = 12
-"""Number of nodes that can be kept in FP32 in any model."""
-_UNCOUNTED = 1 << 30
-"""Stands for the number of nodes where a file does not tell it."""
-_SHARE = 1 / 3
-"""Largest share of the nodes, and of the products, to keep in FP32.  With more of them, little of the speed
-of the narrow type is left, and each Cast between the types costs time."""
 
 Range = Literal["overflow", "underflow", "ok"]
 
@@ -113,49 +108,24 @@ class Output:
 
     Attributes:
         name: its name.
-        error: the greatest difference to FP32 over the greatest magnitude in FP32; None where it is not
-            finite, or was not rehearsed.
+        error: the greatest difference to FP32 over the greatest magnitude in FP32, where every operator
+            rounds its result; None where it is not finite, or was not rehearsed.
         unclamped: the same where constants beyond the range become infinite; None as well where there
             are none.
         finite: whether it is finite in FP32; nothing can be said of one that is not.
+        band: the error in several ways; None where it was not rehearsed so.
     """
 
     name: str
     error: float | None
     unclamped: float | None = None
     finite: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """The least set of nodes found that must stay in FP32.
-
-    Attributes:
-        nodes: their paths, in the order of the graph.
-        error: the greatest error of the outputs with them, None where it is not finite.
-        runs: how many sets were tried.
-        verified: whether the error with them is under the bound.
-        computing: number of nodes of the main graph that compute in the narrow type.
-        products: number of matrix products and convolutions among these.
-        kept_products: number of products among ``nodes``.
-    """
-
-    nodes: tuple[str, ...] = ()
-    error: float | None = None
-    runs: int = 0
-    verified: bool = False
-    computing: int = 0
-    products: int = 0
-    kept_products: int = 0
+    band: Band | None = None
 
     @property
-    def fits(self) -> bool:
-        """Whether the narrow type is of use to the model: few nodes are kept, or a small share of all."""
-        if len(self.nodes) <= _FEW:
-            return True
-        return (
-            max(len(self.nodes) / (self.computing or 1), self.kept_products / (self.products or 1)) <= _SHARE
-        )
+    def errors(self) -> tuple[float | None, ...]:
+        """The errors that were rehearsed."""
+        return (self.error,) if self.band is None else self.band.errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +138,7 @@ class Measurement:
         files: the files that the inputs are from; empty for made-up ones.
         inputs: what tells the inputs from others.
         batches: how many batches there were.
-        type: the narrow type, ``fp16`` or ``bf16``.
+        type: the narrow type, ``fp16``, ``bf16`` or ``tf32``.
         typed: whether the file itself keeps tensors in 16 bits; then those are narrow, and no others.
         rehearsed: whether the outputs were computed in the narrow type.
         bound: the error that is still good.
@@ -177,6 +147,8 @@ class Measurement:
         first: the nodes that stop being finite first.
         kept: what to keep in FP32; None where nothing was rehearsed, or nothing need be kept.
         limits: what this says nothing of.
+        build: the error of a build whose layers are known; None for none.
+        types: the errors of the other types, where all were asked for.
     """
 
     path: str
@@ -193,6 +165,8 @@ class Measurement:
     first: tuple[str, ...]
     kept: Kept | None
     limits: tuple[str, ...]
+    build: BuildError | None = None
+    types: tuple[TypeBand, ...] = ()
 
     @property
     def on(self) -> str:
@@ -207,10 +181,38 @@ class Measurement:
         return self.kept is None or self.kept.fits
 
     @property
+    def judged(self) -> tuple[Output, ...]:
+        """The outputs that are finite in FP32; nothing can be said of the others."""
+        return tuple(output for output in self.outputs if output.finite)
+
+    @property
+    def error(self) -> Band | None:
+        """The worst error of all outputs in each way; None where no output was rehearsed so."""
+        bands = [output.band for output in self.judged]
+        return together(band for band in bands if band) if bands and None not in bands else None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether the outputs are good in the narrow type; None where none was rehearsed.
+
+        A build whose layers are known decides; without one, the whole band does.
+        """
+        if not self.rehearsed or not self.judged:
+            return None
+        if self.build is not None:
+            return self.build.verdict(self.bound)
+        if self.error is not None:
+            return self.error.verdict(self.bound)
+        return verdict_of((output.error for output in self.judged), self.bound)
+
+    @property
     def good(self) -> bool:
-        """Whether the narrow type leaves the outputs good; of outputs infinite in FP32 nothing is said."""
-        judged = [output for output in self.outputs if output.finite]
-        return all(output.error is not None and output.error <= self.bound for output in judged)
+        """Whether the narrow type leaves the outputs good in every build; true where none was judged."""
+        if self.build is not None:
+            return self.verdict == "fine"
+        return all(
+            error is not None and error <= self.bound for output in self.judged for error in output.errors
+        )
 
 
 def to_data(found: Measurement) -> dict[str, Any]:
@@ -229,6 +231,13 @@ def to_data(found: Measurement) -> dict[str, Any]:
         "typed": found.typed,
         "rehearsed": found.rehearsed,
         "bound": found.bound,
+        "verdict": found.verdict,
+        "error": None if found.error is None else found.error.document,
+        "build": None if found.build is None else found.build.document,
+        "types": [
+            {"type": each.type, "verdict": each.error.verdict(found.bound), "error": each.error.document}
+            for each in found.types
+        ],
         "sites": [_site_data(site) for site in found.sites],
         "outputs": [
             {
@@ -236,21 +245,13 @@ def to_data(found: Measurement) -> dict[str, Any]:
                 "error_fp16": output.error,
                 "error_unclamped": output.unclamped,
                 "finite_fp32": output.finite,
+                "error": None if output.band is None else output.band.document,
             }
             for output in found.outputs
         ],
         "first_not_finite": list(found.first),
         "keep_fp32": [] if kept is None else list(kept.nodes),
-        "kept": None
-        if kept is None
-        else {
-            "error_fp16": kept.error,
-            "runs": kept.runs,
-            "verified": kept.verified,
-            "fits": kept.fits,
-            "nodes": {"kept": len(kept.nodes), "all": kept.computing},
-            "products": {"kept": kept.kept_products, "all": kept.products},
-        },
+        "kept": None if kept is None else kept.document,
         "limits": list(found.limits),
     }
 
@@ -317,8 +318,8 @@ def from_data(data: Mapping[str, Any]) -> Measurement:
         KeyError, TypeError, ValueError, AttributeError, OverflowError: they are not as :func:`to_data` makes
             them.
     """
-    inputs, kept, narrow = data["inputs"], data["kept"], data["type"]
-    if narrow not in ("fp16", "bf16"):
+    inputs, narrow = data["inputs"], data["type"]
+    if narrow not in FORMATS:
         raise ValueError(f"type is {narrow!r}")
     return Measurement(
         path=str(data["model"]["path"]),
@@ -334,26 +335,18 @@ def from_data(data: Mapping[str, Any]) -> Measurement:
         outputs=tuple(
             Output(
                 str(entry["name"]),
-                _number(entry["error_fp16"]),
-                _number(entry["error_unclamped"]),
+                number(entry["error_fp16"]),
+                number(entry["error_unclamped"]),
                 bool(entry["finite_fp32"]),
+                None if entry.get("error") is None else Band.parse(entry["error"]),
             )
             for entry in data["outputs"]
         ),
         first=tuple(map(str, data["first_not_finite"])),
-        kept=None
-        if kept is None
-        else Kept(
-            tuple(map(str, data["keep_fp32"])),
-            _number(kept["error_fp16"]),
-            int(kept["runs"]),
-            bool(kept["verified"]),
-            # Measurements of earlier releases do not have these.
-            int(kept.get("nodes", {}).get("all", 0)) or _UNCOUNTED,
-            int(kept.get("products", {}).get("all", 0)),
-            int(kept.get("products", {}).get("kept", 0)),
-        ),
+        kept=Kept.parse(data["keep_fp32"], data["kept"]),
         limits=tuple(map(str, data["limits"])),
+        build=BuildError.parse(data.get("build")),
+        types=tuple(map(TypeBand.parse, data.get("types", ()))),
     )
 
 
@@ -366,23 +359,14 @@ def _site(entry: Mapping[str, Any]) -> Site:
         node=str(entry["node"]),
         op=str(entry["op"]),
         tensor=str(entry["tensor"]),
-        max_abs=_number(entry["max_abs"]),
-        low=_number(entry["low"]),
-        high=_number(entry["high"]),
+        max_abs=number(entry["max_abs"]),
+        low=number(entry["low"]),
+        high=number(entry["high"]),
         fits=fits,
         origin=bool(entry["origin"]),
-        inside=tuple(Inside(str(each["what"]), _number(each["max_abs"])) for each in entry.get("inside", ())),
+        inside=tuple(Inside(str(each["what"]), number(each["max_abs"])) for each in entry.get("inside", ())),
         narrow=bool(entry["narrow"]),
         closer=None
         if closer is None
-        else Closer(_number(closer["smallest"]), float(closer["beyond"]), float(closer["vanishing"])),
+        else Closer(number(closer["smallest"]), float(closer["beyond"]), float(closer["vanishing"])),
     )
-
-
-def _number(value: object) -> float | None:
-    if value is None:
-        return None
-    number = float(value)  # type: ignore[arg-type]
-    if not math.isfinite(number):
-        raise ValueError(f"{value} is no finite number")
-    return number

@@ -12,28 +12,26 @@ from pathlib import Path
 from typing import Any
 
 from trtlint.files.problem import shortened
-from trtlint.measurement.analysis import Findings, findings, origins, regions, sites
+from trtlint.measurement.analysis import findings, origins, sites
+from trtlint.measurement.band import TypeBand, together
 from trtlint.measurement.feeds import digest, given_feeds, random_feeds
-from trtlint.measurement.formats import BF16, FORMATS, FP16, Format
+from trtlint.measurement.formats import BF16, FORMATS, FP16, TF32, Format
 from trtlint.measurement.identity import digest as model_digest
 from trtlint.measurement.inputs import InputsError
-from trtlint.measurement.keeping import Budget, least
-from trtlint.measurement.measure import Request
-from trtlint.measurement.measurement import Kept, Measurement, Output, to_data
-from trtlint.measurement.narrowing import Narrowing, SecondLook
+from trtlint.measurement.measure import ALL, Request
+from trtlint.measurement.measurement import Measurement, Output, to_data
+from trtlint.measurement.narrowing import SecondLook
+from trtlint.measurement.rehearsing import Rehearsal, rehearse
+from trtlint.measurement.search import KeepSearch
 from trtlint.measurement.skeleton import RefusedError, Skeleton, TrialError, skeleton
-from trtlint.measurement.trial import Rehearsed, Trial
+from trtlint.measurement.trial import Trial
+from trtlint.measurement.ways import operands
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import WITH_BODIES, Node
-from trtlint.model.operators import PRODUCTS, RANDOM
+from trtlint.model.operators import RANDOM
 
-MOST_RUNS = 64
-MOST_SECONDS = 60.0
-"""What the search for nodes to keep may take."""
 _SUSPECTS = 64
 """Tensors that are looked at a second time."""
-_MARGIN = 0.5
-"""The search aims at this share of the bound: other arithmetic of the type differs by a factor of two."""
 _BODIES = WITH_BODIES | {"SequenceMap"}
 
 Say = Callable[[Any], None]
@@ -41,7 +39,7 @@ Say = Callable[[Any], None]
 
 def work(request: Mapping[str, Any], say: Say) -> None:
     """Measure a model in a process of its own; the last answer is the measurement, or what went wrong."""
-    asked = Request(**{**request, "files": tuple(request["files"]), "lists": tuple(request["lists"])})
+    asked = Request.parse(request)
     try:
         say({"measurement": to_data(measured(asked, say))})
     except InputsError as error:
@@ -64,19 +62,24 @@ def measured(request: Request, say: Say) -> Measurement:
     nodes = model.scopes.get("", ())
     _require_finite(trial, made_up=not files)
     found = findings(trial.ranged, format_)
-    plain = unclamped = None
+    rehearsal = kept = None
     if request.rehearse:
-        say({"doing": "rehearsal"})
-        plain = trial.rehearse(Narrowing(format_, clamped=found.constants), probed=True)
-        if found.constants and not model.typed:
-            unclamped = trial.rehearse(Narrowing(format_))
-    unsound = None if plain is None else plain.unsound
+        rehearsal = rehearse(trial, format_, found.constants, request.layers, lambda way: say({"doing": way}))
+    unsound = None if rehearsal is None else rehearsal.plain.unsound
     begun = origins(nodes, found, trial.ranged, unsound, model.folding)
-    kept = None
-    if plain is not None and _bad(plain, request.bound, unclamped):
-        say({"doing": "search"})
-        kept = _Keeping(trial, format_, request.bound, found, unclamped is not None).found(nodes)
+    if rehearsal is not None and not format_.operands_only and not rehearsal.is_good(request.bound):
+        search = KeepSearch(
+            trial,
+            nodes,
+            found,
+            rehearsal,
+            request.bound,
+            thorough=request.thorough,
+            progress=lambda run, most: say({"doing": "search", "run": run, "most": most}),
+        )
+        kept = search.found()
     listed = sites(trial.ranged, begun, unsound or frozenset(), format_)
+    types = _types(trial, format_, found.constants, say) if request.type == ALL and rehearsal else ()
     suspects = [site.tensor for site in listed if site.fits != "ok"][:_SUSPECTS]
     if suspects:
         say({"doing": "closer"})
@@ -90,22 +93,53 @@ def measured(request: Request, say: Say) -> Measurement:
         batches=len(trial.feeds),
         type=format_.name,
         typed=model.typed,
-        rehearsed=plain is not None,
+        rehearsed=rehearsal is not None,
         bound=request.bound,
         sites=tuple(listed),
-        outputs=tuple(_outputs(trial, plain, unclamped)),
+        outputs=tuple(_outputs(trial, rehearsal)),
         first=tuple(node.path for node in begun),
         kept=kept,
-        limits=tuple(_limits(model, nodes, trial, files)),
+        limits=tuple(_limits(model, nodes, trial, files, format_)),
+        build=None if rehearsal is None else rehearsal.build,
+        types=types,
     )
 
 
 def _format(model: Skeleton, wanted: str) -> Format:
-    """The narrow type: the file's own where it has one."""
-    if not model.typed:
-        return FORMATS[wanted]
+    """The narrow type: the file's own where it has one, unless TF32 is wanted."""
+    if wanted == TF32.name or not model.typed:
+        return FP16 if wanted == ALL else FORMATS[wanted]
     types = {value.dtype for same in model.graph.values.values() for value in same}
     return FP16 if "f16" in types else BF16
+
+
+def _types(
+    trial: Trial, format_: Format, constants: frozenset[str], say: Callable[[Any], None]
+) -> tuple[TypeBand, ...]:
+    """The errors of the types other than the measured one.
+
+    Those of 16 bits are left out where the file itself keeps tensors in 16 bits.
+    """
+    others = [each for each in FORMATS.values() if each is not format_]
+    if trial.skeleton.typed:
+        others = [each for each in others if each.operands_only and _multiplies_in_fp32(trial.skeleton)]
+    found = []
+    for other in others:
+        say({"doing": other.name})
+        beyond = constants if other is FP16 else findings(trial.ranged, other).constants
+        bands = rehearse(trial, other, beyond, None, lambda _: None).bands()
+        found.append(TypeBand(other.name, together(bands.values())))
+    return tuple(found)
+
+
+def _multiplies_in_fp32(model: Skeleton) -> bool:
+    """Whether a product reads FP32, which TF32 rounds."""
+    return any(
+        value is not None and value.dtype == "f32"
+        for node in model.graph.nodes
+        for port, value in enumerate(node.inputs)
+        if port in operands(node.op, node.domain)
+    )
 
 
 def _trial(model: Skeleton, request: Request) -> tuple[Trial, tuple[str, ...]]:
@@ -146,96 +180,33 @@ def _require_finite(trial: Trial, *, made_up: bool) -> None:
     )
 
 
-def _bad(plain: Rehearsed, bound: float, other: Rehearsed | None) -> bool:
-    return any(each is not None and not _good(each, bound) for each in (plain, other))
-
-
-def _good(rehearsed: Rehearsed, bound: float) -> bool:
-    worst = rehearsed.worst
-    return worst is not None and worst <= bound
-
-
-class _Keeping:
-    """The search for the least set of nodes to keep in FP32."""
-
-    def __init__(self, trial: Trial, format_: Format, bound: float, found: Findings, unclamped: bool) -> None:
-        self.trial = trial
-        self.format = format_
-        self.bound = bound
-        self.ranges = found
-        # Whichever way constants beyond the range are converted, the set is to do.
-        self.clamped = (found.constants, frozenset[str]()) if unclamped else (found.constants,)
-        self.budget = Budget(MOST_RUNS, MOST_SECONDS)
-
-    def found(self, nodes: Sequence[Node]) -> Kept:
-        """What to keep, verified by one more run."""
-        folding = self.trial.skeleton.folding
-        units = regions(nodes, self.ranges, constants=len(self.clamped) > 1, folding=folding)
-        fixed: frozenset[str] = frozenset().union(*units)
-        left: list[frozenset[str]] = []
-        if not (units and self._enough(fixed)):
-            counted = (node.path for node in nodes if self._counts(node) and node.path not in fixed)
-            singles = list(dict.fromkeys(folding.together(path) for path in counted))
-            if self._enough(fixed.union(*singles)):
-                left = least(singles, lambda paths: self._enough(paths | fixed), self.budget)
-        rest = frozenset().union(*left)
-        if len(units) > 1 or left:
-            units = least(units, lambda paths: self._enough(paths | rest), self.budget)
-        chosen = self._with_constants(rest.union(*units), nodes)
-        last = [self._run(chosen, clamped) for clamped in self.clamped]
-        worst = [each.worst for each in last]
-        return Kept(
-            nodes=tuple(node.path for node in nodes if node.path in chosen),
-            error=None if None in worst else max(error or 0.0 for error in worst),
-            runs=self.budget.runs,
-            verified=all(_good(each, self.bound) for each in last),
-            computing=sum(map(self._counts, nodes)),
-            products=sum(self._counts(node) for node in nodes if node.op in PRODUCTS),
-            kept_products=sum(node.op in PRODUCTS for node in nodes if node.path in chosen),
-        )
-
-    def _with_constants(self, chosen: frozenset[str], nodes: Sequence[Node]) -> frozenset[str]:
-        """The nodes, and the constants beyond the range that they read, which must stay as they are."""
-        values = (
-            value for node in nodes if node.path in chosen for value in node.inputs if value is not None
-        )
-        read = (value.producer for value in values if value.name in self.ranges.constants)
-        return chosen | {node.path for node in read if node is not None}
-
-    def _counts(self, node: Node) -> bool:
-        narrow = self.trial.skeleton.narrow
-        stored = node.op == "Constant" and not node.domain
-        computes = not stored and node.path not in self.trial.skeleton.folding.constants
-        values = (value for value in (*node.inputs, *node.outputs) if value is not None)
-        return computes and any(value.dtype in narrow for value in values)
-
-    def _enough(self, paths: frozenset[str]) -> bool:
-        return all(_good(self._run(paths, clamped), self.bound * _MARGIN) for clamped in self.clamped)
-
-    def _run(self, paths: frozenset[str], clamped: frozenset[str]) -> Rehearsed:
-        self.budget.charge()
-        return self.trial.rehearse(Narrowing(self.format, paths, clamped))
-
-
-def _outputs(trial: Trial, plain: Rehearsed | None, unclamped: Rehearsed | None) -> list[Output]:
+def _outputs(trial: Trial, rehearsal: Rehearsal | None) -> list[Output]:
     names = trial.ranged.outputs[0] if trial.ranged.outputs else {}
+    if rehearsal is None:
+        return [Output(name, None, finite=name in trial.judged) for name in names]
+    bands, unclamped = rehearsal.bands(), rehearsal.unclamped
     return [
         Output(
             name,
-            None if plain is None else plain.errors.get(name),
+            rehearsal.plain.errors.get(name),
             None if unclamped is None else unclamped.errors.get(name),
             name in trial.judged,
+            bands.get(name),
         )
         for name in names
     ]
 
 
-def _limits(model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequence[str]) -> list[str]:
-    """What the measurement says nothing of."""
+def _limits(
+    model: Skeleton, nodes: Sequence[Node], trial: Trial, files: Sequence[str], format_: Format
+) -> list[str]:
+    """List what the measurement does not cover."""
     limits = [
-        "checked against half-precision arithmetic, not against TensorRT's kernels: fused kernels round"
-        " less often, sums inside of operators may be done in the narrow type; no bound in either direction"
+        "rehearsed in the arithmetic of the type on a CPU, not with TensorRT's kernels: the band shows what"
+        " fusion and accumulators change, and is no bound"
     ]
+    if format_.operands_only and not _multiplies_in_fp32(model):
+        limits.append(f"no product of the model reads FP32, so {format_.label} rounds nothing")
     if not files:
         limits.append("the inputs were made up: what real ones do is not known")
     owners = [node.path for node in nodes if node.op in _BODIES]

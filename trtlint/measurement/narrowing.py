@@ -46,12 +46,18 @@ class Narrowing:
         clamped: names of constants that become the type's largest number where they are beyond its range;
             others become infinite.
         round_inputs: whether the model's inputs are rounded also where a node that is kept reads them.
+        fused: whether only operands of products and stored tensors are rounded, not every tensor.
+        stored: names of the tensors that a fused build stores; None for the results of products.
+        accumulate: whether products accumulate in FP16.
     """
 
     format: Format
     keep: frozenset[str] = frozenset()
     clamped: frozenset[str] = frozenset()
     round_inputs: bool = False
+    fused: bool = False
+    stored: frozenset[str] | None = None
+    accumulate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +82,11 @@ class Rewritten:
         probes: what the statistics are of, in their order.
         outputs: the names of the model's float outputs.
         figures: how many figures there are of each tensor.
+        sums: number of products that accumulate in FP16.
     """
 
     data: bytes
     probes: tuple[Probe, ...]
     outputs: tuple[str, ...]
     figures: int
+    sums: int = 0

@@ -23,6 +23,8 @@ COPYING = frozenset(
     }
 )
 """Operators of ONNX that give back numbers which they read, or their negatives, and so round nothing."""
+CARRYING = COPYING - {"Where", "Max", "Min", "Clip", "Sign", "Compress", "Dropout"}
+"""Those of them that commute with rounding, whatever their other inputs are."""
 SAME = frozenset({"Identity", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten"})
 """Operators whose output holds the very numbers of their input."""
 

@@ -16,25 +16,18 @@ import numpy as np
 import onnx
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
+from trtlint.measurement.accumulation import accumulated, sum_of
 from trtlint.measurement.broadcasting import spread
 from trtlint.measurement.definitions import DEFINED, ROUNDED_INSIDE, definition
+from trtlint.measurement.figures import Figures
 from trtlint.measurement.folding import batch_normalization
 from trtlint.measurement.formats import FP16, Format
 from trtlint.measurement.formulas import FORMULAS, ROUNDED
-from trtlint.measurement.narrowing import (
-    CLOSER,
-    EXTREMES,
-    SOUNDNESS,
-    STATISTICS,
-    Narrowing,
-    Probe,
-    Rewritten,
-    SecondLook,
-)
+from trtlint.measurement.narrowing import STATISTICS, Narrowing, Probe, Rewritten, SecondLook
 from trtlint.measurement.ports import COPYING, SAME, reads, writes
 from trtlint.measurement.rounding import bounded, rounded
-from trtlint.measurement.secondlook import look
 from trtlint.measurement.skeleton import NARROW, Skeleton
+from trtlint.measurement.ways import operands
 from trtlint.measurement.writing import NodeWriter, Scope, Versions
 from trtlint.model.graph import Node, Value
 from trtlint.model.protos import DTYPES, FLOAT_DTYPES, bodies, opsets, text
@@ -45,6 +38,8 @@ _LEAST_IR = 4
 _ELEMENTS: Mapping[str, int] = {name: element for element, name in DTYPES.items()}
 _SEEN_INSIDE = DEFINED | FORMULAS.keys()
 _WRITTEN_OUT = _SEEN_INSIDE | ROUNDED_INSIDE | ROUNDED.keys()
+_WRITTEN_OUT_FUSED = DEFINED | {"MatMul", "Gemm", "Conv", "ConvTranspose"}
+"""Operators that a fused build rounds inside of: products between their operands and their bias."""
 
 
 def rewrite(
@@ -76,21 +71,23 @@ class _Rewriting:
         self.skeleton = skeleton
         self.narrowing = narrowing
         self.probed = probed
-        self.operators = EXTREMES if narrowing is None else SOUNDNESS
-        if second is not None:
-            self.operators = CLOSER
+        self.fused = narrowing is not None and (narrowing.fused or narrowing.format.operands_only)
         self.written_out = _SEEN_INSIDE if narrowing is None else _WRITTEN_OUT
+        if self.fused:
+            self.written_out = _WRITTEN_OUT_FUSED
+        self.narrow = skeleton.narrow
+        if narrowing is not None and narrowing.format.operands_only:
+            self.narrow = frozenset({"f32"})
         self.opset = skeleton.opset
         self.folding = skeleton.folding
         self.domains = opsets(skeleton.proto)
         self.probes: list[Probe] = []
-        self.figures: list[str] = []
         self.scope = self.main = Scope()
         self.versions: dict[Value, Versions] = {}
         self.kept: bool = False
         self.columns: dict[Value, int] = {}
-        self.count = 0
-        self.single = self.constant([1], np.int64)
+        self.count = self.sums = 0
+        self.figures = Figures(narrowing is not None, second, self.opset, self.add, self.constant)
 
     def result(self) -> Rewritten:
         proto, graph = self.skeleton.proto, self.skeleton.graph
@@ -112,13 +109,15 @@ class _Rewriting:
             self._node(node)
         for info in proto.graph.output:
             widen_type(written.output.add(), info)
-        if self.figures:
-            self.add("Concat", self.figures, STATISTICS, axis=0)
+        if self.figures.names:
+            self.add("Concat", self.figures.names, STATISTICS, axis=0)
             written.output.append(helper.make_tensor_value_info(STATISTICS, TensorProto.FLOAT, None))
         written.node.extend(self.main.nodes)
         written.initializer.extend(self.main.initializers)
         names = dict.fromkeys(value.name for value in graph.outputs if value.dtype in FLOAT_DTYPES)
-        return Rewritten(model.SerializeToString(), tuple(self.probes), tuple(names), len(self.operators))
+        return Rewritten(
+            model.SerializeToString(), tuple(self.probes), tuple(names), self.figures.each, self.sums
+        )
 
     # Values: under which names they can be read.
 
@@ -143,7 +142,7 @@ class _Rewriting:
         self._probe(value, None, "Input")
 
     def _is_narrow(self, value: Value) -> bool:
-        return self.narrowing is not None and value.dtype in self.skeleton.narrow
+        return self.narrowing is not None and value.dtype in self.narrow
 
     def read(self, value: Value | None, *, rounded: bool) -> str:
         """The name under which a value is read."""
@@ -204,15 +203,15 @@ class _Rewriting:
         """Write an operator out that squares or sums inside, or that TensorRT folds."""
         affine = self.folding.affine.get(node.path)
         if affine is not None and self.narrowing is not None and not self.kept:
-            tensor = "" if affine.convolution else self.read(node.input(0), rounded=True)
+            tensor = "" if affine.convolution else self.read(node.input(0), rounded=not self.fused)
             self._result(node, node.output, batch_normalization(node, affine, tensor, NodeWriter(self, node)))
             return True
         used = [value for value in node.outputs if value.name]
         if node.domain or node.op not in self.written_out or len(used) != 1 or used[0] is not node.output:
             return False
-        if node.output.dtype not in self.skeleton.narrow or (self.kept and node.op not in DEFINED):
+        if node.output.dtype not in self.narrow or (self.kept and node.op not in DEFINED):
             return False
-        names = [self.read(value, rounded=not self.kept) for value in node.inputs]
+        names = [self.read(value, rounded=self._loads(node, port)) for port, value in enumerate(node.inputs)]
         before, writer = len(self.scope.nodes), NodeWriter(self, node)
         formula = FORMULAS.get(node.op) or ROUNDED.get(node.op)
         if formula is not None:
@@ -229,46 +228,59 @@ class _Rewriting:
         """The element type of a value on the target."""
         if value is None or value.dtype is None:
             return 0
-        return FP16.element if value.dtype in self.skeleton.narrow else _ELEMENTS[value.dtype]
+        return FP16.element if value.dtype in self.narrow else _ELEMENTS[value.dtype]
 
-    def _narrows(self, value: Value) -> bool:
-        """Whether the node that is being written rounds this output of it."""
-        return self._is_narrow(value) and not self.kept
+    def _loads(self, node: Node, port: int) -> bool:
+        """Whether a node reads the rounded numbers of this input of it."""
+        if self.kept or self.narrowing is None:
+            return False
+        return not self.fused or port in operands(node.op, node.domain)
+
+    def _narrows(self, node: Node, value: Value) -> bool:
+        """Whether a node rounds this output of it."""
+        narrowing = self.narrowing
+        if narrowing is None or self.kept or narrowing.format.operands_only or not self._is_narrow(value):
+            return False
+        if not self.fused or value.is_output:
+            return True
+        if narrowing.stored is not None:
+            return value.name in narrowing.stored
+        affine = self.folding.affine.get(node.path)
+        return bool(operands(node.op, node.domain)) or (affine is not None and affine.convolution is not None)
 
     def _result(self, node: Node, value: Value, raw: str) -> None:
         """Give a result its own name, rounded where it is narrow."""
         versions = self.versions[value] = Versions(self.scope)
-        if self._narrows(value):
+        if self._narrows(node, value):
             versions.rounded = self._round(raw, value.name)
         else:
             versions.exact = self.add("Identity", [raw], value.name)
         self._probe(value, node)
 
     def _as_it_is(self, node: Node) -> None:
-        narrowing, version = self.narrowing, self.domains.get(node.domain, self.opset)
+        version = self.domains.get(node.domain, self.opset)
         proto = NodeProto()
         proto.CopyFrom(node.proto)
         widen_node(proto)
         proto.name = node.path
-        rounding = narrowing is not None and not self.kept
 
         def may(question: Callable[[str, str, int, int, Format], bool], port: int) -> bool:
-            return rounding and question(node.op, node.domain, version, port, self._format())
+            return question(node.op, node.domain, version, port, self._format())
 
         for port, value in enumerate(node.inputs[: len(proto.input)]):
-            proto.input[port] = self.read(value, rounded=may(reads, port))
+            proto.input[port] = self.read(value, rounded=self._loads(node, port) and may(reads, port))
         proto.input[:] = spread(node, proto.input, self.add, self.constant)
         for attribute in proto.attribute:
             for body in bodies(attribute):
                 self._body(node, text(attribute.name), body)
-        copied = not node.domain and node.op in COPYING
+        copied = not node.domain and node.op in COPYING and not self.fused
         rounded_outputs: list[tuple[Value, str]] = []
         for port, value in enumerate(node.outputs[: len(proto.output)]):
             if not value.name:
                 continue
             constant = node.path in self.folding.constants
             versions = self.versions[value] = Versions(self.scope, constant=constant)
-            if not self._narrows(value) or not may(writes, port):
+            if not self._narrows(node, value) or not may(writes, port):
                 versions.exact = value.name
             elif copied:
                 versions.rounded = value.name
@@ -322,6 +334,23 @@ class _Rewriting:
         self.scope.initializers.append(numpy_helper.from_array(np.asarray(values, dtype), name))
         return name
 
+    def product(self, proto: NodeProto, node: Node | None) -> bool:
+        """Write a product whose accumulator is FP16; whether there is such a form of it."""
+        if self.narrowing is None or not self.narrowing.accumulate or self.kept:
+            return False
+        summed = sum_of(proto, node)
+        if summed is None:
+            return False
+        total = accumulated(proto, summed, self.opset, self.add, self.constant, self.fresh)
+        if total is not None:
+            self.sums += 1
+            self.add("Identity", [total], proto.output[0])
+        return total is not None
+
+    def operand(self, name: str) -> str:
+        """Round an operand of a product inside of an operator, where that is not rounded yet."""
+        return self._round(name) if self.fused and not self.kept else name
+
     # What is measured.
 
     def _probe(self, value: Value, node: Node | None, op: str = "") -> None:
@@ -337,33 +366,21 @@ class _Rewriting:
         source = None if node is None or node.domain or node.op not in SAME else node.input(0)
         column = None if source is None else self.columns.get(source)
         if column is None:
-            column = self.measure(value.name, double=value.dtype == "f64")
+            column = self.figures.measure(value.name, double=value.dtype == "f64")
         self.columns[value] = column
         self.probes.append(Probe(path, op, value.name, column, value.dtype in self.skeleton.narrow))
 
     def inside(self, node: Node, name: str, what: str) -> str:
         """Measure and round what an operator computes inside; returns the name to read it by."""
         if self.narrowing is not None:
-            return name if self.kept else self._round(name)
+            return name if self.kept or self.fused else self._round(name)
         if what and self.probed and self.scope.main and self.second is None:
             self.probes.append(
-                Probe(node.path, node.op, node.output.name, self.measure(name), narrow=True, inside=what)
+                Probe(
+                    node.path, node.op, node.output.name, self.figures.measure(name), narrow=True, inside=what
+                )
             )
         return name
-
-    def measure(self, name: str, *, double: bool = False) -> int:
-        """Take the figures of a tensor; returns their place among all."""
-        if double:
-            name = self.add("Cast", [name], to=TensorProto.FLOAT)
-        for reduced in self._reduced(name):
-            self.figures.append(self.add("Reshape", [reduced, self.single]))
-        return len(self.figures) // len(self.operators) - 1
-
-    def _reduced(self, name: str) -> list[str]:
-        """The figures of a tensor, each a number."""
-        if self.second is None:
-            return [self.add(op, [name], keepdims=0) for op in self.operators]
-        return look(name, self.second.format, self.opset, self.add, self.constant)
 
 
 def _defined(values: Sequence[Value]) -> Value:

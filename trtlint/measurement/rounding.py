@@ -1,5 +1,7 @@
 """Operators that round numbers to a narrow type, in every opset that ONNX Runtime runs.
 
+ONNX has no TF32, which is rounded by arithmetic.
+
 https://onnx.ai/onnx/operators/onnx__Cast.html: ``Cast`` knows BF16 from opset 13 on.
 https://onnx.ai/onnx/operators/onnx__Max.html: ``Max`` broadcasts from opset 8 on.
 """
@@ -14,8 +16,8 @@ from trtlint.measurement.formats import BF16, Format
 
 _CAST_BRAIN = 13
 _CLIP_INPUTS = 11
-_SPLIT = 65_537.0
-"""2**16 + 1: splits the 24 significant bits of FP32 so that the upper part has the 8 bits of BF16.
+_SIGNIFICANT = 24
+"""Significant bits of FP32.  A factor of 2**s + 1 splits a number so that its upper part has 24 - s of them.
 
 T. J. Dekker, A floating-point technique for extending the available precision, section 5.1:
 https://doi.org/10.1007/BF01397083
@@ -40,11 +42,11 @@ def rounded(name: str, result: str, format_: Format, opset: int, add: Add, const
         add: adds an operator.
         constant: adds a number.
     """
-    if format_ is not BF16 or opset >= _CAST_BRAIN:
+    if not format_.operands_only and (format_ is not BF16 or opset >= _CAST_BRAIN):
         narrow = add("Cast", [name], to=format_.element)
         return add("Cast", [narrow], result, to=TensorProto.FLOAT)
     within = bounded(name, _MOST_SPLIT, opset, add, constant)
-    product = add("Mul", [within, constant(_SPLIT)])
+    product = add("Mul", [within, constant(2.0 ** (_SIGNIFICANT - format_.bits) + 1.0)])
     upper = add("Sub", [product, add("Sub", [product, within])])
     # The rest is 0 for all but very large numbers, infinity and NaN, which it brings back.
     return add("Add", [upper, add("Sub", [name, within])], result)

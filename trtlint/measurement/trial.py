@@ -123,6 +123,10 @@ class Trial:
             for probe in rewritten.probes
         }
 
+    def accumulates(self, narrowing: Narrowing) -> bool:
+        """Whether a product of the model has a sum that FP16 accumulators round on the way."""
+        return rewrite(self.skeleton, narrowing, probed=False).sums > 0
+
     def rehearse(self, narrowing: Narrowing, *, probed: bool = False) -> Rehearsed:
         """Run the model in a narrow type.
 

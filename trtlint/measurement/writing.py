@@ -11,6 +11,7 @@ import onnx
 from onnx import NodeProto
 
 from trtlint.lean import dataclass
+from trtlint.measurement.ways import operands
 from trtlint.model.graph import Node, Value
 
 
@@ -57,6 +58,16 @@ class Rewriting(Protocol):
     def stored(self, name: str) -> str:
         """Round stored numbers to the narrow type."""
 
+    def product(self, proto: NodeProto, node: Node | None) -> bool:
+        """Write a product with an FP16 accumulator; whether there is such a form of it."""
+
+    def operand(self, name: str) -> str:
+        """Round an operand of a product inside of an operator."""
+
+    @property
+    def fused(self) -> bool:
+        """Whether the operators between products are not rounded."""
+
 
 class NodeWriter:
     """Writes the inside of one operator.
@@ -75,14 +86,27 @@ class NodeWriter:
         """Add an operator."""
         return self._to.add(op, inputs, **attributes)
 
-    def emit_node(self, node: NodeProto, inputs: Sequence[str]) -> list[str]:
-        """Add a copy of an operator that reads other values."""
+    def emit_node(
+        self, proto: NodeProto, inputs: Sequence[str], node: Node | None = None, *, inner: bool = False
+    ) -> list[str]:
+        """Add a copy of an operator that reads other values; a product may accumulate in FP16.
+
+        Args:
+            proto: the operator.
+            inputs: the names of the values that it is to read.
+            node: the operator of the model that it is, for the shapes of its inputs; None for no such.
+            inner: whether it is inside of the definition of another operator.
+        """
         copy = NodeProto()
-        copy.CopyFrom(node)
+        copy.CopyFrom(proto)
         copy.name = ""
-        copy.input[:] = inputs
-        copy.output[:] = [self._to.fresh() if name else "" for name in node.output]
-        self._to.scope.nodes.append(copy)
+        multiplied = operands(proto.op_type, proto.domain) if inner else ()
+        copy.input[:] = [
+            self._to.operand(name) if port in multiplied else name for port, name in enumerate(inputs)
+        ]
+        copy.output[:] = [self._to.fresh() if name else "" for name in proto.output]
+        if not self._to.product(copy, node):
+            self._to.scope.nodes.append(copy)
         return list(copy.output)
 
     def constant(self, values: Any, dtype: Any = np.float32) -> str:
@@ -100,3 +124,7 @@ class NodeWriter:
     def stored(self, name: str) -> str:
         """Round stored numbers to the narrow type."""
         return self._to.stored(name)
+
+    def added(self, name: str) -> str:
+        """Round stored numbers that no product multiplies, unless the build fuses what reads them."""
+        return name if self._to.fused else self._to.stored(name)

@@ -10,16 +10,25 @@ from rich.console import Console
 from rich.text import Text
 
 from trtlint.facts.figures import figure
+from trtlint.measurement.band import Verdict, verdict_of
 from trtlint.measurement.formats import FORMATS, Format
 from trtlint.measurement.measurement import Measurement, Output, Site
 from trtlint.report.counts import plural
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
 from trtlint.report.measureadvice import Advice, misfit
+from trtlint.report.measureband import (
+    STYLES,
+    WORDS,
+    band_words,
+    bearing,
+    type_lines,
+    verdict_words,
+    way_lines,
+)
+from trtlint.report.measuresites import remark, worst_sites
 from trtlint.report.terminal import console
 
-WORST = 5
-"""Tensors that are shown."""
 _BAR = 16
 """Cells of a bar; each is one power of two."""
 _NAME = 48
@@ -83,20 +92,46 @@ class MeasureReport:
         if not found.rehearsed:
             return
         label = _format(found).label
+        if found.verdict is not None:
+            words = Text(verdict_words(found), style=f"bold {STYLES[found.verdict]}")
+            yield from hang(Text(f"{label}: ", style="bold"), words, self._width)
         for output in found.outputs:
-            good, words = _verdict(output, found.bound, label)
+            verdict, said = _verdict(output, found.bound, label)
             line = Text.assemble("output ", (clean(output.name), "bold"), ": ")
-            line.append(words, "green" if good else "red")
+            line.append(said, STYLES[verdict])
             yield line
+        yield from self._ways(found)
+        yield from self._types(found)
         if _harmless(found):
             text = "what leaves the range does no harm: the outputs are good all the same"
             yield from self._hung("note: ", text)
         yield Text()
 
+    def _ways(self, found: Measurement) -> Iterator[Text]:
+        lines = way_lines(found)
+        wide = max((len(line.name) for line in lines), default=0)
+        for line in lines:
+            text = Text(f"  {clean(line.name):{wide}}  ")
+            text.append(line.error, STYLES[line.verdict])
+            yield text
+
+    def _types(self, found: Measurement) -> Iterator[Text]:
+        lines = type_lines(found)
+        if not lines:
+            return
+        yield Text()
+        yield Text(f"  {'type':6}{'rounded':>12}{'fused':>12}{'accumulated':>13}")
+        for line in lines:
+            first, second, third = line.errors
+            text = Text(f"  {line.label:6}{first:>12}{second:>12}{third:>13}  ")
+            text.append(WORDS[line.verdict], STYLES[line.verdict])
+            yield text
+        yield Text(f"  {bearing(lines)}")
+
     def _sites(self, found: Measurement, sources: Mapping[str, str]) -> Iterator[Text]:
         format_ = _format(found)
         worst = worst_sites(found)
-        if not worst:
+        if not worst or format_.operands_only:
             return
         names = [clean(site.node or site.tensor) for site in worst]
         shown = shorten(names, None if self._width is None else _NAME)
@@ -109,7 +144,7 @@ class MeasureReport:
             line.append(name.ljust(wide), "bold" if site.origin else "")
             line.append(f"  {clean(site.op):{operators}}  {figure(site.greatest):>9}  ")
             line.append(bar(site.greatest, format_), _style(site))
-            line.append("  " + _remark(site, format_))
+            line.append("  " + remark(site, format_))
             yield line
             if site.node in sources:
                 yield Text(f"      {clean(sources[site.node])}", style="dim")
@@ -130,14 +165,20 @@ class MeasureReport:
             yield Text()
             return
         text = (
-            f"{plural(len(kept.nodes), 'node')}; with them the error is {kept.error:.2g}, verified"
-            f" ({plural(kept.runs, 'set')} tried)"
+            f"{plural(len(kept.nodes), 'node')}; with them the worst error is {kept.error:.2g}, verified"
+            f" ({plural(kept.runs, 'run')})"
         )
         yield from self._hung("keep in FP32: ", text)
+        margin = frozenset(kept.margin)
         for node in kept.nodes[:_KEPT]:
-            yield Text(f"  {clean(node)}")
+            yield Text(f"  {clean(node)}{'  (for margin)' if node in margin else ''}")
         if len(kept.nodes) > _KEPT:
             yield Text(f"  and {len(kept.nodes) - _KEPT} more, all of them in the JSON (--output)")
+        if margin:
+            text = "without any one of the nodes kept for margin the error is still under the bound"
+            yield from self._hung("note: ", text)
+        if not kept.complete:
+            yield from self._hung("note: ", "the search reached its limit; --thorough goes on")
         yield Text()
 
     def _advice(self, advice: Sequence[Advice], written: str | None) -> Iterator[Text]:
@@ -154,15 +195,6 @@ class MeasureReport:
     def _limits(self, found: Measurement) -> Iterator[Text]:
         for limit in found.limits:
             yield from self._hung("= note: ", limit, "dim")
-
-
-def worst_sites(found: Measurement) -> list[Site]:
-    """The tensors that leave the range, or come closest to its end, where that begins first."""
-    computed = [
-        site for site in found.sites if site.node and site.narrow and not site.constant and site.greatest > 0
-    ]
-    computed.sort(key=lambda site: (not site.origin, -site.greatest))
-    return computed[:WORST]
 
 
 def bar(greatest: float, format_: Format) -> str:
@@ -191,31 +223,18 @@ def _harmless(found: Measurement) -> bool:
     )
 
 
-def _verdict(output: Output, bound: float, label: str) -> tuple[bool, str]:
+def _verdict(output: Output, bound: float, label: str) -> tuple[Verdict, str]:
     if not output.finite:
-        return True, "infinite or not a number in FP32 already"
-    if output.error is None:
-        return False, f"not finite in {label}"
-    good = output.error <= bound
-    words = f"error {output.error:.2g}, {'under' if good else 'over'} the bound of {bound:g}"
-    if output.unclamped is not None and output.unclamped > bound >= output.error:
+        return "fine", "infinite or not a number in FP32 already"
+    verdict, span = verdict_of(output.errors, bound), band_words(output.errors)
+    if span == "not finite":
+        return verdict, f"not finite in {label}"
+    side = {"fine": "under", "broken": "over", "depends": "on both sides of"}[verdict]
+    words = f"error {span}, {side} the bound of {bound:g}"
+    if output.unclamped is not None and output.error is not None and output.unclamped > bound >= output.error:
         words += f"; {output.unclamped:.2g} where constants beyond the range become infinite"
-    return good, words
+    return verdict, words
 
 
 def _style(site: Site) -> str:
     return {"overflow": "red", "underflow": "yellow", "ok": "green"}[site.fits]
-
-
-def _remark(site: Site, format_: Format) -> str:
-    parts = []
-    inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
-    if inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0):
-        parts.append(f"{inside.what} inside")
-    if site.closer is not None and site.closer.beyond:
-        parts.append(f"{site.closer.beyond:.2%} of it beyond")
-    if site.fits == "overflow":
-        parts.append("begins here" if site.origin else "beyond the range")
-    else:
-        parts.append(f"{math.log2(format_.largest / site.greatest):.1f} powers of two left")
-    return ", ".join(parts)

@@ -1,0 +1,56 @@
+"""The layers of a build for a measurement: of an engine that the user names, or of a dry build."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trtlint.measurement.fusion import FusedLayers, fused_layers
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.record import BuildRecord
+    from trtlint.commands.measure import MeasureOptions
+    from trtlint.model.load import Model
+    from trtlint.target.target import Target
+
+
+def layers_of(options: MeasureOptions, model: Model, targets: Sequence[Target]) -> FusedLayers | None:
+    """Return the layers that the options ask for, None for none.
+
+    Raises:
+        click.UsageError: the file cannot be read, is of another model, or no dry build can be made.
+    """
+    if options.layers is not None and options.dry_build is not None:
+        raise click.UsageError("--layers and --dry-build exclude each other: the engine's layers say more")
+    if options.layers is not None:
+        from trtlint.buildfiles.gather import of_model
+
+        gathered = of_model(Path(options.model), [(options.layers, "layers")])
+        if gathered.problems or gathered.record is None:
+            raise click.UsageError("; ".join(map(str, gathered.problems)) or f"{options.layers}: no layers")
+        return _joined(model, gathered.record, options.layers)
+    if options.dry_build is None:
+        return None
+    from trtlint.dry_build.drybuild import dry_build
+    from trtlint.dry_build.errors import DryBuildError, WheelError
+    from trtlint.policy.options import INSTALLED
+
+    version = None if options.dry_build == INSTALLED else options.dry_build
+    sm = next((target.sm for target in targets if target.sm is not None), None)
+    try:
+        built = dry_build(Path(options.model), version=version, sm=sm)
+    except (WheelError, DryBuildError) as error:
+        raise click.UsageError(f"--dry-build: {error}") from None
+    if built.record is None or not built.result.built:
+        raise click.UsageError(f"--dry-build: {built.result.label}: the model was not built")
+    return _joined(model, built.record, built.result.label)
+
+
+def _joined(model: Model, record: BuildRecord, source: str) -> FusedLayers:
+    found = fused_layers(model, record, source)
+    if found is None:
+        raise click.UsageError(f"{source}: no layer names a node of {model.path}")
+    return found

@@ -1,0 +1,47 @@
+"""The progress of a measurement on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+_STEPS = {
+    "layers": (0.02, "reading the layers of the build"),
+    "ranges": (0.05, "measuring ranges in FP32"),
+    "rehearsal": (0.15, "rehearsing: every operator rounds"),
+    "fused": (0.25, "rehearsing: only products and outputs round"),
+    "accumulated": (0.35, "rehearsing: products accumulate in FP16"),
+    "build": (0.45, "rehearsing the layers of the build"),
+    "search": (0.5, "searching what to keep in FP32"),
+    "fp16": (0.9, "rehearsing FP16"),
+    "bf16": (0.92, "rehearsing BF16"),
+    "tf32": (0.94, "rehearsing TF32"),
+    "closer": (0.96, "looking closer at what leaves the range"),
+}
+_SEARCH_ENDS = 0.9
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[Mapping[str, Any]], None] | None]:
+    """Show a progress bar from the start on; nothing where standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading the model", total=1.0)
+
+        def show(answer: Mapping[str, Any]) -> None:
+            share, words = _STEPS.get(answer["doing"], (None, answer["doing"]))
+            run, most = answer.get("run"), answer.get("most")
+            if share is not None and run and most:
+                share += (_SEARCH_ENDS - share) * min(1.0, run / most)
+                words = f"{words}, run {run} of at most {most}"
+            bar.update(task, description=words, completed=share)
+
+        yield show

@@ -1,0 +1,192 @@
+"""Products whose sums are rounded to FP16 on the way, as tensor cores with FP16 accumulators round them.
+
+An instruction adds the products of 16 terms to the accumulator and rounds it
+(``mma.m16n8k16``: https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-instructions).
+Up to 128 terms are computed so.  Longer sums are computed in at most 8 blocks, and each rounding error is
+multiplied by the root of the number of instructions that the block stands for: independent errors add up so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
+
+from trtlint.lean import dataclass
+from trtlint.model.graph import Node, Value
+
+STEP = 16
+"""Terms that one instruction adds."""
+BLOCKS = 8
+"""Most blocks of a sum."""
+_SLICE_INPUTS = 10
+"""The opset from which Slice takes its bounds as inputs: https://onnx.ai/onnx/operators/onnx__Slice.html"""
+_LEAST_RANK = 2
+_WITHOUT_BIAS = 2
+
+Add = Callable[..., str]
+Constant = Callable[..., str]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The terms that each element of a product adds up.
+
+    Attributes:
+        axes: the axis of each operand that the sum runs over.
+        length: length of these axes, None where it is unknown.
+        terms: terms for each place on the axes: elements of a kernel, 1 for matrices.
+    """
+
+    axes: tuple[int, int]
+    length: int | None
+    terms: int = 1
+
+
+def sum_of(proto: NodeProto, node: Node | None) -> Sum | None:
+    """Return what a product sums over; None where its accumulator is not modelled.
+
+    Args:
+        proto: the product, without a bias.
+        node: the operator of the model, for the shapes of its inputs; None for one inside of a definition.
+    """
+    if proto.domain or len([name for name in proto.input if name]) > _WITHOUT_BIAS:
+        return None
+    attributes = {each.name: helper.get_attribute_value(each) for each in proto.attribute}
+    first, second = (None, None) if node is None else (node.input(0), node.input(1))
+    if proto.op_type == "MatMul":
+        if node is not None and (second is None or second.rank is None or second.rank < _LEAST_RANK):
+            return None
+        return Sum((-1, -2), _size(first, -1) or _size(second, -2))
+    if proto.op_type == "Gemm":
+        axes = 0 if attributes.get("transA", 0) else 1, 1 if attributes.get("transB", 0) else 0
+        return Sum(axes, _size(first, axes[0]) or _size(second, axes[1]))
+    if proto.op_type in ("Conv", "ConvTranspose") and attributes.get("group", 1) == 1:
+        rank = None if second is None else second.rank
+        kernel = [_size(second, axis) for axis in range(_LEAST_RANK, rank or 0)]
+        axes = (1, 1) if proto.op_type == "Conv" else (1, 0)
+        length = _size(second, axes[1])
+        if length is None or not kernel or None in kernel:
+            return None
+        return Sum(axes, length, math.prod(size or 1 for size in kernel))
+    return None
+
+
+def _size(value: Value | None, axis: int) -> int | None:
+    shape = None if value is None else value.shape
+    if shape is None or not -len(shape) <= axis < len(shape):
+        return None
+    size = shape[axis]
+    return size if isinstance(size, int) else None
+
+
+def accumulated(
+    proto: NodeProto, summed: Sum, opset: int, add: Add, constant: Constant, fresh: Callable[[], str]
+) -> str | None:
+    """Write a product whose accumulator is FP16.
+
+    Args:
+        proto: the product with the inputs that it is to read.
+        summed: the sum, from :func:`sum_of`.
+        opset: version of the default operator set.
+        add: adds an operator; returns the name of its result.
+        constant: adds a constant; returns its name.
+        fresh: returns a new name.
+
+    Returns:
+        The name of the result; None where one instruction adds all terms, or the opset is too old.
+    """
+    if opset < _SLICE_INPUTS:
+        return None
+    if summed.length is not None:
+        whole = summed.length * summed.terms
+        places = max(1, -(-whole // (STEP * BLOCKS)) * STEP // summed.terms)
+        blocks = -(-summed.length // places)
+        if blocks <= 1:
+            return None
+        growth = math.sqrt(max(1.0, -(-whole // STEP) / blocks))
+        count, width = constant(blocks, np.int64), constant([places], np.int64)
+        amplified = None if growth == 1.0 else constant(growth)
+    else:
+        count, width, amplified = _unknown(proto, summed, add, constant)
+    body = _body(proto, summed, width, amplified, fresh)
+    return add("Loop", [count, "", constant(0.0)], body=body)
+
+
+def _unknown(proto: NodeProto, summed: Sum, add: Add, constant: Constant) -> tuple[str, str, str]:
+    """The number of blocks, their width and the factor of their errors, computed when the model runs."""
+    shape = add("Shape", [proto.input[0]])
+    axis = summed.axes[0]
+    rank = add("Shape", [shape])
+    place = add("Add", [rank, constant([axis], np.int64)]) if axis < 0 else constant([axis], np.int64)
+    length = add("Gather", [shape, place], axis=0)
+
+    def ceiling(name: str, by: str) -> str:
+        less = add("Sub", [add("Add", [name, by]), constant([1], np.int64)])
+        return add("Div", [less, by])
+
+    step = constant([STEP], np.int64)
+    width = add("Mul", [ceiling(length, constant([STEP * BLOCKS], np.int64)), step])
+    # An empty axis has no blocks; one block gives its zeros.
+    width = add("Add", [width, add("Cast", [_is_zero(width, add, constant)], to=TensorProto.INT64)])
+    count = ceiling(
+        add("Add", [length, add("Cast", [_is_zero(length, add, constant)], to=TensorProto.INT64)]), width
+    )
+    floats = [add("Cast", [name], to=TensorProto.FLOAT) for name in (ceiling(length, step), count)]
+    return count, width, add("Sqrt", [add("Div", floats)])
+
+
+def _is_zero(name: str, add: Add, constant: Constant) -> str:
+    return add("Equal", [name, constant([0], np.int64)])
+
+
+def _body(
+    proto: NodeProto, summed: Sum, width: str, amplified: str | None, fresh: Callable[[], str]
+) -> GraphProto:
+    """The body of the loop: add one block to the sum and round it."""
+    names = {key: fresh() for key in ("index", "going", "before", "on", "after")}
+    nodes: list[NodeProto] = []
+
+    def write(op: str, inputs: Sequence[str], result: str = "", **attributes: Any) -> str:
+        result = result or fresh()
+        nodes.append(helper.make_node(op, inputs, [result], **attributes))
+        return result
+
+    start = write("Mul", [names["index"], width])
+    end = write("Add", [start, width])
+    axes = [fresh(), fresh()]
+    parts = [
+        write("Slice", [name, start, end, axis]) for name, axis in zip(proto.input[:2], axes, strict=True)
+    ]
+    product = NodeProto()
+    product.CopyFrom(proto)
+    product.name = ""
+    product.input[:] = parts
+    product.output[:] = [fresh()]
+    nodes.append(product)
+    total = write("Add", [names["before"], product.output[0]])
+    narrow = write("Cast", [total], to=TensorProto.FLOAT16)
+    if amplified is None:
+        write("Cast", [narrow], names["after"], to=TensorProto.FLOAT)
+    else:
+        error = write("Sub", [write("Cast", [narrow], to=TensorProto.FLOAT), total])
+        write("Add", [total, write("Mul", [error, amplified])], names["after"])
+    write("Identity", [names["going"]], names["on"])
+    info = helper.make_tensor_value_info
+    return helper.make_graph(
+        nodes,
+        "accumulated",
+        [
+            info(names["index"], TensorProto.INT64, []),
+            info(names["going"], TensorProto.BOOL, []),
+            info(names["before"], TensorProto.FLOAT, None),
+        ],
+        [info(names["on"], TensorProto.BOOL, []), info(names["after"], TensorProto.FLOAT, None)],
+        [
+            numpy_helper.from_array(np.array([axis], np.int64), name)
+            for axis, name in zip(summed.axes, axes, strict=True)
+        ],
+    )

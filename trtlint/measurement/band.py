@@ -1,0 +1,176 @@
+"""The error of a narrow type as a band: what it is for builds that round often, seldom, or in their sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from trtlint.lean import dataclass
+from trtlint.measurement.ways import WAYS, Way
+
+Verdict = Literal["fine", "broken", "depends"]
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The error of one output, or of all, computed in several ways.
+
+    An error is the greatest difference to FP32 over the greatest magnitude in FP32; None where a number is
+    not finite.
+
+    Attributes:
+        rounded: every operator rounds its result.
+        fused: only operands and results of products, and the outputs of the model, are rounded.
+        accumulated: every operator rounds its result, and products accumulate in FP16.
+    """
+
+    rounded: float | None
+    fused: float | None
+    accumulated: float | None
+
+    def of(self, way: Way) -> float | None:
+        """Return the error of one way."""
+        return {"rounded": self.rounded, "fused": self.fused, "accumulated": self.accumulated}[way]
+
+    @property
+    def errors(self) -> tuple[float | None, ...]:
+        """The errors of all ways."""
+        return tuple(self.of(way) for way in WAYS)
+
+    @property
+    def least(self) -> float | None:
+        """The least error, None where no way gives finite numbers."""
+        return min((error for error in self.errors if error is not None), default=None)
+
+    @property
+    def worst(self) -> float | None:
+        """The greatest error, None where a way gives a number that is not finite."""
+        return worst(self.errors)
+
+    def verdict(self, bound: float) -> Verdict:
+        """Return whether the errors are under a bound."""
+        return verdict_of(self.errors, bound)
+
+    @property
+    def document(self) -> dict[str, float | None]:
+        """The errors as JSON data."""
+        return {way: self.of(way) for way in WAYS}
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> Band:
+        """Return the band of JSON data.
+
+        Raises:
+            KeyError, TypeError, ValueError: the data are of another form.
+        """
+        return cls(*(number(data[way]) for way in WAYS))
+
+
+@dataclass(frozen=True, slots=True)
+class BuildError:
+    """The error of a build whose layers are known: tensors between its layers are rounded, no others.
+
+    Attributes:
+        source: where the layers are from: a file, or a dry build.
+        layers: number of layers that compute nodes of the model.
+        nodes: number of nodes of the model that these layers compute.
+        error: the greatest error of an output, None where one is not finite.
+        accumulated: the same where products accumulate in FP16.
+    """
+
+    source: str
+    layers: int
+    nodes: int
+    error: float | None
+    accumulated: float | None
+
+    def verdict(self, bound: float) -> Verdict:
+        """Return whether the errors are under a bound."""
+        return verdict_of((self.error, self.accumulated), bound)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The error as JSON data."""
+        return {
+            "source": self.source,
+            "layers": self.layers,
+            "nodes": self.nodes,
+            "error": self.error,
+            "error_accumulated": self.accumulated,
+        }
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any] | None) -> BuildError | None:
+        """Return the error of JSON data, None for None.
+
+        Raises:
+            KeyError, TypeError, ValueError: the data are of another form.
+        """
+        if data is None:
+            return None
+        return cls(
+            str(data["source"]),
+            int(data["layers"]),
+            int(data["nodes"]),
+            number(data["error"]),
+            number(data["error_accumulated"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TypeBand:
+    """The error of another narrow type on the same inputs.
+
+    Attributes:
+        type: ``fp16``, ``bf16`` or ``tf32``.
+        error: the worst error of all outputs in each way.
+    """
+
+    type: str
+    error: Band
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> TypeBand:
+        """Return the error of JSON data.
+
+        Raises:
+            KeyError, TypeError, ValueError: the data are of another form.
+        """
+        return cls(str(data["type"]), Band.parse(data["error"]))
+
+
+def worst(errors: Iterable[float | None]) -> float | None:
+    """Return the greatest error, None where one is not finite; 0 for none."""
+    found = list(errors)
+    return None if None in found else max((error or 0.0 for error in found), default=0.0)
+
+
+def verdict_of(errors: Iterable[float | None], bound: float) -> Verdict:
+    """Return ``fine`` if all errors are under a bound, ``broken`` if none is, else ``depends``.
+
+    >>> verdict_of((0.02, 0.001, None), 0.01)
+    'depends'
+    """
+    good = [error is not None and error <= bound for error in errors]
+    return "fine" if all(good) else "depends" if any(good) else "broken"
+
+
+def together(bands: Iterable[Band]) -> Band:
+    """Return the worst of each way over several outputs."""
+    found = list(bands)
+    return Band(*(worst(band.of(way) for band in found) for way in WAYS))
+
+
+def number(value: object) -> float | None:
+    """Return a number of JSON data.
+
+    Raises:
+        TypeError, ValueError: it is no finite number, and not None.
+    """
+    if value is None:
+        return None
+    found = float(value)  # type: ignore[arg-type]
+    if not math.isfinite(found):
+        raise ValueError(f"{value} is no finite number")
+    return found

@@ -1,0 +1,64 @@
+"""The layers of a build, as far as a rehearsal needs them: which tensors they store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trtlint.buildfiles.join import NodeNames, join
+from trtlint.lean import dataclass
+from trtlint.model.protos import FLOAT_DTYPES
+
+if TYPE_CHECKING:
+    from trtlint.buildfiles.record import BuildRecord
+    from trtlint.model.graph import Node
+    from trtlint.model.load import Model
+
+
+@dataclass(frozen=True, slots=True)
+class FusedLayers:
+    """The layers of a build, as far as a rehearsal needs them.
+
+    Attributes:
+        source: where they are from: a file, or a dry build.
+        layers: number of layers that compute nodes of the model.
+        nodes: number of nodes of the model that these layers compute.
+        stored: names of the tensors that a layer writes for another one.
+    """
+
+    source: str
+    layers: int
+    nodes: int
+    stored: frozenset[str]
+
+
+def fused_layers(model: Model, record: BuildRecord, source: str) -> FusedLayers | None:
+    """Return the tensors that the layers of a build store; None where no layer names a node of the model.
+
+    A tensor stays inside of a layer where the layer computes it and each node that reads it.  A tensor of a
+    node whose layer is unknown counts as stored.
+
+    Args:
+        model: the model.
+        record: the files of the build.
+        source: where the layers are from, in words.
+    """
+    if record.layers is None:
+        return None
+    joined = join(record.layers, NodeNames(model.graph, record.log), record.log)
+    if not joined.layers:
+        return None
+
+    def layers(node: Node) -> frozenset[int]:
+        return frozenset(layer.index for layer in joined.placed(node))
+
+    stored = set()
+    for node in model.graph.nodes:
+        own = layers(node)
+        for value in node.outputs:
+            if not value.name or value.dtype not in FLOAT_DTYPES:
+                continue
+            inside = bool(value.uses) and all(own & layers(reader) for reader, _ in value.uses)
+            if value.is_output or value.leaves_body or not inside:
+                stored.add(value.name)
+    indexes = {layer.index for found in joined.layers.values() for layer in found}
+    return FusedLayers(source, len(indexes), len(joined.layers), frozenset(stored))

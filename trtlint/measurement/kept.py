@@ -1,0 +1,91 @@
+"""The nodes to keep in FP32 so that a narrow type is good enough for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trtlint.lean import dataclass
+from trtlint.measurement.band import number
+
+_FEW = 12
+"""Number of nodes that can be kept in FP32 in any model."""
+_UNCOUNTED = 1 << 30
+"""Number of nodes where a file does not state it."""
+_SHARE = 1 / 3
+"""Largest share of the nodes, and of the products, to keep in FP32.  With more of them, little of the speed
+of the narrow type is left, and each Cast between the types costs time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The least set of nodes found that must stay in FP32.
+
+    Attributes:
+        nodes: their paths, in the order of the graph.
+        error: the greatest error of the outputs with them in the worst way of the band, None where it is not
+            finite.
+        runs: number of rehearsals of the search.
+        verified: whether the error with them is under the bound in each way of the band.
+        computing: number of nodes of the main graph that compute in the narrow type.
+        products: number of matrix products and convolutions among these.
+        kept_products: number of products among ``nodes``.
+        margin: the nodes that are kept for margin only: without any one of them the error stays under the
+            bound.
+        complete: whether the search ended before its limits; else a smaller set may do.
+    """
+
+    nodes: tuple[str, ...] = ()
+    error: float | None = None
+    runs: int = 0
+    verified: bool = False
+    computing: int = 0
+    products: int = 0
+    kept_products: int = 0
+    margin: tuple[str, ...] = ()
+    complete: bool = True
+
+    @property
+    def fits(self) -> bool:
+        """Whether the narrow type is of use to the model: few nodes are kept, or a small share of all."""
+        if len(self.nodes) <= _FEW:
+            return True
+        return (
+            max(len(self.nodes) / (self.computing or 1), self.kept_products / (self.products or 1)) <= _SHARE
+        )
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The set as JSON data, without the paths of all nodes."""
+        return {
+            "error_fp16": self.error,
+            "runs": self.runs,
+            "verified": self.verified,
+            "fits": self.fits,
+            "nodes": {"kept": len(self.nodes), "all": self.computing},
+            "products": {"kept": self.kept_products, "all": self.products},
+            "margin": list(self.margin),
+            "complete": self.complete,
+        }
+
+    @classmethod
+    def parse(cls, nodes: Sequence[Any], data: Mapping[str, Any] | None) -> Kept | None:
+        """Return the set of JSON data, None for None.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: the data are of another form.
+        """
+        if data is None:
+            return None
+        return cls(
+            tuple(map(str, nodes)),
+            number(data["error_fp16"]),
+            int(data["runs"]),
+            bool(data["verified"]),
+            # Files of earlier releases lack the following.
+            int(data.get("nodes", {}).get("all", 0)) or _UNCOUNTED,
+            int(data.get("products", {}).get("all", 0)),
+            int(data.get("products", {}).get("kept", 0)),
+            tuple(map(str, data.get("margin", ()))),
+            bool(data.get("complete", True)),
+        )

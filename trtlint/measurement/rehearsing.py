@@ -1,0 +1,125 @@
+"""Rehearse a model in each way in which a build may compute in a narrow type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from trtlint.lean import dataclass
+from trtlint.measurement.band import Band, BuildError
+from trtlint.measurement.formats import FP16, Format
+from trtlint.measurement.fusion import FusedLayers
+from trtlint.measurement.narrowing import Narrowing
+from trtlint.measurement.trial import Rehearsed, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """A model rehearsed in each way.
+
+    Attributes:
+        plain: every operator rounds its result.
+        fused: only products and outputs are rounded; the same as ``plain`` where nothing can be fused.
+        accumulated: every operator rounds, and products accumulate in FP16.
+        unclamped: as ``plain``, and constants beyond the range become infinite; None where there are none.
+        built: the ways of a build whose layers are known, with FP32 and with FP16 accumulators.
+        narrowings: how each of them was computed.
+        layers: the layers of the build.
+    """
+
+    plain: Rehearsed
+    fused: Rehearsed
+    accumulated: Rehearsed
+    unclamped: Rehearsed | None
+    built: tuple[Rehearsed, Rehearsed] | None
+    narrowings: tuple[tuple[Narrowing, Rehearsed], ...]
+    layers: FusedLayers | None = None
+
+    def bands(self) -> Mapping[str, Band]:
+        """Return the band of each output."""
+        each = (self.plain, self.fused, self.accumulated)
+        return {name: Band(*(way.errors[name] for way in each)) for name in self.plain.errors}
+
+    @property
+    def build(self) -> BuildError | None:
+        """The error of the build whose layers are known."""
+        if self.built is None or self.layers is None:
+            return None
+        known = self.layers
+        error, accumulated = (each.worst for each in self.built)
+        return BuildError(known.source, known.layers, known.nodes, error, accumulated)
+
+    def applying(self) -> list[tuple[Narrowing, Rehearsed]]:
+        """Return the ways that decide: those of the build where it is known, else all."""
+        return list(self.narrowings)
+
+    def is_good(self, bound: float) -> bool:
+        """Whether the error is under a bound in each way that applies."""
+        return all(within(each, bound) for _, each in self.narrowings)
+
+
+def within(rehearsed: Rehearsed, bound: float) -> bool:
+    """Return whether all outputs are under a bound."""
+    worst = rehearsed.worst
+    return worst is not None and worst <= bound
+
+
+def rehearse(
+    trial: Trial,
+    format_: Format,
+    constants: frozenset[str],
+    layers: FusedLayers | None,
+    say: Callable[[str], None],
+) -> Rehearsal:
+    """Rehearse a model in each way.
+
+    Args:
+        trial: the model with its inputs.
+        format_: the narrow type.
+        constants: names of the constants beyond its range.
+        layers: the layers of a build, None where they are unknown.
+        say: is told which way comes next.
+
+    Raises:
+        TrialError: the model cannot be run.
+    """
+    first = Narrowing(format_, clamped=constants)
+    say("rehearsal")
+    plain = trial.rehearse(first, probed=True)
+    fused = accumulated = plain
+    unclamped = None
+    fusing = replace(first, fused=True)
+    adding = replace(first, accumulate=True)
+    ways = [(first, plain)]
+    if not trial.judged:  # there is nothing to compare
+        return Rehearsal(plain, plain, plain, None, None, tuple(ways), layers)
+    if not format_.operands_only:
+        say("fused")
+        fused = trial.rehearse(fusing)
+        ways.append((fusing, fused))
+        if format_ is FP16:
+            say("accumulated")
+            accumulated = _accumulated(trial, adding, plain)
+            ways.append((adding, accumulated))
+    built = None
+    if layers is not None and not format_.operands_only:
+        say("build")
+        known = replace(fusing, stored=layers.stored)
+        summing = replace(known, accumulate=True)
+        once = trial.rehearse(known)
+        built = once, _accumulated(trial, summing, once) if format_ is FP16 else once
+        ways = [(known, built[0]), (summing, built[1])]
+    if constants and not trial.skeleton.typed:
+        cast = replace(ways[0][0], clamped=frozenset[str]())
+        if built is None:
+            unclamped = trial.rehearse(cast)
+            ways.append((cast, unclamped))
+        else:
+            unclamped = trial.rehearse(replace(first, clamped=frozenset[str]()))
+            ways.append((cast, trial.rehearse(cast)))
+    return Rehearsal(plain, fused, accumulated, unclamped, built, tuple(ways), layers)
+
+
+def _accumulated(trial: Trial, narrowing: Narrowing, without: Rehearsed) -> Rehearsed:
+    """Rehearse with FP16 accumulators; the same as without them where no sum is long enough to tell."""
+    return trial.rehearse(narrowing) if trial.accumulates(narrowing) else without

@@ -1,0 +1,34 @@
+"""The ways in which a build may compute in a narrow type, and the operands that its products round.
+
+A kernel that fuses several operators rounds only what it stores, so an engine rounds less often than a
+model has operators.  Products run on tensor cores: their operands are always of the narrow type, and
+their sums are of FP32 or, where a kernel accumulates in FP16, of FP16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Way = Literal["rounded", "fused", "accumulated"]
+WAYS: tuple[Way, ...] = ("rounded", "fused", "accumulated")
+"""Every operator rounds its result; only products and the model's outputs do; every operator does, and
+products accumulate in FP16."""
+
+_FIRST_TWO = frozenset({0, 1})
+_FIRST_THREE = frozenset({0, 1, 2})
+_OPERANDS: Mapping[str, frozenset[int]] = {
+    **dict.fromkeys(("MatMul", "Gemm", "Conv", "ConvTranspose", "DeformConv"), _FIRST_TWO),
+    **dict.fromkeys(("RNN", "GRU", "LSTM", "Attention"), _FIRST_THREE),
+    "Einsum": frozenset(range(64)),
+}
+_NONE: frozenset[int] = frozenset()
+
+
+def operands(op: str, domain: str) -> frozenset[int]:
+    """Return the inputs of an operator that are operands of a product, none for other operators.
+
+    >>> sorted(operands("Gemm", ""))
+    [0, 1]
+    """
+    return _NONE if domain else _OPERANDS.get(op, _NONE)

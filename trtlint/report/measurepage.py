@@ -1,0 +1,237 @@
+"""A measurement as one HTML page: the verdict and its band, the ranges as a chart, what to keep on the graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from trtlint.engine.evidence.ranges import RangeEvidence
+from trtlint.engine.finding import Row
+from trtlint.facts.facts import Facts
+from trtlint.facts.figures import figure
+from trtlint.measurement.band import Verdict
+from trtlint.measurement.formats import FORMATS, Format
+from trtlint.measurement.measurement import Kept, Measurement, Site
+from trtlint.model.load import Model
+from trtlint.report.counts import plural
+from trtlint.report.measureadvice import Advice, misfit
+from trtlint.report.measureband import (
+    WORDS,
+    band_words,
+    bearing,
+    error_words,
+    type_lines,
+    verdict_words,
+    way_lines,
+)
+from trtlint.report.measuresites import remark, worst_sites
+from trtlint.report.page.behind import Behind
+from trtlint.report.page.block import block
+from trtlint.report.page.card import clipped
+from trtlint.report.page.markup import Content, Markup, tag
+from trtlint.report.page.picture import COLOURS, LINE, Colour, picture
+from trtlint.report.page.shell import shell
+from trtlint.report.page.tables import table
+
+_SITES = 24
+"""Tensors of the chart."""
+_OUTPUTS = 50
+"""Outputs that are listed."""
+_KEPT = 60
+"""Nodes to keep that are listed."""
+_LONGEST = 160
+"""Characters of a name."""
+_POWERS = 16
+"""Powers of two of the chart on each side of the end of the range."""
+_CELL, _HEIGHT = 7.0, 12.0
+"""Pixels of a power of two, and of a bar."""
+_COLOURS: Mapping[Verdict, Colour] = {"fine": "good", "broken": "error", "depends": "warning"}
+
+
+def page(found: Measurement, model: Model, advice: Sequence[Advice] = ()) -> Iterator[str]:
+    """The lines of the page.
+
+    Args:
+        found: the measurement.
+        model: the model that it is of.
+        advice: what to do about it.
+    """
+    name = clipped(found.path, 300)
+    header = [
+        tag("p", "trtlint measure", class_="brand"),
+        tag("h1", f"{FORMATS[found.type].label}: ", _head(found)),
+        tag("p", f"{name}, on {found.on}", class_="target"),
+    ]
+    return shell(f"trtlint measure: {name}", header, list(_main(found, model, advice)))
+
+
+def _head(found: Measurement) -> str:
+    return verdict_words(found) if found.verdict is not None else "outputs were not rehearsed"
+
+
+def _main(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterator[Markup]:
+    yield from _section("Error", _errors(found))
+    yield from _section("Types", _types(found))
+    yield from _section("Ranges", _ranges(found))
+    yield from _section("Keep in FP32", _kept(found, model, advice))
+    yield from _section("What this does not cover", [tag("ul", [tag("li", each) for each in found.limits])])
+
+
+def _section(title: str, content: Iterable[Markup]) -> Iterator[Markup]:
+    parts = list(content)
+    if parts:
+        yield tag("section", tag("h2", title), parts, class_="overview")
+
+
+def _errors(found: Measurement) -> Iterator[Markup]:
+    lines = way_lines(found)
+    if lines:
+        yield tag("p", f"The worst error of an output in each way of computing; the bound is {found.bound:g}.")
+        rows: list[list[Content]] = [
+            [line.name, _coloured(line.error, line.verdict), WORDS[line.verdict]] for line in lines
+        ]
+        yield _table(["Way of computing", "Error", "Verdict"], rows)
+    outputs = found.outputs[:_OUTPUTS]
+    if outputs and found.rehearsed:
+        listed: list[list[Content]] = [
+            [
+                tag("code", clipped(output.name, _LONGEST)),
+                band_words(output.errors) if output.finite else "infinite or not a number in FP32 already",
+            ]
+            for output in outputs
+        ]
+        yield _table(["Output", "Error"], listed)
+    if len(found.outputs) > _OUTPUTS:
+        yield tag("p", f"and {len(found.outputs) - _OUTPUTS:,} more outputs", class_="notes")
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Content]]) -> Markup:
+    lines = [tag("tr", [tag("td", cell) for cell in row]) for row in rows]
+    return table(heads, lines, heads[0])
+
+
+def _coloured(words: str, verdict: Verdict) -> Markup:
+    return tag("strong", words, class_=_COLOURS[verdict])
+
+
+def _types(found: Measurement) -> Iterator[Markup]:
+    lines = type_lines(found)
+    if not lines:
+        return
+    rows: list[list[Content]] = [
+        [line.label, *line.errors, _coloured(WORDS[line.verdict], line.verdict)] for line in lines
+    ]
+    yield tag("p", bearing(lines))
+    yield _table(["Type", "Every operator rounds", "Fused", "FP16 accumulators", "Verdict"], rows)
+
+
+def _ranges(found: Measurement) -> Iterator[Markup]:
+    format_ = FORMATS[found.type]
+    sites = () if format_.operands_only else worst_sites(found, _SITES)
+    if not sites:
+        return
+    yield tag(
+        "p",
+        f"The tensors closest to the end of {format_.label}, {figure(format_.largest)}, which is the line in the"
+        " middle. A bar to its left shows the powers of two that are left, one to its right those beyond.",
+    )
+    rows: list[list[Content]] = [
+        [
+            tag("code", clipped(site.node or site.tensor, _LONGEST)),
+            site.op,
+            figure(site.greatest),
+            _bar(site, format_),
+            remark(site, format_),
+        ]
+        for site in sites
+    ]
+    yield _table(["Node", "Operator", "Greatest magnitude", "Range", ""], rows)
+
+
+def _bar(site: Site, format_: Format) -> Markup:
+    """The powers of two between a tensor and the end of the range, as a picture."""
+    powers = max(-_POWERS, min(_POWERS, math.log2(site.greatest / format_.largest)))
+    middle = _POWERS * _CELL
+    width = max(1.0, abs(powers) * _CELL)
+    colour = {"overflow": "error", "underflow": "warning", "ok": "good"}[site.fits]
+    shape = {"height": _HEIGHT, "y": 0}
+    return tag(
+        "svg",
+        tag("title", remark(site, format_)),
+        tag("rect", x=0, width=2 * middle, fill=LINE, fill_opacity=0.3, **shape),
+        tag(
+            "rect",
+            x=f"{middle - (width if powers < 0 else 0):g}",
+            width=f"{width:g}",
+            fill=COLOURS[colour],  # type: ignore[index]
+            **shape,
+        ),
+        tag("rect", x=middle - 0.5, width=1, fill="#6b7588", **shape),
+        role="img",
+        width=2 * middle,
+        height=_HEIGHT,
+        viewBox=f"0 0 {2 * middle:g} {_HEIGHT:g}",
+    )
+
+
+def _kept(found: Measurement, model: Model, advice: Sequence[Advice]) -> Iterator[Markup]:
+    kept = found.kept
+    if kept is None:
+        return
+    if kept.error is None or not kept.verified:
+        yield tag("p", "No set of nodes was found that makes the outputs good with the rest in this type.")
+        return
+    if not kept.fits:
+        yield tag("p", f"{FORMATS[found.type].label} does not fit this model: {misfit(kept)}.")
+    else:
+        words = f"{plural(len(kept.nodes), 'node')}; with them the worst error is {error_words(kept.error)}"
+        yield tag("p", words + ("" if kept.complete else ". The search reached its limit"), ".")
+        margin = frozenset(kept.margin)
+        yield tag(
+            "ul",
+            [
+                tag("li", tag("code", clipped(node, _LONGEST)), " (for margin)" if node in margin else "")
+                for node in kept.nodes[:_KEPT]
+            ],
+        )
+        if len(kept.nodes) > _KEPT:
+            yield tag("p", f"and {len(kept.nodes) - _KEPT:,} more", class_="notes")
+        yield from _drawn(found, kept, model)
+    for each in advice:
+        yield tag("p", each.text)
+        if each.command:
+            yield tag("pre", each.command)
+
+
+def _drawn(found: Measurement, kept: Kept, model: Model) -> Iterator[Markup]:
+    """The nodes to keep among their neighbours."""
+    behind = Behind(Facts(model, evidence=(RangeEvidence(found),)))
+    wanted, margin = frozenset(kept.nodes), frozenset(kept.margin)
+    rows = [
+        Row(
+            node.path,
+            node.op,
+            node.output.type_text if node.outputs else "",
+            label="FP32, for margin" if node.path in margin else "FP32",
+            index=index,
+        )
+        for index, node in enumerate(model.graph.nodes)
+        if node.path in wanted
+    ]
+    drawing = block(rows, behind)
+    if drawing is None:
+        return
+    caption = "The nodes to keep in FP32, and what feeds and reads them"
+    left = f"; {plural(drawing.left, 'more node')} are not drawn" if drawing.left else ""
+    yield tag(
+        "figure",
+        tag(
+            "div",
+            picture(drawing, "warning", caption, "kept"),
+            class_="scroll",
+            tabindex=0,
+            role="group",
+            aria_label=caption,
+        ),
+        tag("figcaption", caption + left),
+    )

@@ -1,0 +1,35 @@
+"""The tensors of a measurement that matter most, and what is to say of each."""
+
+from __future__ import annotations
+
+import math
+
+from trtlint.measurement.formats import Format
+from trtlint.measurement.measurement import Measurement, Site
+
+WORST = 5
+"""Tensors that are shown."""
+
+
+def worst_sites(found: Measurement, most: int = WORST) -> list[Site]:
+    """The tensors that leave the range, or come closest to its end, where that begins first."""
+    computed = [
+        site for site in found.sites if site.node and site.narrow and not site.constant and site.greatest > 0
+    ]
+    computed.sort(key=lambda site: (not site.origin, -site.greatest))
+    return computed[:most]
+
+
+def remark(site: Site, format_: Format) -> str:
+    """How far a tensor is from the end of the range, and where that is left."""
+    parts = []
+    inside = max(site.inside, key=lambda each: each.max_abs or 0.0, default=None)
+    if inside is not None and (inside.max_abs or 0.0) > (site.max_abs or 0.0):
+        parts.append(f"{inside.what} inside")
+    if site.closer is not None and site.closer.beyond:
+        parts.append(f"{site.closer.beyond:.2%} of it beyond")
+    if site.fits == "overflow":
+        parts.append("begins here" if site.origin else "beyond the range")
+    else:
+        parts.append(f"{math.log2(format_.largest / site.greatest):.1f} powers of two left")
+    return ", ".join(parts)
