@@ -31,28 +31,27 @@ def main() -> bool:
             "import sys, numpy\nfrom polygraphy.json import save_json\n",
         )
         saved += "save_json([dict(numpy.load(sys.argv[1]))], sys.argv[2])\n"
-        costs([[*PYTHON, "-c", saved, str(inputs), str(json)]], runs=1)
         given = [str(model), "--inputs", str(inputs), "--format", "json"]
         commands = [
             [*PYTHON, "-c", PLAIN, str(model), str(inputs)],
             [*TRTLINT, "measure", *given, "--no-rehearse"],
             [*TRTLINT, "measure", *given],
         ]
-        plain, ranges, rehearsal = costs(commands, runs=3)
+        plain, ranges, band = costs(commands, runs=3)
+        print(f"  plain run: {plain.seconds:.1f} s, {plain.processor:.1f} s of processor")
         marked = ["run", str(model), "--onnxrt", "--onnx-outputs", "mark", "all", "--validate"]
-        script = str(Path(sys.executable).with_name("polygraphy"))
-        polygraphy = [script, *marked, "--load-inputs", str(json)]
-        (all_marked,) = costs([polygraphy], runs=1)
-        times = all_marked.seconds / plain.seconds, all_marked.megabytes / plain.megabytes
-        print(
-            f"  polygraphy, all tensors validated: {times[0]:.1f} times the time, {times[1]:.1f} the memory"
-        )
+        script = Path(sys.executable).with_name("polygraphy")
+        if script.exists():
+            costs([[*PYTHON, "-c", saved, str(inputs), str(json)]], runs=1)
+            (all_marked,) = costs([[str(script), *marked, "--load-inputs", str(json)]], runs=1)
+            times = all_marked.seconds / plain.seconds, all_marked.megabytes / plain.megabytes
+            print(f"  polygraphy, all validated: {times[0]:.1f} times the time, {times[1]:.1f} the memory")
         return all(
             [
-                report("ranges / plain run, time", ranges.seconds / plain.seconds, 2.5),
+                report("ranges / plain run, processor time", ranges.processor / plain.processor, 1.4),
                 report("ranges / plain run, memory", ranges.megabytes / plain.megabytes, 2.5),
-                report("ranges and rehearsal / plain run, time", rehearsal.seconds / plain.seconds, 5),
-                report("ranges and rehearsal / plain run, memory", rehearsal.megabytes / plain.megabytes, 5),
+                report("band / plain run, processor time", band.processor / plain.processor, 4),
+                report("band / plain run, memory", band.megabytes / plain.megabytes, 5),
             ]
         )
 

@@ -319,10 +319,11 @@ def measure(
     inputs: AnyPath | Iterable[AnyPath] = (),
     load_inputs: AnyPath | Iterable[AnyPath] = (),
     data_loader_script: str | None = None,
-    type: Literal["fp16", "bf16"] = "fp16",
+    type: Literal["fp16", "bf16", "tf32", "all"] = "fp16",
     rehearse: bool = True,
     batches: int | None = None,
     bound: float = 1e-2,
+    thorough: bool = False,
     seconds: float | None = None,
     memory: int | None = None,
     **keywords: Unpack[Keywords],
@@ -334,11 +335,13 @@ def measure(
         target: as of :func:`lint`; the type that is measured counts as asked for.
         inputs: ``.npz`` files, a batch each; made-up inputs if left out.
         load_inputs: inputs that Polygraphy saved.
-        data_loader_script: ``FILE.py:FUNCTION``, which yields inputs as Polygraphy takes them; it is run.
-        type: the type; a file that keeps tensors in 16 bits itself says which.
+        data_loader_script: ``FILE.py:FUNCTION``, which yields inputs as for Polygraphy; it is run.
+        type: the type; a file with tensors in 16 bits sets it itself.  ``all`` measures FP16 and compares it
+            with the others.
         rehearse: whether to compute the outputs in that type.
         batches: the greatest number of batches.
         bound: the greatest error of an output within tolerance.
+        thorough: whether to search on until no node can leave the set to keep in FP32.
         seconds: the time limit; by default enough for the size of the model.
         memory: the limit of memory in bytes; by default as much as the model may need.
         **keywords: as of :func:`lint`, for the report.
@@ -362,6 +365,7 @@ def measure(
             "rehearse": rehearse,
             "batches": batches,
             "bound": bound,
+            "thorough": thorough,
             "seconds": seconds,
             "memory": memory,
         }
@@ -378,6 +382,7 @@ def measure(
         rehearse=own.get("rehearse", True),
         batches=own.get("batches"),
         bound=own.get("bound", 1e-2),
+        thorough=own.get("thorough", False),
     )
     with _named(path):
         request.inputs.require()

@@ -164,9 +164,7 @@ def summary(results: list[dict[str, Any]]) -> bool:
     ]
     sizes, runs = sorted(len(each["nodes"]) for each in kept), sorted(each["runs"] for each in kept)
     if kept:
-        print(
-            f"  sets to keep: {len(kept)}, verified {sum(e['verified'] for e in kept)}, good {len(good)}"
-        )
+        print(f"  sets to keep: {len(kept)}, verified {sum(e['verified'] for e in kept)}, good {len(good)}")
         print(
             f"    sizes: median {sizes[len(sizes) // 2]}, most {sizes[-1]}; runs: median "
             f"{runs[len(runs) // 2]}, most {runs[-1]}; not complete {sum(not e['complete'] for e in kept)}"

@@ -146,9 +146,9 @@ def test_ranges_are_for_the_model_that_they_are_of(folder: Path, capsys: pytest.
     run(["measure", "norm.onnx", "--inputs", "large.npz", "--output", "ranges.json"])
     capsys.readouterr()
     lint = ["--trt", "10.7", "--fp16", "--format", "concise", "--ranges", "ranges.json"]
-    assert run(["norm.onnx", *lint]) == 1
+    assert run(["norm.onnx", *lint]) == 0
     said = capsys.readouterr().out
-    assert "error[NUM102]" in said
+    assert "warning[NUM102]" in said  # it depends on what the build fuses
     assert "warning[ACC101]" in said
     onnx.save(onnx.parser.parse_model(NORM.replace("0.00001", "0.0001")), "norm.onnx")
     assert run(["norm.onnx", *lint]) == 2

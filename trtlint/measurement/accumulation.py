@@ -113,7 +113,8 @@ def accumulated(
     else:
         count, width, amplified = _unknown(proto, summed, add, constant)
     body = _body(proto, summed, width, amplified, fresh)
-    return add("Loop", [count, "", constant(0.0)], body=body)
+    # ONNX's reference runs no iteration of a loop without a condition.
+    return add("Loop", [count, constant(True, np.bool_), constant(0.0)], body=body)
 
 
 def _unknown(proto: NodeProto, summed: Sum, add: Add, constant: Constant) -> tuple[str, str, str]:

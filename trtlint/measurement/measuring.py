@@ -14,7 +14,7 @@ from typing import Any
 from trtlint.files.problem import shortened
 from trtlint.measurement.analysis import findings, origins, sites
 from trtlint.measurement.band import TypeBand, together
-from trtlint.measurement.feeds import digest, given_feeds, random_feeds
+from trtlint.measurement.feeds import Feeds, digest, given_feeds, random_feeds
 from trtlint.measurement.formats import BF16, FORMATS, FP16, TF32, Format
 from trtlint.measurement.identity import digest as model_digest
 from trtlint.measurement.inputs import InputsError
@@ -147,16 +147,32 @@ def _trial(model: Skeleton, request: Request) -> tuple[Trial, tuple[str, ...]]:
     inputs = model.graph.inputs
     if request.inputs.names:
         given = given_feeds(inputs, request.inputs, request.batches)
-        return Trial(model, [feeds for _, feeds in given]), tuple(dict.fromkeys(file for file, _ in given))
+        batches, files = [feeds for _, feeds in given], tuple(dict.fromkeys(file for file, _ in given))
+        try:
+            return Trial(model, batches), files
+        except TrialError as error:
+            return _by_reference(model, batches, error), files
     attempt, failure = 0, TrialError("no shapes could be made up: give inputs")
     while (made_up := random_feeds(inputs, request.batches or 1, attempt)) is not None:
         try:
             return Trial(model, made_up), ()
-        except RefusedError:  # noqa: PERF203 - whatever the inputs are
-            raise
+        except RefusedError as error:  # noqa: PERF203 - whatever the inputs are
+            return _by_reference(model, made_up, error), ()
         except TrialError as error:  # a choice of shapes that does not fit the model
             failure, attempt = error, attempt + 1
     raise TrialError(f"{failure}; the inputs were made up: give real ones (--inputs)")
+
+
+def _by_reference(model: Skeleton, feeds: Sequence[Feeds], error: TrialError) -> Trial:
+    """The model run by ONNX's reference evaluator, where ONNX Runtime cannot run it.
+
+    Raises:
+        TrialError: the error of ONNX Runtime, where the reference cannot run it either.
+    """
+    try:
+        return Trial(model, feeds, by_reference=True)
+    except TrialError:
+        raise error from None
 
 
 def _require_finite(trial: Trial, *, made_up: bool) -> None:
@@ -212,6 +228,8 @@ def _limits(
     owners = [node.path for node in nodes if node.op in _BODIES]
     if owners:
         limits.append(f"nothing was measured inside of the bodies of {_listed(owners)}")
+    if trial.by_reference:
+        limits.append("ONNX Runtime cannot run this model, so ONNX's reference evaluator ran it, which is slow")
     infinite = [name for name in trial.ranged.outputs[0] if name not in trial.judged]
     if infinite:
         limits.append(

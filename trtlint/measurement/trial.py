@@ -9,7 +9,8 @@ import numpy as np
 from trtlint.lean import dataclass
 from trtlint.measurement.feeds import Feeds
 from trtlint.measurement.measurement import Closer
-from trtlint.measurement.narrowing import Narrowing, Probe, SecondLook
+from trtlint.measurement.narrowing import Narrowing, Probe, Rewritten, SecondLook
+from trtlint.measurement.referencesession import ReferenceSession
 from trtlint.measurement.rewriting import rewrite
 from trtlint.measurement.session import Array, Session
 from trtlint.measurement.skeleton import Skeleton
@@ -72,10 +73,12 @@ class Trial:
     Args:
         skeleton: the model.
         feeds: the batches.
+        by_reference: whether ONNX's reference evaluator runs it in place of ONNX Runtime.
     """
 
-    def __init__(self, skeleton: Skeleton, feeds: Sequence[Feeds]) -> None:
+    def __init__(self, skeleton: Skeleton, feeds: Sequence[Feeds], *, by_reference: bool = False) -> None:
         self.skeleton = skeleton
+        self.by_reference = by_reference
         self.feeds = feeds
         self.ranged = self._range()
         finite = [name for name in self.ranged.outputs[0] if self._finite(name)]
@@ -85,9 +88,12 @@ class Trial:
     def _finite(self, name: str) -> bool:
         return all(bool(np.isfinite(outputs[name]).all()) for outputs in self.ranged.outputs)
 
+    def _session(self, rewritten: Rewritten) -> Session | ReferenceSession:
+        return ReferenceSession(rewritten) if self.by_reference else Session(rewritten)
+
     def _range(self) -> Ranged:
         rewritten = rewrite(self.skeleton)
-        session = Session(rewritten)
+        session = self._session(rewritten)
         total, outputs = np.zeros((0, 3), np.float32), []
         for feeds in self.feeds:
             named, figures = session.run(feeds)
@@ -110,7 +116,7 @@ class Trial:
             TrialError: it cannot be run.
         """
         rewritten = rewrite(self.skeleton, second=second)
-        session = Session(rewritten)
+        session = self._session(rewritten)
         runs = np.stack([session.run(feeds)[1] for feeds in self.feeds])
         beyond, vanishing = np.nan_to_num(runs[:, :, :2].mean(axis=0)).T
         smallest = runs[:, :, 2].min(axis=0)
@@ -138,7 +144,7 @@ class Trial:
             TrialError: it cannot be run.
         """
         rewritten = rewrite(self.skeleton, narrowing, probed=probed)
-        session = Session(rewritten)
+        session = self._session(rewritten)
         differences = dict.fromkeys(self.judged, 0.0)
         magnitudes = dict.fromkeys(self.judged, 0.0)
         broken: set[str] = set()

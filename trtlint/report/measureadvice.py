@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from trtlint.lean import dataclass
+from trtlint.measurement.formats import FORMATS
 from trtlint.measurement.measurement import Kept, Measurement, MeasurementError
 from trtlint.target.target import Target
 from trtlint.target.truth import Unknown
@@ -42,6 +43,8 @@ def advice(
         layers: by path of a node, the name of its layer, where that is another.
         ranges: the file that the measurement is kept in; None for none.
     """
+    if FORMATS[found.type].operands_only and found.verdict == "broken":
+        return [_without_tf32(found)]
     if found.kept is None or not found.kept.nodes or not found.kept.verified:
         return []
     if not found.fits:
@@ -66,6 +69,12 @@ def misfit(kept: Kept) -> str:
     products = f"{kept.kept_products:,} of its {kept.products:,} matrix products and convolutions"
     both = f"{nodes}, and {products}," if kept.products else nodes
     return f"{both} would have to stay in FP32"
+
+
+def _without_tf32(found: Measurement) -> Advice:
+    return Advice(
+        "TF32 is on by default; build without it", f"trtexec --onnx={shlex.quote(found.path)} --noTF32"
+    )
 
 
 def _without(found: Measurement) -> Iterator[Advice]:
@@ -137,6 +146,8 @@ def to_keep(found: Measurement) -> tuple[str, ...]:
     Raises:
         MeasurementError: it names none that Casts can keep there.
     """
+    if FORMATS[found.type].operands_only:
+        raise MeasurementError("measured in TF32, which no Casts turn off: build with --noTF32")
     if not found.rehearsed:
         raise MeasurementError("measured with --no-rehearse, which finds nothing to keep in FP32")
     nodes = () if found.kept is None else found.kept.nodes

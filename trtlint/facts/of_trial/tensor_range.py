@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from trtlint.facts.base import Fact, Step
 from trtlint.facts.figures import figure
 from trtlint.lean import dataclass
-from trtlint.measurement.formats import FORMATS, Format
+from trtlint.measurement.formats import FORMATS, TF32, Format
 from trtlint.measurement.measurement import Measurement, Site
 from trtlint.model.graph import Node, Value
 
@@ -35,14 +35,16 @@ class TensorRange(Fact):
         inside: what has that magnitude: ``square``, ``sum`` ..., empty for the tensor itself.
         fits: ``overflow``, ``underflow`` or ``ok`` in the narrow type.
         origin: whether it leaves the range while no input of its operator does.
-        type: the narrow type, ``FP16`` or ``BF16``.
+        type: the narrow type, ``FP16``, ``BF16`` or ``TF32``.
         largest: the largest number of that type.
         largest_words: the same as texts have it.
         operands: the greatest magnitude among those inputs of its operator that were measured, None where
             none was, or one is infinite.
         reader: the operator that reads it first, empty where none does.
         guards: whether it is a constant that keeps a root, a logarithm or a divisor from zero.
-        harm: whether an output of the model suffers in the narrow type; None where that was not rehearsed.
+        harm: whether an output of the model suffers in the narrow type, which TF32 is not: it has the range of
+            FP32.  None where that was not rehearsed, or depends on what the build fuses.
+        tf32: whether an output of the model suffers in TF32; None where that was not rehearsed.
         keep: whether its operator is among those that must stay in FP32.
         misfit: whether so many operators would have to stay in FP32 that the narrow type does not fit the
             model.
@@ -71,6 +73,7 @@ class TensorRange(Fact):
     reader: str = ""
     guards: bool = False
     harm: bool | None = None
+    tf32: bool | None = None
     keep: bool = False
     misfit: bool = False
     origins: int = 0
@@ -106,7 +109,8 @@ class _Common:
         self.format: Format = FORMATS[found.type]
         self.kept = frozenset(() if found.kept is None else found.kept.nodes)
         self.origins = sum(site.origin for site in found.sites)
-        self.harm = not found.good if found.rehearsed else None
+        self.harm = _harm(found)
+        self.tf32 = _tf32(found)
 
     def fact(
         self, site: Site, node: Node | None, value: Value, greatest: Mapping[str, float | None]
@@ -136,12 +140,30 @@ class _Common:
             reader=value.uses[0][0].op if value.uses else "",
             guards=site.constant and _guards(value),
             harm=self.harm,
+            tf32=self.tf32,
             keep=site.node in self.kept,
             misfit=not self.found.fits,
             origins=self.origins,
             on=self.found.on,
             made_up=not self.found.files,
         )
+
+
+def _harm(found: Measurement) -> bool | None:
+    """Whether an output suffers whatever the build fuses; None where that is unknown."""
+    if FORMATS[found.type].operands_only:
+        return False
+    if not found.rehearsed or found.verdict == "depends":
+        return None
+    return not found.good
+
+
+def _tf32(found: Measurement) -> bool | None:
+    """Whether an output suffers in TF32, None where that was not rehearsed."""
+    if found.type == TF32.name:
+        return not found.good if found.rehearsed else None
+    errors = [each.error for each in found.types if each.type == TF32.name]
+    return errors[0].verdict(found.bound) != "fine" if errors else None
 
 
 def _operands(node: Node | None, greatest: Mapping[str, float | None]) -> float | None:

@@ -1,0 +1,78 @@
+"""A rewritten model in ONNX's reference evaluator, for operators that ONNX Runtime cannot run.
+
+It is slow, so it runs small models only: https://onnx.ai/onnx/api/reference.html
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.external_data_helper import load_external_data_for_model
+
+from trtlint.measurement.narrowing import STATISTICS, Rewritten
+from trtlint.measurement.session import Array, Feeds
+from trtlint.measurement.skeleton import TrialError
+
+_MOST_BYTES = 64 << 20
+"""Bytes of weights outside of the model."""
+
+
+class ReferenceSession:
+    """A rewritten model that the reference evaluator runs.
+
+    Args:
+        rewritten: the model.
+
+    Raises:
+        TrialError: it is too large, or has an operator that the evaluator lacks.
+    """
+
+    def __init__(self, rewritten: Rewritten) -> None:
+        from onnx.reference import ReferenceEvaluator
+
+        model = onnx.ModelProto.FromString(rewritten.data)
+        if len(rewritten.data) + _outside(model) > _MOST_BYTES:
+            raise TrialError(f"the model is larger than the {_MOST_BYTES >> 20} MB that the reference runs")
+        if any(_begins_without_condition(node) for node in model.graph.node):
+            raise TrialError("the reference runs no iteration of a Loop without a condition")
+        self._rewritten = rewritten
+        try:
+            load_external_data_for_model(model, Path.cwd().anchor)
+            self._evaluator: Any = ReferenceEvaluator(model)
+        except Exception as error:  # the evaluator has no class of errors of its own
+            raise TrialError(f"the reference cannot load it: {type(error).__name__}: {error}") from error
+
+    def run(self, feeds: Feeds) -> tuple[dict[str, Array], Array]:
+        """Run the model on one batch, as :meth:`trtlint.measurement.session.Session.run` does.
+
+        Raises:
+            TrialError: it cannot be run on these inputs.
+        """
+        names = [*self._rewritten.outputs, *([STATISTICS] if self._rewritten.probes else [])]
+        if not names:
+            return {}, np.zeros((0, self._rewritten.figures), np.float32)
+        try:
+            with np.errstate(all="ignore"):
+                found = self._evaluator.run(names, dict(feeds))
+        except Exception as error:
+            raise TrialError(f"the reference cannot run it: {type(error).__name__}: {error}") from error
+        figures = found.pop() if self._rewritten.probes else np.zeros(0, np.float32)
+        named = dict(zip(self._rewritten.outputs, found, strict=True))
+        return named, np.asarray(figures, np.float32).reshape(-1, self._rewritten.figures)
+
+
+def _begins_without_condition(node: onnx.NodeProto) -> bool:
+    return node.op_type == "Loop" and not "".join(node.input[1:2])
+
+
+def _outside(model: onnx.ModelProto) -> int:
+    """Bytes of the weights that the model refers to."""
+    return sum(
+        int(entry.value)
+        for tensor in model.graph.initializer
+        for entry in tensor.external_data
+        if entry.key == "length" and entry.value.isdigit()
+    )
