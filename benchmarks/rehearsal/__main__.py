@@ -1,8 +1,9 @@
 """Compare ``trtlint measure`` with another arithmetic: the three errors, the verdict, and the sets to keep.
 
 ``python -m benchmarks.rehearsal [FOLDER [LINES.jsonl [PART/PARTS]]]`` takes one FP32 export of each family
-among the shared data, with random inputs times 1, 30 and 1000.  :mod:`benchmarks.rehearsal.judge` computes each model
-in the three ways; its code shares nothing with ``trtlint.measurement``, which only makes the inputs.
+among the shared data, with random inputs times 1, 30 and 1000.  :mod:`benchmarks.rehearsal.judge` computes
+each model in the three ways; its code shares nothing with ``trtlint.measurement``, which only makes the
+inputs.
 """
 
 from __future__ import annotations

@@ -141,12 +141,12 @@ class Judge:
         if proto.op_type in ("Resize", "Upsample"):
             rounded[1:] = whole[1:]
         own = OWN.get(proto.op_type)
-        found = None
+        computed: Array | None = None
         if own is not None:
             attributes = {each.name: helper.get_attribute_value(each) for each in proto.attribute}
-            found = own(rounded, attributes, self.opset, way == "accumulated")
-        if found is not None:
-            return [half(found)]
+            computed = own(rounded, attributes, self.opset, way == "accumulated")
+        if computed is not None:
+            return [half(computed)]
         return [
             half(each) if isinstance(each, np.ndarray) else each for each in compute(node, rounded, values)
         ]

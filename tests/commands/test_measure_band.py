@@ -48,9 +48,9 @@ def test_all_types_are_in_one_table(folder: Path, capsys: pytest.CaptureFixture[
     arguments = ["measure", "attention.onnx", "--inputs", "attention.npz", "--type", "all"]
     assert run([*arguments, "-o", "ranges.json"]) == 0
     said = capsys.readouterr().out
-    assert [line.split()[0] for line in said.splitlines() if line.startswith(("  FP16", "  BF16", "  TF32"))] == [
-        *("FP16", "BF16", "TF32")
-    ]
+    assert [
+        line.split()[0] for line in said.splitlines() if line.startswith(("  FP16", "  BF16", "  TF32"))
+    ] == [*("FP16", "BF16", "TF32")]
     assert "the model bears FP16, BF16, TF32" in said or "the model bears FP16, TF32" in said
     data = json.loads(Path("ranges.json").read_text(encoding="ascii"))
     assert [each["type"] for each in data["types"]] == ["bf16", "tf32"]
@@ -120,7 +120,7 @@ class Tags(HTMLParser):
         self.tags: list[str] = []
         self.text: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+    def handle_starttag(self, tag: str, attrs: object) -> None:
         self.tags.append(tag)
 
     def handle_data(self, data: str) -> None:
@@ -136,7 +136,13 @@ def test_the_page_has_the_band_the_chart_and_the_graph(
     page = Tags()
     page.feed(out)
     text = " ".join(page.text)
-    for words in ("depends on the build", "products accumulate in FP16", "Keep in FP32", "TF32", "begins here"):
+    for words in (
+        "depends on the build",
+        "products accumulate in FP16",
+        "Keep in FP32",
+        "TF32",
+        "begins here",
+    ):
         assert words in text
     assert page.tags.count("svg") >= 7 + 1  # a bar for each tensor, and the nodes to keep
 
@@ -171,7 +177,9 @@ def test_the_search_says_where_it_is(tmp_path: Path) -> None:
     runs: list[int] = []
     request = Request(str(tmp_path / "m.onnx"), "m.onnx", (str(tmp_path / "m.npz"),))
     found = measure(
-        request, listen=told.append, progress=lambda answer: runs.extend([answer["run"]] if "run" in answer else [])
+        request,
+        listen=told.append,
+        progress=lambda answer: runs.extend([answer["run"]] if "run" in answer else []),
     )
     assert told[:5] == ["ranges", "rehearsal", "fused", "accumulated", "search"]
     assert found.kept is not None

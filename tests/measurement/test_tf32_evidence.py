@@ -44,9 +44,7 @@ def test_a_measurement_confirms_or_refutes_a_finding_about_tf32(
     bound: float, standing: str, type_: str, tmp_path: Path
 ) -> None:
     measurement = found(tmp_path, type_, bound)
-    (report,) = lint_file(
-        tmp_path / "model.onnx", [TARGET], load_builtin(), [RangeEvidence(measurement)]
-    )
+    (report,) = lint_file(tmp_path / "model.onnx", [TARGET], load_builtin(), [RangeEvidence(measurement)])
     (finding,) = [each for each in report.findings if each.rule == "ACC104"]
     assert finding.standing == standing
     assert {each.rule for each in report.findings if each.rule.startswith("NUM")} == set()

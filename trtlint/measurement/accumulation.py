@@ -2,8 +2,9 @@
 
 An instruction adds the products of 16 terms to the accumulator and rounds it
 (``mma.m16n8k16``: https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-instructions).
-Up to 128 terms are computed so.  Longer sums are computed in at most 8 blocks, and each rounding error is
-multiplied by the root of the number of instructions that the block stands for: independent errors add up so.
+Up to 128 terms are computed so.  Longer sums are computed in 4 blocks, those of more than 512 terms in 2, and
+each rounding error is multiplied by the root of the number of instructions that the block stands for:
+independent errors add up so.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from trtlint.model.graph import Node, Value
 
 STEP = 16
 """Terms that one instruction adds."""
-BLOCKS = 8
-"""Most blocks of a sum."""
+EXACT = 128
+"""Terms up to which each instruction is computed."""
+_LONG = 512
+"""Terms from which on two blocks do: in such sums there are many errors to average."""
 _SLICE_INPUTS = 10
 """The opset from which Slice takes its bounds as inputs: https://onnx.ai/onnx/operators/onnx__Slice.html"""
 _LEAST_RANK = 2
@@ -103,16 +106,17 @@ def accumulated(
         return None
     if summed.length is not None:
         whole = summed.length * summed.terms
-        places = max(1, -(-whole // (STEP * BLOCKS)) * STEP // summed.terms)
+        width = STEP if whole <= EXACT else -(-whole // (4 if whole <= _LONG else 2))
+        places = max(1, -(-width // STEP) * STEP // summed.terms)
         blocks = -(-summed.length // places)
         if blocks <= 1:
             return None
         growth = math.sqrt(max(1.0, -(-whole // STEP) / blocks))
-        count, width = constant(blocks, np.int64), constant([places], np.int64)
+        count, size = constant(blocks, np.int64), constant([places], np.int64)
         amplified = None if growth == 1.0 else constant(growth)
     else:
-        count, width, amplified = _unknown(proto, summed, add, constant)
-    body = _body(proto, summed, width, amplified, fresh)
+        count, size, amplified = _unknown(proto, summed, add, constant)
+    body = _body(proto, summed, size, amplified, fresh)
     # ONNX's reference runs no iteration of a loop without a condition.
     return add("Loop", [count, constant(True, np.bool_), constant(0.0)], body=body)
 
@@ -130,7 +134,7 @@ def _unknown(proto: NodeProto, summed: Sum, add: Add, constant: Constant) -> tup
         return add("Div", [less, by])
 
     step = constant([STEP], np.int64)
-    width = add("Mul", [ceiling(length, constant([STEP * BLOCKS], np.int64)), step])
+    width = add("Mul", [ceiling(length, constant([EXACT], np.int64)), step])
     # An empty axis has no blocks; one block gives its zeros.
     width = add("Add", [width, add("Cast", [_is_zero(width, add, constant)], to=TensorProto.INT64)])
     count = ceiling(

@@ -229,7 +229,9 @@ def _limits(
     if owners:
         limits.append(f"nothing was measured inside of the bodies of {_listed(owners)}")
     if trial.by_reference:
-        limits.append("ONNX Runtime cannot run this model, so ONNX's reference evaluator ran it, which is slow")
+        limits.append(
+            "ONNX Runtime cannot run this model, so ONNX's reference evaluator ran it, which is slow"
+        )
     infinite = [name for name in trial.ranged.outputs[0] if name not in trial.judged]
     if infinite:
         limits.append(

@@ -47,6 +47,9 @@ class Session:
         options.enable_cpu_mem_arena = False
         # Its plan takes time that grows with the square of the number of tensors.
         options.enable_mem_pattern = False
+        # Threads that spin while they wait take as much processor time again:
+        # https://onnxruntime.ai/docs/performance/tune-performance/threading.html
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # Weights stay the file's own pages.
         options.add_session_config_entry("session.disable_prepacking", "1")
         folder = Path.cwd().anchor

@@ -1,4 +1,4 @@
-"""A measurement as one HTML page: the verdict and its band, the ranges as a chart, what to keep on the graph."""
+"""A measurement as one HTML page: the verdict, the band, the ranges as a chart, the nodes to keep."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ def _section(title: str, content: Iterable[Markup]) -> Iterator[Markup]:
 def _errors(found: Measurement) -> Iterator[Markup]:
     lines = way_lines(found)
     if lines:
-        yield tag("p", f"The worst error of an output in each way of computing; the bound is {found.bound:g}.")
+        yield tag(
+            "p", f"The worst error of an output in each way of computing; the bound is {found.bound:g}."
+        )
         rows: list[list[Content]] = [
             [line.name, _coloured(line.error, line.verdict), WORDS[line.verdict]] for line in lines
         ]
@@ -132,8 +134,8 @@ def _ranges(found: Measurement) -> Iterator[Markup]:
         return
     yield tag(
         "p",
-        f"The tensors closest to the end of {format_.label}, {figure(format_.largest)}, which is the line in the"
-        " middle. A bar to its left shows the powers of two that are left, one to its right those beyond.",
+        f"The tensors closest to the end of {format_.label}, {figure(format_.largest)}, which is the line in"
+        " the middle. A bar to its left shows the powers of two that are left, one to its right those beyond.",
     )
     rows: list[list[Content]] = [
         [
@@ -145,7 +147,7 @@ def _ranges(found: Measurement) -> Iterator[Markup]:
         ]
         for site in sites
     ]
-    yield _table(["Node", "Operator", "Greatest magnitude", "Range", ""], rows)
+    yield _table(["Node", "Operator", "Greatest magnitude", "Distance", ""], rows)
 
 
 def _bar(site: Site, format_: Format) -> Markup:
