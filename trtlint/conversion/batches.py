@@ -15,7 +15,7 @@ _SPLIT_FROM = 4
 """The number of batches from which a quarter is held back."""
 _NOISE = 0.5
 """Share of the deviation of an input that is added to it as noise."""
-_MOST_COPIES = 8
+_MOST_COPIES = 4
 """Copies with noise of each batch, where there are few batches."""
 _COPIED_BYTES = 2 << 20
 """Bytes of all copies; there is one of each batch at least."""

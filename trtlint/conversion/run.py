@@ -12,6 +12,7 @@ from trtlint.conversion import proving
 from trtlint.conversion.measuring import rehearse
 from trtlint.conversion.result import Conversion, Proof
 from trtlint.conversion.session import Draft, Listen, Request, Session
+from trtlint.files.limits import limited
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
@@ -76,6 +77,10 @@ def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]
             if not request.measure:
                 proofs.append(Proof("rehearsal", "unproven", "nothing was measured (--no-measure)"))
                 break
+            if session.found.enough is None:
+                text = "; ".join(session.found.notes) or "nothing was measured"
+                proofs.append(Proof("rehearsal", "unproven", text))
+                break
             proofs.append(rehearse(request, converted, session.listen, attempt))
             if proofs[-1].verdict != "failed" or session.found.enough is False:
                 break
@@ -92,7 +97,8 @@ def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]
 def _accepted(session: Session, converted: Path) -> tuple[Draft, list[Proof]]:
     """Write the converted model to a file; keep in FP32 what the parser refuses in 16 bits."""
     for _ in range(_MOST_ROUNDS):
-        draft = session.draft()
+        with limited(session.request.model, allowance=session.source.allowance()):
+            draft = session.draft()
         assert draft.converted is not None
         proofs = [proving.check(draft.converted.proto, session.source.proto)]
         weights = session.source.raw.tensors.size + session.source.external
