@@ -34,7 +34,9 @@ from trtlint.torch_tensorrt.program import Program, ProgramNode
 from trtlint.torch_tensorrt.result import result_of
 from trtlint.torch_tensorrt.script import TorchScript
 
-Kind = Literal["onnx", "log", "layers", "profile", "plan", "dry-build", "ranges", "python", "program"]
+Kind = Literal[
+    "onnx", "log", "layers", "profile", "plan", "dry-build", "ranges", "torch-script", "torch-program"
+]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _MOST_BLOCKS = 300
 """Code blocks of a rule: each model takes a process for inferring its shapes."""
@@ -120,9 +122,9 @@ def evidence_of(blocks: Sequence[Block], model: Model | None) -> tuple[Evidence,
     elif record is not None:
         found.append(BuildEvidence(record))
     for block in blocks:
-        if block.kind == "python":
+        if block.kind == "torch-script":
             found.append(_script(block))
-        elif block.kind == "program":
+        elif block.kind == "torch-program":
             found.append(_program(block))
     if ranges is not None:
         if model is None:

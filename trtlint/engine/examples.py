@@ -16,6 +16,8 @@ was measured (:mod:`trtlint.measurement.measuredtext`).  Blocks of
 different kinds between which nothing stands are one example: a model and its build.  What the log
 settles is the target; words behind the first of the blocks come before it.  A block ``dry-build`` holds
 the result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`), whose log stands before it.
+A block ``torch-script`` holds a Python script, ``torch-program`` an exported program as JSON, each for the
+release behind ``--torch-tensorrt``.
 """
 
 from __future__ import annotations
