@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from trtlint.arguments import read, read_local, read_one, read_paths
 from trtlint.cases import AnyPath, Keywords, cases, one_case
+from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport, Report
 from trtlint.engine.rulebook import load_rules as load_rulebook
 from trtlint.errors import ArgumentError, SettingError, TrtlintError
@@ -70,7 +71,7 @@ def lint(
     for each in cases(path, target, keywords):
         find = sources.finder()
         reports = each.case.report(review)
-        found += (renamed(report, each.name).located(find) for report in reports)
+        found += (folded(renamed(report, each.name)).located(find) for report in reports)
     return NotebookReport(tuple(found))
 
 
@@ -284,7 +285,7 @@ def upgrade(
         raise SettingError(f"{first} and {last} are one release line: nothing is upgraded")
     with _named(case.path):
         opened = case.open()
-        found = case.reviewed(map(opened.evaluate, way), Review())
+        found = tuple(map(folded, case.reviewed(map(opened.evaluate, way), Review())))
         return upgrade(opened.facts(), way, found, [entry.read() for entry in case.applicable])
 
 

@@ -14,6 +14,7 @@ import click
 from trtlint.commands.fleet import outcomes
 from trtlint.commands.inputs import tasks_of
 from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.engine.causes import folded
 from trtlint.engine.finding import ModelReport
 from trtlint.files.replace import require_replaceable
 from trtlint.model.sources import Sources
@@ -57,7 +58,7 @@ def run_lint(options: LintOptions) -> int:
     run = _Run(Review(recording=options.write_baseline is not None), factory.baselines, options)
     for task, reports in zip(tasks, run.reports(tasks), strict=True):
         find = sources.finder()
-        located = [report.located(find) for report in reports]
+        located = [folded(report).located(find) for report in reports]
         outputs.add(located, partial(counts, fail_on=task.settings.fail_on))
     outputs.close(run.notes())
     _keep_baselines(factory.baselines.values(), options, spared)

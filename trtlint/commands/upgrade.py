@@ -13,6 +13,7 @@ import click
 
 from trtlint.commands.setup import refuse_addresses
 from trtlint.commands.tasks import Task, TaskFactory
+from trtlint.engine.causes import folded
 from trtlint.engine.upgrade import Upgrade, targets, upgrade
 from trtlint.files.expand import expand
 from trtlint.files.limits import limited
@@ -146,7 +147,7 @@ def _upgrades(task: Task, review: Review, product: Product, first: str, last: st
     for base in _bases(task, product):
         way = targets(base, first, last)
         found = task.case.reviewed(map(opened.evaluate, way), review)
-        yield upgrade(opened.facts(), way, found, rules)
+        yield upgrade(opened.facts(), way, list(map(folded, found)), rules)
 
 
 def _bases(task: Task, product: Product) -> list[Target]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from trtlint.engine.applying import advice_for, affects, best_reading, common_versions, version_truth
+from trtlint.engine.causes import causes_of
 from trtlint.engine.completeness import Completeness
 from trtlint.engine.evidence.base import BlockTimes, Evidence, Question, Verdict
 from trtlint.engine.finding import (
@@ -118,8 +119,7 @@ class Evaluation:
         left = tuple(frozenset(reported.places.get(other, ())) for other in sorted(rule.yields))
         seen = left, facets.of(rule, search.target, search.applies, self.subjects.candidates(rule))
         if seen not in facets.found:
-            found = tuple(search.findings())
-            facets.found[seen] = found, frozenset(reported.places.get(rule.id, ()))
+            facets.found[seen] = tuple(search.findings()), frozenset(reported.places.get(rule.id, ()))
         found, places = facets.found[seen]
         reported.places[rule.id].update(places)
         return found
@@ -232,12 +232,13 @@ class _RuleSearch:
                 fingerprint = digest(fingerprint, str(taken[fingerprint]))
             lines, times = self._lines([hit for _, _, hit in sites])
             finding = self._finding(group, [site for _, site, _ in sites], fingerprint, lines, times)
+            subjects = [hit.subject for _, _, hit in sites]
             if group.refusal is None:
                 yield finding
             else:
-                subjects = [hit.subject for _, _, hit in sites]
                 refusing, limit = self.evaluation.refused_lines.of(subjects, self.target.product)
-                yield replace(finding, refusal=replace(group.refusal, lines=refusing, limit=limit))
+                refusal = replace(group.refusal, lines=refusing, limit=limit)
+                yield replace(finding, refusal=refusal, causes=causes_of(subjects))
 
     def _hits(self) -> Iterator[_Hit]:
         """The places where the rule holds or may hold."""
@@ -247,9 +248,8 @@ class _RuleSearch:
             versions = common_versions(rule, candidate, target)
             if versions is None or reported.covers(rule, candidate):
                 continue
-            affected = self.applies
-            if candidate.applies is not None:
-                affected = affects({target.product: versions}, target)
+            own = candidate.applies
+            affected = self.applies if own is None else affects({target.product: versions}, target)
             subject, truth = best_reading(rule, candidate, target, affected)
             # What no option could settle is not known from the file; guessing would be noise.
             if truth is not True and not (isinstance(truth, Unknown) and truth.needs):

@@ -78,3 +78,8 @@ class Fact:
     def refusal(self) -> Refusal | None:
         """The refusal that it states; None where it states none."""
         return None
+
+    @property
+    def consequences(self) -> frozenset[str]:
+        """The operators whose refusals have this fact as their cause; empty for most facts."""
+        return frozenset()

@@ -123,10 +123,16 @@ def finding_data(finding: Finding, listed: int | None = None) -> dict[str, Any]:
         **({"page": page} if (page := rule_page(finding.rule)) else {}),
         "fingerprint": finding.fingerprint,
         **({"fixes": [rewrite.name for rewrite in finding.fixes]} if finding.fixes else {}),
+        **_included(finding, listed),
         **refusal,
         **suppression,
         **_measured(finding),
     }
+
+
+def _included(finding: Finding, listed: int | None) -> dict[str, Any]:
+    """Return the findings that follow from one, as JSON data."""
+    return {"includes": [finding_data(each, listed) for each in finding.includes]} if finding.includes else {}
 
 
 def _measured(finding: Finding) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from trtlint.report.layout import hang
 from trtlint.report.manual import rule_page
 from trtlint.report.names import collapse, line_of
 from trtlint.report.partition import lines_of_targets
-from trtlint.report.wording import fix_command, sureness, witnesses
+from trtlint.report.wording import fix_command, fixable, included, sureness, witnesses
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -386,9 +386,11 @@ def _details(finding: Finding, target: str) -> Iterable[tuple[str, str]]:
         yield "seen in", witness
     if len(seen) > _WITNESSES:
         yield "seen in", f"{len(seen) - _WITNESSES} more places"
+    if finding.includes:
+        yield "includes", included(finding)
     for advice in finding.advice:
         yield "help", advice
-    if finding.fixes:
+    if fixable(finding):
         yield "help", fix_command(finding)
     yield "confidence", sureness(finding)
     for reference in finding.references:

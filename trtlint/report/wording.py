@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trtlint.engine.causes import counted
 from trtlint.engine.finding import Finding, Row
-from trtlint.report.counts import either
+from trtlint.report.counts import either, plural
 from trtlint.report.escape import clean
 from trtlint.report.locations import Spot
 from trtlint.report.manual import rule_page
@@ -50,9 +51,11 @@ def sentences(spot: Spot) -> Iterator[str]:
         yield f"Depends on {', '.join(map(either, finding.depends))}, not given"
     if finding.applies:
         yield f"Applies to {clean(finding.applies)}"
+    if finding.includes:
+        yield f"Includes {included(finding)}"
     for advice in finding.advice:
         yield f"Help: {clean(advice)}"
-    if finding.fixes:
+    if fixable(finding):
         yield f"Help: {fix_command(finding)}"
     yield f"Confidence: {clean(sureness(finding))}"
     for page in filter(None, (rule_page(finding.rule), *finding.references)):
@@ -94,4 +97,14 @@ def _node(row: Row) -> str:
 
 def fix_command(finding: Finding) -> str:
     """The command that may settle a finding for which there are rewrites."""
-    return f"trtlint fix --select {finding.rule}"
+    return f"trtlint fix --select {','.join(dict.fromkeys(each.rule for each in fixable(finding)))}"
+
+
+def fixable(finding: Finding) -> tuple[Finding, ...]:
+    """Return the findings with rewrites, of a finding and of those that it includes."""
+    return tuple(each for each in (finding, *finding.includes) if each.fixes)
+
+
+def included(finding: Finding) -> str:
+    """Return the findings that follow from one: ``5 findings (BLD201 × 2, BLD211 × 3)``."""
+    return f"{plural(len(finding.includes), 'finding')} ({counted(finding.includes)})"

@@ -15,7 +15,7 @@ from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
 from trtlint.report.page.markup import Content, Markup, join, link, tag
 from trtlint.report.page.picture import picture
-from trtlint.report.wording import fix_command, sureness, witnesses
+from trtlint.report.wording import fix_command, fixable, included, sureness, witnesses
 
 LONGEST = 1500
 """Characters of one text on the page."""
@@ -163,10 +163,10 @@ def _lines(lines: str) -> Markup:
 
 
 def _advice(finding: Finding) -> Markup | None:
-    if not finding.advice and not finding.fixes:
+    if not finding.advice and not fixable(finding):
         return None
     advice = [tag("li", ticked(words)) for words in finding.advice]
-    if finding.fixes:
+    if fixable(finding):
         advice.append(tag("li", "Let trtlint rewrite it: ", tag("code", fix_command(finding))))
     return tag("section", tag("h4", "What to do"), tag("ul", advice), class_="advice")
 
@@ -180,6 +180,8 @@ def _why(entry: Entry, target: str) -> Markup:
         terms.append(
             ("Applies to", [clipped(finding.applies), f" (you build for {target})" if target else None])
         )
+    if finding.includes:
+        terms.append(("Includes", included(finding)))
     if entry.seen:
         terms.append(("Seen for", entry.seen))
     surely = sureness(finding).removeprefix(finding.confidence)

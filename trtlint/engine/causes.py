@@ -1,0 +1,57 @@
+"""Findings with a common cause: reports explain the cause once and count what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from trtlint.engine.finding import Finding, ModelReport
+from trtlint.engine.subjects import Subject
+
+
+def causes_of(subjects: Iterable[Subject]) -> frozenset[str]:
+    """Return the operators whose refusals have some subjects as their cause."""
+    facts = (subject.fact for subject in subjects if subject.fact is not None)
+    return frozenset(op for fact in facts for op in fact.consequences)
+
+
+def folded(report: ModelReport) -> ModelReport:
+    """Return the report with each refusal that has a cause inside of the finding about this cause.
+
+    Selection, suppression, baselines and fixes see all findings; only what is written has them folded.
+    """
+    findings = _folded(report.findings)
+    conditional = _folded(report.conditional)
+    if findings is report.findings and conditional is report.conditional:
+        return report
+    return replace(report, findings=findings, conditional=conditional)
+
+
+def _folded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    cause = next((finding for finding in findings if finding.causes), None)
+    if cause is None:
+        return findings
+    included = tuple(finding for finding in findings if _follows(finding, cause))
+    if not included:
+        return findings
+    left = (finding for finding in findings if finding not in included)
+    return tuple(replace(each, includes=included) if each is cause else each for each in left)
+
+
+def _follows(finding: Finding, cause: Finding) -> bool:
+    """Whether a finding is a refusal of operators that the cause explains."""
+    return (
+        finding is not cause
+        and finding.refusal is not None
+        and finding.depends == cause.depends
+        and bool(finding.sites)
+        and all(site.op in cause.causes for site in finding.sites)
+    )
+
+
+def counted(included: Iterable[Finding]) -> str:
+    """Return the rules of some findings with their numbers: ``BLD201 × 2, BLD211``."""
+    numbers: dict[str, int] = {}
+    for finding in included:
+        numbers[finding.rule] = numbers.get(finding.rule, 0) + 1
+    return ", ".join(rule if number == 1 else f"{rule} × {number}" for rule, number in numbers.items())

@@ -1,0 +1,128 @@
+"""The form of a model that ONNX Runtime's tools wrote, and the operators that TensorRT refuses for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.quantizers import DEQUANTIZERS, QUANTIZERS
+from trtlint.facts.blocks.refusalranges import joined
+from trtlint.facts.of_model.rejection import Rejection
+from trtlint.facts.refusal import Refusal
+from trtlint.knowledge.parsers import range_of
+from trtlint.knowledge.releases import Product
+from trtlint.lean import dataclass
+
+if TYPE_CHECKING:
+    from trtlint.facts.facts import Facts
+
+Form = Literal["asymmetric", "operators", "dynamic", "optimised"]
+
+_DYNAMIC = frozenset(
+    {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul", "MatMulIntegerToFloat"}
+)
+_QUANTIZED = frozenset({"QGemm", "QAttention"})
+_PREFIX = "QLinear"
+"""What names of operators begin with that compute with quantized tensors, QuantFormat.QOperator:
+https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html"""
+_LISTED = 6
+"""Operators that are listed at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeForm(Fact):
+    """A model in a form for ONNX Runtime, for which TensorRT refuses operators of several kinds.
+
+    Where one kind of operator is refused for one reason, there is no such fact: the rejection says all.
+
+    Attributes:
+        op: the first refused operator.
+        form: ``asymmetric`` for QuantizeLinear and DequantizeLinear that TensorRT refuses, ``operators`` for
+            quantized operators such as QLinearConv, ``dynamic`` for dynamic quantization, ``optimised`` for
+            fused operators.
+        listed: the refused operators with their counts, the most frequent first.
+        count: the number of refused nodes.
+        operators: the refused operators.
+        versions: the ranges of releases that refuse one of them, by product.
+        stated: the refusal of the first operator.
+    """
+
+    kind: ClassVar[str] = "runtime_form"
+    roles: ClassVar[Mapping[str, str]] = {"refused": "the first refused operator of its kind"}
+
+    op: str
+    form: Form
+    listed: str
+    count: int
+    operators: frozenset[str]
+    versions: Mapping[Product, str]
+    stated: Refusal
+
+    @property
+    def is_whole(self) -> bool:
+        """It is about the whole model."""
+        return True
+
+    @property
+    def applies(self) -> Mapping[Product, str]:
+        """The versions that refuse one of the operators, by product."""
+        return self.versions
+
+    @property
+    def refusal(self) -> Refusal:
+        """The refusal of the first operator."""
+        return self.stated
+
+    @property
+    def consequences(self) -> frozenset[str]:
+        """The operators whose refusals follow from the form."""
+        return self.operators
+
+
+def find(facts: Facts) -> Iterator[RuntimeForm]:
+    """The form of the model, if TensorRT refuses two or more kinds of operators for it."""
+    refused = [
+        fact
+        for fact in facts.of("rejection")
+        if isinstance(fact, Rejection) and fact.node is not None and _family(fact) is not None
+    ]
+    if len({(fact.op, fact.says, fact.reason) for fact in refused}) < 2:
+        return
+    families = {_family(fact) for fact in refused}
+    form = next(form for form in ("dynamic", "operators", "optimised", "asymmetric") if form in families)
+    lines: Mapping[Product, frozenset[str]] = {}
+    for versions in {tuple(fact.versions.items()) for fact in refused}:
+        lines = joined(lines, dict(versions))
+    ranges = {product: range_of(product, found) for product, found in lines.items()}
+    firsts = {fact.op: fact.node for fact in reversed(refused) if fact.node is not None}
+    counted = Counter({fact.node: fact.op for fact in refused}.values()).most_common()
+    listed = ", ".join(op if count == 1 else f"{op} × {count}" for op, count in counted[:_LISTED])
+    first = min(refused, key=lambda fact: -1 if fact.node is None else fact.node.index)
+    nodes = sorted(firsts.values(), key=lambda node: node.index)
+    yield RuntimeForm(
+        node=first.node,
+        chain=tuple(Step(node, "refused") for node in nodes[:_LISTED]),
+        op=first.op,
+        form=form,
+        listed=listed + (f" and {len(counted) - _LISTED} more" if len(counted) > _LISTED else ""),
+        count=sum(count for _, count in counted),
+        operators=frozenset(firsts),
+        versions={product: text for product, text in ranges.items() if text is not None},
+        stated=first.refusal,
+    )
+
+
+def _family(rejection: Rejection) -> Form | None:
+    """The form that a rejection is a sign of; None for any other reason of a rejection."""
+    op = rejection.op
+    if op in QUANTIZERS or op in DEQUANTIZERS:
+        return "asymmetric" if rejection.reason == "quantization" else None
+    if rejection.reason not in ("contrib", "operator"):
+        return None
+    if op in _DYNAMIC:
+        return "dynamic"
+    if op.startswith(_PREFIX) or op in _QUANTIZED:
+        return "operators"
+    return "optimised" if rejection.reason == "contrib" else None
