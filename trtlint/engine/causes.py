@@ -9,10 +9,10 @@ from trtlint.engine.finding import Finding, ModelReport
 from trtlint.engine.subjects import Subject
 
 
-def causes_of(subjects: Iterable[Subject]) -> frozenset[str]:
+def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
     """Return the operators whose refusals have some subjects as their cause."""
     facts = (subject.fact for subject in subjects if subject.fact is not None)
-    return frozenset(op for fact in facts for op in fact.consequences)
+    return tuple(sorted({op for fact in facts for op in fact.consequences}))
 
 
 def folded(report: ModelReport) -> ModelReport:

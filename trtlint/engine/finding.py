@@ -149,9 +149,9 @@ class Finding:
     """Measured milliseconds that the layers of its places take in one run; None without a profile."""
     share: float | None = None
     """Their share of the time of all layers, 0 to 1."""
-    causes: frozenset[str] = frozenset()
+    causes: tuple[str, ...] = ()
     """The operators whose refusals have this finding as their cause; empty for most findings."""
-    includes: tuple[Finding, ...] = ()
+    includes: tuple[Finding, ...] = field(default=(), metadata={"stored": False})
     """The findings that follow from this one, which reports count and do not explain again."""
 
 

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from trtlint.engine.rule import Rule
 from trtlint.report.escape import clean, clean_block
+from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.layout import hang
 from trtlint.report.manual import rule_page
 from trtlint.report.ruletext import applies, summary
 from trtlint.report.terminal import console
-from trtlint.report.text import SEVERITY_STYLES
 
 _NARROWEST_TABLE = 130
 _READABLE = 100

@@ -17,10 +17,10 @@ from trtlint.lean import dataclass
 from trtlint.report.accepted import Accepted
 from trtlint.report.counts import by_severity, hidden, plural
 from trtlint.report.escape import clean
+from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.formats import Style, Writer
 from trtlint.report.layout import hang
 from trtlint.report.terminal import console
-from trtlint.report.text import SEVERITY_STYLES
 
 if TYPE_CHECKING:
     from trtlint.report.formats import Fails

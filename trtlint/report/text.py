@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, TextIO
 
@@ -16,33 +16,29 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from trtlint.engine.caveats import caveats
-from trtlint.engine.finding import Finding, ModelReport, Report, Site
+from trtlint.engine.finding import Finding, ModelReport, Report
 from trtlint.engine.targets import Seen, changes, labels, merge, seen_for, span
 from trtlint.files.problem import Problem
 from trtlint.report.accepted import Accepted, gone_notes
-from trtlint.report.counts import by_severity, either, hidden, plural
-from trtlint.report.drawing import Marks, draw
+from trtlint.report.counts import by_severity, hidden, plural
+from trtlint.report.drawing import draw
 from trtlint.report.escape import clean
+from trtlint.report.findinglines import SEVERITY_STYLES, block, details, marks, where
 from trtlint.report.formats import Style, Writer
 from trtlint.report.layout import hang
 from trtlint.report.manual import rule_page
-from trtlint.report.names import collapse, line_of
 from trtlint.report.partition import lines_of_targets
-from trtlint.report.wording import fix_command, fixable, included, sureness, witnesses
+from trtlint.report.repeats import Explained, model_line
+from trtlint.report.ruletable import RuleTable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from trtlint.report.formats import Fails
 
-SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 _FRAME = "bold blue"
 ANY_VERSION = "(any version)"
 """How a target in words says that no version was given."""
-_PLACES = 3
-"""Patterns of places listed at most in the line below the header."""
-_WITNESSES = 4
-"""Witnesses listed at most."""
 _UNSOURCED = (
     "lines of your own Python code are shown where a model was exported with "
     "torch.onnx.export(..., dynamo=True)"
@@ -78,7 +74,11 @@ def writer(file: TextIO, style: Style) -> Writer:
 class _TextWriter:
     def __init__(self, file: TextIO, style: Style) -> None:
         self._text = TextReport(
-            file, files=style.files, show_conditional=style.show_conditional, quiet=style.quiet
+            file,
+            files=style.files,
+            show_conditional=style.show_conditional,
+            quiet=style.quiet,
+            table=not style.statistics,
         )
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:  # noqa: ARG002
@@ -96,7 +96,8 @@ class TextReport:
         files: how many files there will be.
         width: cells of a line; the terminal's if not given, endless lines where there is none.
         show_conditional: also the findings that depend on something not known about the target.
-        quiet: findings and errors, and nothing else.
+        quiet: findings and errors, and nothing else; of several models, a line for each.
+        table: end with the numbers of models and places for each rule, where there are several models.
     """
 
     def __init__(
@@ -107,6 +108,7 @@ class TextReport:
         width: int | None = None,
         show_conditional: bool = False,
         quiet: bool = False,
+        table: bool = True,
     ) -> None:
         self._file = file
         self._console = _console(file, width)
@@ -128,6 +130,9 @@ class TextReport:
         self._problems = 0
         self._targets: dict[str, None] = {}
         self._rule = ""
+        self._explained = Explained() if files > 1 else None
+        self._after_line = False
+        self._table = RuleTable() if table and files > 1 and not quiet else None
 
     def _print(self, *lines: Text) -> None:
         if self._console is None or not self._console.is_terminal:
@@ -166,7 +171,12 @@ class TextReport:
         self._severities.update(item.finding.severity for item in seen)
         self._places += sum(len(item.finding.sites) for item in seen)
         shown = [*seen, *(conditional if self._show_conditional else ())]
-        self._findings(shown, linted)
+        if self._table is not None:
+            self._table.add(models[0].path, [item.finding for item in seen])
+        if shown and self._quiet and self._files > 1:
+            self._print(Text(model_line(models[0].path, [item.finding for item in shown])))
+            return
+        self._findings(shown if self._explained is None else self._explained.joined(shown), linted)
         if not seen:
             self._clean += 1
             unsure = any(model.unsearched for model in linted)
@@ -187,6 +197,8 @@ class TextReport:
             return
         for note in notes:
             self._note(note)
+        if self._after_line:
+            self._print(Text())
         if self._linted and (self._files > 1 or self._rule):
             found = by_severity(self._severities)
             if self._conditional:
@@ -197,6 +209,8 @@ class TextReport:
             target = f" for {next(iter(self._targets))}" if len(self._targets) == 1 else ""
             places = f" at {plural(self._places, 'place')}" if self._places else ""
             self._print(Text(f"{found}{places} in {models}{target}", style="bold"))
+            if self._table is not None:
+                self._print(*self._table.lines(self._width))
         if self._problems and self._files > 1:
             self._print(Text(f"{plural(self._problems, 'file')} could not be linted", style="bold red"))
         if self._accepted.line:
@@ -223,7 +237,7 @@ class TextReport:
         said: dict[str, set[str]] = {}
         blocks: dict[object, list[Seen]] = {}
         for item in shown:
-            blocks.setdefault(_block(item.finding), []).append(item)
+            blocks.setdefault(block(item.finding), []).append(item)
         for items in blocks.values():
             for item in items:
                 drawn = items if item is items[0] else []
@@ -248,6 +262,13 @@ class TextReport:
         """
         finding = item.finding
         self._rule = self._rule or finding.rule
+        short = None if self._explained is None else self._explained.again(finding)
+        if short is not None:
+            self._short(item, short, models, names)
+            return
+        if self._after_line:
+            self._print(Text())
+            self._after_line = False
         style = SEVERITY_STYLES[finding.severity]
         # A link that a terminal follows at a click; what a file or a pipe takes stays plain.
         page = rule_page(finding.rule) if self._file.isatty() else ""
@@ -255,7 +276,7 @@ class TextReport:
         title = Text.assemble(named, " ", (finding.name, "bold"), ": ")
         message = Text(clean(finding.message), style="bold")
         lines = hang(Text(), title + message, self._width)
-        place, others = _where(models[0].path, finding.sites)
+        place, others = where(models[0].path, finding.sites)
         others += "" if drawn else "  (drawn above)"
         arrow = Text.assemble(("  --> ", _FRAME), clean(models[0].path), place)
         if self._width and cell_len(arrow.plain + others) > self._width:
@@ -268,19 +289,32 @@ class TextReport:
             if site.source is not None and str(site.source) != site.node:
                 exported = Text(f"      exported from {clean(str(site.source))}")
                 lines += hang(Text(" " * 6), exported[6:], self._width)
-            lines += draw(_marks([other.finding for other in drawn]), self._width)
+            lines += draw(marks([other.finding for other in drawn]), self._width)
         self._print(*lines)
         several = len(models) > 1
         target = "" if several or ANY_VERSION in models[0].target else models[0].target
-        self._facts(_details(finding, target), said)
+        self._facts(details(finding, target, several=self._files > 1), said)
         if several:
             self._fact("seen for", seen_for(item.targets, names))
         self._print(Text())
 
-    def _facts(self, details: Iterable[tuple[str, str]], said: set[str]) -> None:
+    def _short(self, item: Seen, message: str, models: Sequence[ModelReport], names: Sequence[str]) -> None:
+        """Write the line of a finding that was explained before."""
+        finding = item.finding
+        title = Text.assemble(
+            (f"{finding.severity}[{finding.rule}]", SEVERITY_STYLES[finding.severity]), f" {finding.name}: "
+        )
+        place, others = where(models[0].path, finding.sites)
+        rest = f"{clean(models[0].path)}{place}{others}"
+        rest += f" [{seen_for(item.targets, names)}]" if len(models) > 1 else ""
+        rest += f": {clean(message)}" if message else ""
+        self._print(*hang(title, Text(rest), self._width))
+        self._after_line = True
+
+    def _facts(self, lines: Iterable[tuple[str, str]], said: set[str]) -> None:
         """The lines below a drawing; what was said of this rule in this file is not said again."""
         repeated = []
-        for key, group in groupby(details, key=lambda detail: detail[0]):
+        for key, group in groupby(lines, key=lambda line: line[0]):
             values = [value for _, value in group]
             if said.issuperset(values):
                 repeated.append(key)
@@ -312,28 +346,6 @@ class TextReport:
         self._print(Text())
 
 
-def _block(finding: Finding) -> object:
-    """What findings at the same block have in common: the nodes of the first place.
-
-    Something of its own for a finding without nodes.
-    """
-    nodes = tuple(row.index for row in finding.sites[0].rows) if finding.sites else ()
-    return nodes if nodes and None not in nodes else id(finding)
-
-
-def _marks(findings: Sequence[Finding]) -> list[Marks]:
-    """What each of some findings marks in the drawing of their block."""
-    marking = sum(any(row.label for row in finding.sites[0].rows) for finding in findings)
-    return [
-        Marks(
-            finding.sites[0].rows,
-            SEVERITY_STYLES[finding.severity],
-            finding.rule if marking > 1 else "",
-        )
-        for finding in findings
-    ]
-
-
 def _console(file: TextIO, width: int | None) -> Console | None:
     """The console to write to; None where it could only be plain text, which needs none.
 
@@ -350,48 +362,3 @@ def _console(file: TextIO, width: int | None) -> Console | None:
 def _clean_line(models: Sequence[ModelReport]) -> Text:
     target = span([model.target for model in models])
     return Text.assemble(f"{clean(models[0].path)}: ", ("no findings", "green"), f" for {clean(target)}")
-
-
-def _where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
-    """The first site, and the others as patterns: ``  blocks.0.attn``, ``  (+11 more: blocks.*.attn)``.
-
-    Where the sites are lines of the file itself, a log: ``:3116``, ``  (+1 more: 3125)``.
-    """
-    if not sites:
-        return "", ""
-    first, *others = (site.module or site.node for site in sites)
-    if line := line_of(path, first):
-        lines = [line_of(path, other) for other in others]
-        listed = ", ".join(lines[:_PLACES]) + (", ..." if len(lines) > _PLACES else "")
-        return f":{line}", f"  (+{len(lines)} more: {listed})" if lines else ""
-    place = f"  {clean(first)}" if first else ""
-    if not others:
-        return place, ""
-    elsewhere = [name for name in others if name != first]
-    if not elsewhere:
-        return place, f"  (+{len(others)} more there)"
-    patterns = collapse(dict.fromkeys(elsewhere))
-    listed = ", ".join(patterns[:_PLACES]) + (", ..." if len(patterns) > _PLACES else "")
-    return place, f"  (+{len(others)} more: {clean(listed)})"
-
-
-def _details(finding: Finding, target: str) -> Iterable[tuple[str, str]]:
-    """The lines below the drawing, as key and value."""
-    if finding.depends:
-        yield "depends on", f"{', '.join(map(either, finding.depends))} (not given)"
-    if finding.applies:
-        yield "applies to", finding.applies + (f" (you build for {target})" if target else "")
-    seen = witnesses(finding, drawn=True)
-    for witness in seen[:_WITNESSES]:
-        yield "seen in", witness
-    if len(seen) > _WITNESSES:
-        yield "seen in", f"{len(seen) - _WITNESSES} more places"
-    if finding.includes:
-        yield "includes", included(finding)
-    for advice in finding.advice:
-        yield "help", advice
-    if fixable(finding):
-        yield "help", fix_command(finding)
-    yield "confidence", sureness(finding)
-    for reference in finding.references:
-        yield "see", reference

@@ -18,9 +18,9 @@ from trtlint.engine.upgrade import CONCERNS, Listed, Step, Upgrade, product_name
 from trtlint.files.problem import Problem
 from trtlint.report.counts import hidden, plural
 from trtlint.report.escape import clean
+from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.layout import hang
 from trtlint.report.terminal import console
-from trtlint.report.text import SEVERITY_STYLES
 from trtlint.report.upgradematrix import TITLE, matrix, text_lines
 from trtlint.report.upgradesummary import rows, shared
 from trtlint.report.upgradewording import asks, places, reasons, risks, some, still, when, why

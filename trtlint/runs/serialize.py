@@ -81,13 +81,16 @@ def _tuple(write: Callable[[Any], Any], read: Callable[[Any], Any]) -> _Codec:
 
 def _dataclass(class_: Any) -> _Codec:
     hints = get_type_hints(class_)
-    codecs = [(field.name, *_codec(hints[field.name])) for field in fields(class_)]
+    # Fields that reports fill in at their end have their default in every result that is kept.
+    stored = [field.name for field in fields(class_) if field.metadata.get("stored", True)]
+    codecs = [(name, *_codec(hints[name])) for name in stored]
     writers = [(name, write) for name, write, _ in codecs]
     readers = [read for _, _, read in codecs]
 
     def make(data: Any) -> Any:
         if type(data) is not list or len(data) != len(readers):
             raise ValueError(f"unexpected {data!r:.80}")
-        return class_(*[read(item) for read, item in zip(readers, data, strict=True)])
+        values = [read(item) for read, item in zip(readers, data, strict=True)]
+        return class_(**dict(zip(stored, values, strict=True)))
 
     return lambda value: [write(getattr(value, name)) for name, write in writers], make

@@ -1,0 +1,86 @@
+"""The parts of a finding in the text report: its place, its drawing and the lines below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from trtlint.engine.finding import Finding, Site
+from trtlint.report.counts import either
+from trtlint.report.drawing import Marks
+from trtlint.report.escape import clean
+from trtlint.report.names import collapse, line_of
+from trtlint.report.repeats import references
+from trtlint.report.wording import fix_command, fixable, included, sureness, witnesses
+
+SEVERITY_STYLES: Mapping[str, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+_WITNESSES = 4
+"""Witnesses listed at most."""
+_PLACES = 3
+"""Patterns of places listed at most in the line below the header."""
+
+
+def block(finding: Finding) -> object:
+    """What findings at the same block have in common: the nodes of the first place.
+
+    Something of its own for a finding without nodes.
+    """
+    nodes = tuple(row.index for row in finding.sites[0].rows) if finding.sites else ()
+    return nodes if nodes and None not in nodes else id(finding)
+
+
+def marks(findings: Sequence[Finding]) -> list[Marks]:
+    """What each of some findings marks in the drawing of their block."""
+    marking = sum(any(row.label for row in finding.sites[0].rows) for finding in findings)
+    return [
+        Marks(
+            finding.sites[0].rows,
+            SEVERITY_STYLES[finding.severity],
+            finding.rule if marking > 1 else "",
+        )
+        for finding in findings
+    ]
+
+
+def where(path: str, sites: Sequence[Site]) -> tuple[str, str]:
+    """The first site, and the others as patterns: ``  blocks.0.attn``, ``  (+11 more: blocks.*.attn)``.
+
+    Where the sites are lines of the file itself, a log: ``:3116``, ``  (+1 more: 3125)``.
+    """
+    if not sites:
+        return "", ""
+    first, *others = (site.module or site.node for site in sites)
+    if line := line_of(path, first):
+        lines = [line_of(path, other) for other in others]
+        listed = ", ".join(lines[:_PLACES]) + (", ..." if len(lines) > _PLACES else "")
+        return f":{line}", f"  (+{len(lines)} more: {listed})" if lines else ""
+    place = f"  {clean(first)}" if first else ""
+    if not others:
+        return place, ""
+    elsewhere = [name for name in others if name != first]
+    if not elsewhere:
+        return place, f"  (+{len(others)} more there)"
+    patterns = collapse(dict.fromkeys(elsewhere))
+    listed = ", ".join(patterns[:_PLACES]) + (", ..." if len(patterns) > _PLACES else "")
+    return place, f"  (+{len(others)} more: {clean(listed)})"
+
+
+def details(finding: Finding, target: str, *, several: bool = False) -> Iterable[tuple[str, str]]:
+    """The lines below the drawing, as key and value."""
+    if finding.depends:
+        yield "depends on", f"{', '.join(map(either, finding.depends))} (not given)"
+    if finding.applies:
+        yield "applies to", finding.applies + (f" (you build for {target})" if target else "")
+    seen = witnesses(finding, drawn=True)
+    for witness in seen[:_WITNESSES]:
+        yield "seen in", witness
+    if len(seen) > _WITNESSES:
+        yield "seen in", f"{len(seen) - _WITNESSES} more places"
+    if finding.includes:
+        yield "includes", included(finding)
+    for advice in finding.advice:
+        yield "help", advice
+    if fixable(finding):
+        yield "help", fix_command(finding)
+    yield "confidence", sureness(finding)
+    for reference in references(finding) if several else finding.references:
+        yield "see", reference

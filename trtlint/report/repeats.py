@@ -1,0 +1,91 @@
+"""Short lines for many models: findings that were explained before, and whole models."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from trtlint.engine.finding import Finding, Severity
+from trtlint.engine.targets import Seen
+from trtlint.lean import dataclass
+from trtlint.report.counts import by_severity
+from trtlint.report.escape import clean
+
+MOST_REFERENCES = 2
+"""References of a finding that are shown where there are several models."""
+_MOST_RULES = 8
+"""Rules that the line of a model names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The parts of a finding that hold for all models with it."""
+
+    rule: str
+    severity: Severity
+    conditional: bool
+
+
+class Explained:
+    """The explanations that a report has given, with their messages."""
+
+    def __init__(self) -> None:
+        self._messages: dict[Explanation, set[str]] = {}
+
+    def again(self, finding: Finding) -> str | None:
+        """Return what a short line adds to the name of the rule: the message, if it is a new one.
+
+        None for a finding that is explained in full: the first of its rule, and one about which the
+        evidence says something of its own.
+        """
+        if _is_own(finding):
+            return None
+        known = self._messages.setdefault(_key(finding), set())
+        first, new = not known, finding.message not in known
+        known.add(finding.message)
+        if first:
+            return None
+        return finding.message if new else ""
+
+    def joined(self, items: Iterable[Seen]) -> list[Seen]:
+        """Return the findings of one model, those that need one explanation as one with all places."""
+        found: dict[object, Seen] = {}
+        for item in items:
+            each = item.finding
+            advice = None if _key(each) in self._messages else each.advice
+            key: object = id(item) if _is_own(each) else (_key(each), each.message, advice, item.targets)
+            first = found.setdefault(key, item)
+            if first is not item:
+                sites = (*first.finding.sites, *each.sites)
+                found[key] = replace(first, finding=replace(first.finding, sites=sites))
+        return list(found.values())
+
+
+def _key(finding: Finding) -> Explanation:
+    return Explanation(finding.rule, finding.severity, bool(finding.depends))
+
+
+def _is_own(finding: Finding) -> bool:
+    """Whether a finding says something that is true of its model alone."""
+    return bool(finding.said or finding.includes)
+
+
+def references(finding: Finding) -> Sequence[str]:
+    """Return the first references, and where the others are."""
+    shown = finding.references[:MOST_REFERENCES]
+    more = len(finding.references) - len(shown)
+    return (*shown, f"{more} more: trtlint rule {finding.rule}") if more > 1 else finding.references
+
+
+def model_line(path: str, findings: Iterable[Finding]) -> str:
+    """Return the line of one model: ``vit.onnx: 1 error, 2 notes: ACC102, PERF103 × 2``."""
+    listed = list(findings)
+    severities = Counter(finding.severity for finding in listed if not finding.depends)
+    conditional = sum(bool(finding.depends) for finding in listed)
+    words = [by_severity(Counter(dict(severities)))] if severities else []
+    words += [f"{conditional} conditional"] if conditional else []
+    rules = Counter(finding.rule for finding in listed)
+    named = [rule if count == 1 else f"{rule} × {count}" for rule, count in rules.items()]
+    more = f" and {len(named) - _MOST_RULES} more" if len(named) > _MOST_RULES else ""
+    return clean(f"{path}: {', '.join(words)}: {', '.join(named[:_MOST_RULES])}{more}")

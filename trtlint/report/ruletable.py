@@ -1,0 +1,70 @@
+"""The table of rules and models at the end of a report on several models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import field
+
+from rich.text import Text
+
+from trtlint.engine.finding import SEVERITIES, Finding, Severity
+from trtlint.lean import dataclass
+from trtlint.report.escape import clean
+from trtlint.report.layout import hang
+
+_ROWS = 40
+"""Rules that are listed, the gravest and most frequent first."""
+_NAMED = 3
+"""Models that a row names."""
+_LETTERS = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+@dataclass(slots=True)
+class _Row:
+    name: str
+    models: dict[str, None] = field(default_factory=dict)
+    places: int = 0
+
+
+class RuleTable:
+    """Counts models and places for each rule."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[Severity, str], _Row] = {}
+
+    def add(self, path: str, findings: Iterable[Finding]) -> None:
+        """Count the findings of one model."""
+        for finding in findings:
+            row = self._rows.setdefault((finding.severity, finding.rule), _Row(finding.name))
+            row.models[path] = None
+            row.places += max(len(finding.sites), 1)
+
+    def lines(self, width: int | None) -> Iterator[Text]:
+        """Return the table, the gravest and most frequent rules first; nothing for no findings.
+
+        Args:
+            width: cells of a line, None for endless lines.
+        """
+        ranked = sorted(
+            self._rows.items(),
+            key=lambda entry: (SEVERITIES.index(entry[0][0]), -len(entry[1].models), entry[0][1]),
+        )
+        if not ranked:
+            return
+        shown = ranked[:_ROWS]
+        titles = [f"{severity}[{rule}]" for (severity, rule), _ in shown]
+        wide, names = max(map(len, titles)), max(len(row.name) for _, row in shown)
+        yield Text(f"{'rule':{wide}}  {'':{names}}  {'models':>6}  {'places':>6}", style="dim")
+        for title, ((severity, _), row) in zip(titles, shown, strict=True):
+            first = Text.assemble(
+                (f"{title:{wide}}", _LETTERS[severity]),
+                f"  {row.name:{names}}  {len(row.models):>6,}  {row.places:>6,}  ",
+            )
+            few = len(row.models) <= _NAMED
+            rest = clean(", ".join(row.models)) if few else ""
+            lines = hang(first, Text(rest, style="dim"), width)
+            for line in lines:
+                line.rstrip()
+            yield from lines
+        if len(ranked) > _ROWS:
+            yield Text(f"and {len(ranked) - _ROWS} more rules: see them with --format summary", style="dim")
