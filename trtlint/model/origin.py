@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,10 @@ _EMPTY_SCOPE = "_empty_nn_module_stack_from_metadata_hook"
 _LONGEST = 65536
 _LONGEST_PATH = 1024
 """Characters of a file's path; systems have 4,096, people far fewer."""
+_EXPORTERS = frozenset({"torch", "torch_onnx", "onnxscript"})
+"""Packages whose own lines say nothing about the model."""
+_MOST_STACK = 512
+"""Frames of one stack that are looked at."""
 _MOST_FRAMES = 64
 """Frames of one stack that are kept, the innermost; exporters note about a dozen."""
 
@@ -116,12 +121,26 @@ def _source(trace: str, doc: str) -> Source | None:
     """The innermost frame outside installed libraries, its path cut down to what names no user."""
     listed = _FRAME.findall(trace[:_LONGEST])
     listed = listed or [(*frame, "") for frame in _VERBOSE_FRAME.findall(doc[:_LONGEST])[::-1]]
-    frames = tuple(
+    stack = [
         Frame(path, int(line), function.strip(), code.strip())
         for path, line, function, code in reversed(listed)
-        if len(path) <= _LONGEST_PATH and not path.startswith("<") and not _LIBRARY.search(path)
-    )[:_MOST_FRAMES]
+        if len(path) <= _LONGEST_PATH and not path.startswith("<")
+    ][:_MOST_STACK]
+    frames = tuple(frame for frame in stack if not _LIBRARY.search(frame.path))[:_MOST_FRAMES]
+    library = _library(stack)
     if not frames:
-        return None
+        return library
     first = frames[0]
-    return Source(first.shown, first.line, first.function, frames=frames) if first.shown else None
+    via = "" if library is None else str(library)
+    return Source(first.shown, first.line, first.function, frames=frames, via=via) if first.shown else None
+
+
+def _library(stack: Sequence[Frame]) -> Source | None:
+    """The line of an installed package that is nearer to the node than the user's own code; not PyTorch's."""
+    for frame in stack:
+        if not _LIBRARY.search(frame.path):
+            return None
+        package = frame.installed.partition("/")[0]
+        if package and package not in _EXPORTERS:
+            return Source(frame.installed, frame.line, frame.function, package=package)
+    return None

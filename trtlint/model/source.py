@@ -9,6 +9,10 @@ from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from trtlint.lean import dataclass
 
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
+_PACKAGES = frozenset({"site-packages", "dist-packages"})
+"""Names of the folders that packages are installed in: https://docs.python.org/3/library/site.html"""
+_MOST_PARTS = 12
+"""Components of the path of an installed file that are kept."""
 _HOMES = {"home": 2, "users": 2, "root": 1}
 """Components of an absolute path that make a home directory, by the first of them."""
 
@@ -40,6 +44,17 @@ class Frame:
             parts = parts[_HOMES.get(parts[0].lower(), 0) :]
         return "/".join(parts[-2:])
 
+    @property
+    def installed(self) -> str:
+        """The path within the folder of installed packages, such as ``timm/layers/norm.py``; empty elsewhere.
+
+        PyTorch names files of its own relative to its package; those of other packages come with the path of
+        the exporting machine.
+        """
+        parts = self.parts
+        folders = [index for index, part in enumerate(parts) if part in _PACKAGES]
+        return "/".join(parts[folders[-1] + 1 :][:_MOST_PARTS]) if folders else ""
+
     def _pure(self) -> PurePath:
         windows = "\\" in self.path or _DRIVE.match(self.path)
         return PureWindowsPath(self.path) if windows else PurePosixPath(self.path)
@@ -56,6 +71,8 @@ class Source:
         function: the name of the function, empty if unknown.
         found: whether ``path`` is a file of the repository and the line is in it.
         frames: what is left to look for, innermost first, without those of installed libraries.
+        package: the installed package that the line is in; empty for a line of the user's own code.
+        via: the line of an installed package that the user's line leads to, as text; empty if there is none.
     """
 
     path: str
@@ -63,7 +80,20 @@ class Source:
     function: str = ""
     found: bool = False
     frames: tuple[Frame, ...] = field(default=(), repr=False, compare=False)
+    package: str = ""
+    via: str = ""
 
     def __str__(self) -> str:
-        where = f"{self.path}:{self.line}"
-        return f"{where} in {self.function}" if self.function else where
+        return self.at(self.path)
+
+    def at(self, path: str) -> str:
+        """Return the line as text, with another path to the file.
+
+        >>> Source("export.py", 18, "forward", via="timm/layers/norm.py:89 in forward (timm)").at("export.py")
+        'timm/layers/norm.py:89 in forward (timm), called from export.py:18'
+        """
+        where = f"{path}:{self.line}"
+        if self.via:
+            return f"{self.via}, called from {where}"
+        where = f"{where} in {self.function}" if self.function else where
+        return f"{where} ({self.package})" if self.package else where

@@ -9,23 +9,27 @@ from typing import TYPE_CHECKING, TextIO
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport, Report
 from trtlint.engine.targets import labels, merge, seen_for
+from trtlint.model.sources import repository
 from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import hidden
 from trtlint.report.escape import clean
 from trtlint.report.formats import Style, Writer
 from trtlint.report.names import line_of
+from trtlint.report.sourcelines import shown_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from trtlint.report.formats import Fails
 
 
 def lines(report: Report, *, show_conditional: bool = False) -> Iterator[str]:
-    """``path: node: severity[ID] message (+n more sites)``, and a closing line for what is hidden."""
+    """Return a line for each finding, and a closing line for what is hidden."""
     unseen: list[Finding] = []
     accepted = Accepted()
     for _, group in groupby(report.models, key=lambda model: model.path):
         models = list(group)
-        yield from file_lines(models, show_conditional=show_conditional)
+        yield from file_lines(models, show_conditional=show_conditional, root=repository())
         unseen += [] if show_conditional else conditional(models)
         accepted.add(models)
     yield from run_notes(report.notes)
@@ -46,7 +50,9 @@ class _ConciseWriter:
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:  # noqa: ARG002
         shown = self._style.show_conditional
-        for line in file_lines(models, show_conditional=shown, quiet=self._style.quiet):
+        for line in file_lines(
+            models, show_conditional=shown, quiet=self._style.quiet, root=self._style.root
+        ):
             print(line, file=self._file)
         self._unseen += [] if shown else conditional(models)
         self._accepted.add(models)
@@ -58,7 +64,11 @@ class _ConciseWriter:
 
 
 def file_lines(
-    models: Sequence[ModelReport], *, show_conditional: bool = False, quiet: bool = False
+    models: Sequence[ModelReport],
+    *,
+    show_conditional: bool = False,
+    quiet: bool = False,
+    root: Path | None = None,
 ) -> Iterator[str]:
     """The lines of one file, given for each target that it was linted for; without notes if ``quiet``.
 
@@ -75,7 +85,7 @@ def file_lines(
     found = [model.findings + (model.conditional if show_conditional else ()) for model in models]
     for item in merge(found):
         suffix = f" [{seen_for(item.targets, names)}]" if len(models) > 1 else ""
-        yield _line(models[0].path, item.finding) + suffix
+        yield _line(models[0].path, item.finding, root) + suffix
 
 
 def conditional(models: Sequence[ModelReport]) -> list[Finding]:
@@ -93,12 +103,23 @@ def run_notes(notes: Iterable[str]) -> Iterator[str]:
     yield from (clean(f"note: {note}") for note in notes)
 
 
-def _line(path: str, finding: Finding) -> str:
-    node = finding.sites[0].node if finding.sites else ""
-    line = line_of(path, node)
-    place = f"{path}:{line}" if line else f"{path}: {node}" if node else path
+def _line(path: str, finding: Finding, root: Path | None) -> str:
+    """``net.py:17: warning[ACC101] ... (vit.onnx, blocks.0)`` where the line of code is known.
+
+    Else the model, and in it the module or the node.
+    """
+    site = finding.sites[0] if finding.sites else None
+    where = (site.module or site.node) if site is not None else ""
+    line = "" if site is None else line_of(path, site.node)
+    source = None if site is None else site.source
+    suffix = ""
+    if source is not None and source.found:
+        place = f"{shown_path(source, root)}:{source.line}"
+        suffix = f" ({path}, {where})" if where else f" ({path})"
+    else:
+        place = f"{path}:{line}" if line else f"{path}: {where}" if where else path
     more = len(finding.sites) - 1
-    suffix = f" (+{more} more {'site' if more == 1 else 'sites'})" if more > 0 else ""
+    suffix += f" (+{more} more {'site' if more == 1 else 'sites'})" if more > 0 else ""
     if finding.depends:
         suffix += f" (depends on {', '.join(finding.depends)})"
     return clean(f"{place}: {finding.severity}[{finding.rule}] {finding.message}{suffix}")

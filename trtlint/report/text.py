@@ -19,6 +19,7 @@ from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport, Report
 from trtlint.engine.targets import Seen, changes, labels, merge, seen_for, span
 from trtlint.files.problem import Problem
+from trtlint.model.sources import repository
 from trtlint.report.accepted import Accepted, gone_notes
 from trtlint.report.counts import by_severity, hidden, plural
 from trtlint.report.drawing import draw
@@ -30,8 +31,11 @@ from trtlint.report.manual import rule_page
 from trtlint.report.partition import lines_of_targets
 from trtlint.report.repeats import Explained, model_line
 from trtlint.report.ruletable import RuleTable
+from trtlint.report.sourcelines import shown_source
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
     from trtlint.report.formats import Fails
@@ -60,7 +64,9 @@ def render(report: Report, file: TextIO, *, width: int | None = None, show_condi
         show_conditional: also the findings that depend on something not known about the target.
     """
     groups = [list(group) for _, group in groupby(report.models, key=lambda model: model.path)]
-    text = TextReport(file, files=len(groups), width=width, show_conditional=show_conditional)
+    text = TextReport(
+        file, files=len(groups), width=width, show_conditional=show_conditional, root=repository()
+    )
     for models in groups:
         text.add(models)
     text.close(report.notes)
@@ -79,6 +85,7 @@ class _TextWriter:
             show_conditional=style.show_conditional,
             quiet=style.quiet,
             table=not style.statistics,
+            root=style.root,
         )
 
     def add(self, models: Sequence[ModelReport], fails: Fails) -> None:  # noqa: ARG002
@@ -98,6 +105,7 @@ class TextReport:
         show_conditional: also the findings that depend on something not known about the target.
         quiet: findings and errors, and nothing else; of several models, a line for each.
         table: end with the numbers of models and places for each rule, where there are several models.
+        root: the repository, which lines of code are relative to.
     """
 
     def __init__(
@@ -109,8 +117,10 @@ class TextReport:
         show_conditional: bool = False,
         quiet: bool = False,
         table: bool = True,
+        root: Path | None = None,
     ) -> None:
         self._file = file
+        self._root = root
         self._console = _console(file, width)
         self._width = None
         if self._console is not None and (width or file.isatty()):
@@ -160,7 +170,7 @@ class TextReport:
         if not linted:
             return
         self._linted += 1
-        self._unsourced = self._unsourced or any(model.exporter == "torchscript" for model in linted)
+        self._unsourced = self._unsourced or any(map(_lacks_lines, linted))
         self._targets.update(dict.fromkeys(model.target for model in linted))
         seen = merge([model.findings for model in linted])
         conditional = merge([model.conditional for model in linted])
@@ -287,7 +297,7 @@ class TextReport:
             site = finding.sites[0]
             self._sourced = self._sourced or site.source is not None
             if site.source is not None and str(site.source) != site.node:
-                exported = Text(f"      exported from {clean(str(site.source))}")
+                exported = Text(f"      exported from {clean(shown_source(site.source, self._root))}")
                 lines += hang(Text(" " * 6), exported[6:], self._width)
             lines += draw(marks([other.finding for other in drawn]), self._width)
         self._print(*lines)
@@ -344,6 +354,12 @@ class TextReport:
                 self._print(Text.assemble(f"  {head}  ", (f"{sign} {clean(title)}", style)))
                 head = " " * widest
         self._print(Text())
+
+
+def _lacks_lines(model: ModelReport) -> bool:
+    """Whether the exporter wrote no lines of code, so that another one would."""
+    found = (*model.findings, *model.conditional)
+    return model.exporter == "torchscript" and not any(s.source for finding in found for s in finding.sites)
 
 
 def _console(file: TextIO, width: int | None) -> Console | None:

@@ -1,0 +1,28 @@
+"""Lines of Python code as a person in the current folder reads them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from trtlint.model.source import Source
+
+
+def shown_path(source: Source, root: Path | None) -> str:
+    """Return the path of a line, relative to the current folder where the file was found.
+
+    Args:
+        source: the line; its path is relative to the repository if the file is in it.
+        root: the repository, None if there is none.
+    """
+    if not source.found or root is None:
+        return source.path
+    try:
+        return Path(os.path.relpath(root / source.path)).as_posix()
+    except (OSError, ValueError):  # the current folder is gone, or is on another drive
+        return source.path
+
+
+def shown_source(source: Source, root: Path | None) -> str:
+    """Return a line with its path for the current folder: ``../net.py:17 in forward``."""
+    return source.at(shown_path(source, root))
