@@ -75,8 +75,9 @@ def write(to: Path) -> dict[str, str]:
             there.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, there)
     base = (DOCS / "zensical.toml").read_text(encoding="utf-8")
-    address = json.dumps(project()["Documentation"])
-    added = f"[project]\nsite_url = {address}\nnav = {_toml(navigation(pages))}\n"
+    address = project().get("Documentation")
+    site_url = f"site_url = {json.dumps(address)}\n" if address else ""
+    added = f"[project]\n{site_url}nav = {_toml(navigation(pages))}\n"
     (to / "zensical.toml").write_text(base.replace("[project]\n", added, 1), encoding="utf-8")
     return pages
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 from dataclasses import replace
 from email.message import Message
+from pathlib import Path
 
 import pytest
 
@@ -34,11 +35,51 @@ def test_the_address_comes_from_the_metadata(
     for entry in entries:
         message["Project-URL"] = entry
     monkeypatch.setattr(importlib.metadata, "metadata", lambda name: message)
-    ADDRESS.cache_clear()
+    manual._url.cache_clear()
     try:
         assert ADDRESS() == address
     finally:
-        ADDRESS.cache_clear()
+        manual._url.cache_clear()
+
+
+def test_the_address_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(manual.SETTING, "https://docs.a.test/trtlint")
+    assert ADDRESS() == "https://docs.a.test/trtlint/"
+    monkeypatch.setenv(manual.SETTING, "javascript:alert(1)")
+    assert ADDRESS() == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "page"),
+    [
+        (
+            "https://git.a.test/team/trtlint",
+            "https://git.a.test/team/trtlint/blob/main/rules/accuracy/ACC102-",
+        ),
+        ("https://github.com/OWNER/trtlint", ""),
+    ],
+)
+def test_without_a_manual_the_page_is_the_rule_file(
+    source: str, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = Message()
+    message["Project-URL"] = f"Source, {source}"
+    monkeypatch.setattr(importlib.metadata, "metadata", lambda name: message)
+    monkeypatch.setattr(manual, "address", lambda: "")
+    manual._url.cache_clear()
+    try:
+        found = manual.rule_page("ACC102")
+        assert found.startswith(page)
+        assert bool(found) == bool(page)
+        assert found.endswith(".md") or manual.explanation("ACC102") == "trtlint rule ACC102"
+    finally:
+        manual._url.cache_clear()
+
+
+def test_nothing_in_the_project_links_to_an_address_that_is_none() -> None:
+    root = Path(__file__).parents[2]
+    texts = [root / "pyproject.toml", root / "README.md", *(root / "docs").rglob("*.md")]
+    assert not [file for file in texts if "//trtlint.example" in file.read_text(encoding="utf-8")]
 
 
 def test_only_rules_that_come_with_trtlint_have_a_page(manual_address: str) -> None:

@@ -9,7 +9,7 @@ from trtlint.engine.finding import Finding, Row
 from trtlint.report.counts import either, plural
 from trtlint.report.escape import clean
 from trtlint.report.locations import Spot
-from trtlint.report.manual import rule_page
+from trtlint.report.manual import explanation
 from trtlint.report.names import collapse, line_of
 
 _PLACES = 3
@@ -58,7 +58,7 @@ def sentences(spot: Spot) -> Iterator[str]:
     if fixable(finding):
         yield f"Help: {fix_command(finding)}"
     yield f"Confidence: {clean(sureness(finding))}"
-    for page in filter(None, (rule_page(finding.rule), *finding.references)):
+    for page in filter(None, (explanation(finding.rule), *finding.references)):
         yield f"See {clean(page)}"
 
 

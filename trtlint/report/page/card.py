@@ -9,7 +9,7 @@ from trtlint.facts.figures import figure
 from trtlint.lean import dataclass
 from trtlint.report.counts import either, plural
 from trtlint.report.drawing import Marks, draw
-from trtlint.report.manual import rule_page
+from trtlint.report.manual import explanation
 from trtlint.report.names import collapse
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
@@ -192,8 +192,9 @@ def _why(entry: Entry, target: str) -> Markup:
         if len(seen) > _WITNESSES:
             shown.append(tag("li", f"and {plural(len(seen) - _WITNESSES, 'more place')}"))
         terms.append(("Seen in", tag("ul", shown)))
-    if page := rule_page(finding.rule):
-        terms.append(("Explained", link(page)))
+    if page := explanation(finding.rule):
+        shown = link(page) if page.startswith("https://") else tag("code", page)
+        terms.append(("Explained", shown))
     if finding.references:
         terms.append(("Sources", tag("ul", [tag("li", link(url)) for url in finding.references])))
     described = [[tag("dt", key), tag("dd", value)] for key, value in terms]
