@@ -132,17 +132,15 @@ def test_facts_and_exit_codes_are_complete(pages: Mapping[str, str]) -> None:
 
 
 def test_the_address_of_the_manual_is_in_one_place() -> None:
-    address = project()["Documentation"]
+    address = project().get("Documentation")
+    if address is None:
+        pytest.skip("[project.urls] of pyproject.toml has no address of the manual yet")
     explained = subprocess.run(
         [sys.executable, "-m", "trtlint", "rule", "ACC102"], capture_output=True, text=True, check=True
     )
     assert f"   = docs: {address}rules/ACC102/\n" in explained.stdout
     named = subprocess.run(["git", "grep", "-lF", address], cwd=REPOSITORY, capture_output=True, text=True)
     assert named.stdout.split() == ["pyproject.toml"]
-    if ".example/" in address:
-        pytest.skip(
-            f"[project.urls] of pyproject.toml holds a placeholder for the manual's address, {address}"
-        )
 
 
 def test_the_navigation_begins_as_the_index_and_leaves_no_page_out() -> None:

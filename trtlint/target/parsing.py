@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from packaging.version import Version
 
 from trtlint.errors import SettingError
-from trtlint.knowledge.gpus import architecture, architectures, find_gpu, gpu_names
+from trtlint.knowledge.gpus import architecture, architectures, find_gpu, near_gpus
 from trtlint.knowledge.nearest import did_you_mean, nearest
 from trtlint.knowledge.releases import PRODUCTS, Product, Release, Typing, minors, releases
 from trtlint.target.flags import Flag
@@ -105,7 +105,9 @@ def parse_gpu(text: str) -> Gpu:
         raise TargetError(f"{sm_words(sm)} does not exist; nearest: {', '.join(map(sm_words, sorted(near)))}")
     found = find_gpu(text)
     if found is None:
-        near_names = _nearest(text, gpu_names()) or "; a compute capability is accepted too, such as sm89"
+        near = near_gpus(text)
+        accepted = "; a compute capability is accepted too, such as sm89"
+        near_names = f"; nearest: {', '.join(near)}" if near else accepted
         raise TargetError(f"unknown GPU {text!r}{near_names}")
     return Gpu(found[1].sm, found[0])
 

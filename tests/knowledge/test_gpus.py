@@ -1,0 +1,55 @@
+"""Names of GPUs as people type them."""
+
+from __future__ import annotations
+
+import pytest
+
+from trtlint.knowledge.gpus import architectures, near_gpus
+from trtlint.target.parsing import TargetError, parse_gpu
+
+
+@pytest.mark.parametrize(
+    ("text", "sm", "name"),
+    [
+        ("4090", 89, "RTX 4090"),
+        ("rtx4090", 89, "rtx4090"),
+        ("RTX 4090", 89, "RTX 4090"),
+        ("4070 ti super", 89, "RTX 4070 ti super"),
+        ("3080 Ti", 86, "RTX 3080 Ti"),
+        ("1660", 75, "GTX 1660"),
+        ("5090", 120, "RTX 5090"),
+        ("Orin Nano", 87, "Orin Nano"),
+        ("Jetson AGX Orin", 87, "Jetson AGX Orin"),
+        ("Jetson AGX Orin 64GB", 87, "Jetson AGX Orin"),
+        ("A10G", 86, "A10G"),
+        ("g5.xlarge", 86, "A10G"),
+        ("g4dn.12xlarge", 75, "T4"),
+        ("p5en.48xlarge", 90, "H200"),
+        ("g2-standard-4", 89, "L4"),
+    ],
+)
+def test_what_people_type_is_known(text: str, sm: int, name: str) -> None:
+    gpu = parse_gpu(text)
+    assert (gpu.sm, gpu.name) == (sm, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "near"), [("RTX 7090", "RTX"), ("rtx9999", "RTX"), ("Orin Mini", "Orin"), ("H150", "H")]
+)
+def test_an_unknown_one_gets_names_of_its_own_series(text: str, near: str) -> None:
+    found = near_gpus(text)
+    assert found
+    assert all(near in name for name in found)
+    with pytest.raises(TargetError, match="nearest: "):
+        parse_gpu(text)
+
+
+@pytest.mark.parametrize("text", ["g5", "4095", "g4ad.xlarge", "", "x" * 5000, "1.xlarge"])
+def test_what_is_no_gpu_is_refused(text: str) -> None:
+    with pytest.raises(TargetError):
+        parse_gpu(text)
+
+
+def test_the_gpu_of_an_instance_is_known() -> None:
+    for entry in architectures():
+        assert {parse_gpu(name).sm for name in entry.instances.values()} <= {entry.sm}
