@@ -41,8 +41,8 @@ _HELP = {"help_option_names": ["-h", "--help"]}
 def cli() -> None:
     """Tell what TensorRT will get wrong, refuse or run slowly in an ONNX model, before it is built.
 
-    What is not said of the build is unknown, not off: findings that depend on it are counted, and
-    the options that would settle them are named.
+    Anything you don't specify is treated as unknown. trtlint counts the findings that depend on it and
+    names the option that would decide them.
 
     \b
     trtlint model.onnx --trt 10.7
@@ -57,21 +57,26 @@ def cli() -> None:
 @target
 @RULES
 @click.option("--select", multiple=True, metavar="RULE,...", help=f"Only these: {SELECTORS}")
-@click.option("--extend-select", multiple=True, metavar="RULE,...", help="These as well as those configured.")
+@click.option(
+    "--extend-select",
+    multiple=True,
+    metavar="RULE,...",
+    help="Run these rules in addition to the configured ones.",
+)
 @click.option("--ignore", multiple=True, metavar="RULE,...", help=f"Not these: {SELECTORS}")
 @PREVIEW
 @click.option(
     "--format",
     "format_",
     type=click.Choice(FORMATS),
-    help="How findings are written to standard output (default: full).",
+    help="Format of the report on standard output (default: full).",
 )
 @click.option(
     "--output",
     "outputs",
     multiple=True,
     metavar="FORMAT[:FILE]",
-    help="Also write them so, to a file or to standard output; repeatable.",
+    help="Write another report in this format, to a file or to standard output; repeatable.",
 )
 @click.option(
     "--source-root",
@@ -79,16 +84,18 @@ def cli() -> None:
     help="Folder below which the exported Python code lies, if the exporter's paths do not say so.",
 )
 @click.option("--statistics", is_flag=True, help="Also count models and places for each rule.")
-@click.option("-q", "--quiet", is_flag=True, help="Findings and errors, and nothing else.")
+@click.option(
+    "-q", "--quiet", is_flag=True, help="Print findings and errors only; for several models, one line each."
+)
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "note", "never"]),
-    help="Mildest finding that gives exit code 1 (default: error).",
+    help="Lowest severity that makes the command fail (default: error).",
 )
 @click.option(
     "--min-confidence",
     type=click.Choice(["confirmed", "high", "medium", "low"]),
-    help="Only count findings that are less sure (default: low).",
+    help="Hide findings below this confidence; they are still counted (default: low).",
 )
 @click.option(
     "--ranges",
@@ -102,27 +109,29 @@ def cli() -> None:
 @dry_options
 @torch_options
 @ep_options
-@click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
+@click.option("--config", metavar="FILE", help="Use this configuration instead of the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
-@click.option("--show-settings", is_flag=True, help="Say what counts for each file, and lint nothing.")
-@click.option("--baseline", metavar="FILE", help="Only what is not in this file counts as found.")
-@click.option("--write-baseline", metavar="FILE", help="Write all that is found to this file as known.")
-@click.option("--update-baseline", is_flag=True, help="Drop from the baseline what is gone.")
-@click.option("--exit-zero", is_flag=True, help="Exit code 0 whatever is found.")
-@click.option("--show-conditional", is_flag=True, help="Also what depends on options not given.")
+@click.option("--show-settings", is_flag=True, help="Print the settings of each file, and lint nothing.")
+@click.option("--baseline", metavar="FILE", help="Ignore findings recorded in this file.")
+@click.option("--write-baseline", metavar="FILE", help="Record all findings in this file as known.")
+@click.option("--update-baseline", is_flag=True, help="Remove findings from the baseline that are gone.")
+@click.option("--exit-zero", is_flag=True, help="Return exit code 0, also with findings.")
+@click.option("--show-conditional", is_flag=True, help="Also show findings that depend on unset options.")
 @click.option(
     "-j",
     "--jobs",
     type=click.IntRange(min=0),
     default=1,
     metavar="N",
-    help="Lint with so many processes; 0 for one for each processor.",
+    help="Number of worker processes (0: one per CPU; default: 1).",
 )
 @click.option("--executor", metavar="dask://HOST:PORT", help="Lint on the workers of a Dask cluster.")
-@click.option("--cache/--no-cache", default=True, help="Whether to use and keep results of earlier runs.")
+@click.option("--cache/--no-cache", default=True, help="Reuse results of earlier runs, and keep new ones.")
 @click.option("--cache-dir", metavar="DIR", help="Folder for these results.")
-@click.option("--require-lfs", is_flag=True, help="A Git LFS pointer is an error, and not skipped.")
-@click.option("--explain-miss", nargs=2, metavar="RULE NODE", help="Say why a rule does not fire at a node.")
+@click.option("--require-lfs", is_flag=True, help="Fail on Git LFS pointers instead of skipping them.")
+@click.option(
+    "--explain-miss", nargs=2, metavar="RULE NODE", help="Explain why a rule does not report a node."
+)
 def lint(**options: Any) -> int:
     """Lint ONNX files, and folders searched for them.
 
@@ -164,7 +173,7 @@ def lint(**options: Any) -> int:
 @BUILD
 @build_file_options
 @ep_options
-@click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
+@click.option("--config", metavar="FILE", help="Use this configuration instead of the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
 def fix(**options: Any) -> int:
     """Rewrite ONNX models so that findings are gone, and write them beside their sources.
@@ -215,9 +224,9 @@ def fix(**options: Any) -> int:
     is_flag=True,
     help="Only the matrix of refusals, what models have in common, and a line for each.",
 )
-@click.option("--config", metavar="FILE", help="Use this configuration, not the nearest to each model.")
+@click.option("--config", metavar="FILE", help="Use this configuration instead of the nearest to each model.")
 @click.option("--isolated", is_flag=True, help="Ignore configurations and the suppressions in models.")
-@click.option("--show-conditional", is_flag=True, help="Also what depends on options not given.")
+@click.option("--show-conditional", is_flag=True, help="Also show findings that depend on unset options.")
 def upgrade(**options: Any) -> int:
     """Say what moving ONNX models from one version to another changes, step by step.
 

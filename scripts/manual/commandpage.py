@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 
 from scripts.manual.markdown import plain, table
 from trtlint.cli import cli
+from trtlint.commands.optiongroups import shown_groups
 
 _DEFAULT = "`trtlint PATH...` is `trtlint lint PATH...`. Every command explains itself with `--help`."
 
@@ -21,8 +22,9 @@ def command_page() -> str:
         inner = click.Context(command, info_name=name, parent=context)
         usage = " ".join(("trtlint", name, *command.collect_usage_pieces(inner)))
         parts += [f"## trtlint {name}", f"```text\n{usage}\n```", *_help(command)]
-        if rows := list(_options(command, inner)):
-            parts.append(table(("option", ""), rows))
+        for group, options in shown_groups(command.get_params(inner)).items():
+            if rows := list(_options(options, inner)):
+                parts.append(table((group.lower(), ""), rows))
     return "\n\n".join(parts) + "\n"
 
 
@@ -36,8 +38,8 @@ def _help(command: click.Command) -> Iterator[str]:
             yield plain(" ".join(paragraph.split()))
 
 
-def _options(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
-    for parameter in command.get_params(context):
-        record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None
+def _options(options: Iterable[click.Option], context: click.Context) -> Iterator[tuple[str, str]]:
+    for option in options:
+        record = option.get_help_record(context)
         if record is not None:
             yield f"`{record[0]}`", plain(record[1])

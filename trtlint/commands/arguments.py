@@ -40,7 +40,7 @@ RULES = click.option(
 SELECTORS = "ids, id prefixes, names or groups."
 """What a selector may be."""
 
-PREVIEW = _switch("preview", "Whether rules run that are tried out.")
+PREVIEW = _switch("preview", "Also run preview rules.")
 
 BUILD = click.option(
     "--build",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from trtlint.commands.arguments import bundle
+from trtlint.commands.optiongroups import GroupedCommand
 from trtlint.policy.options import INSTALLED, MOST_SECONDS, RELEASE, DryOptions
 
 _SIZE = re.compile(r"(?i)(\d{1,6}(?:\.\d{1,3})?)\s*(M|MB|G|GB)")
@@ -16,7 +17,7 @@ _BARE = ("--dry-build", "--compare")
 """Options whose value may be left out."""
 
 
-class LintCommand(click.Command):
+class LintCommand(GroupedCommand):
     """A command whose ``--dry-build`` and ``--compare`` have a value only behind ``=``: they eat no path."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

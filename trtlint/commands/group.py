@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trtlint.commands.optiongroups import GroupedCommand, write_groups
 from trtlint.errors import TrtlintError
 from trtlint.knowledge.nearest import nearest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+
+_ALIASES = {"check": "lint", "explain": "rule", "version": "--version", "help": "--help"}
+"""Words that other linters have for these commands; a file of that name counts as a file."""
 
 
 class ClosedPipeError(TrtlintError):
@@ -22,10 +27,14 @@ class ClosedPipeError(TrtlintError):
 class Main(click.Group):
     """A group whose default command is ``lint``."""
 
+    command_class = GroupedCommand
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command in front of what begins with none."""
         _refuse_ambiguous(args)
         own = {"-h", "--help", "--version"}
+        if args and args[0] in _ALIASES and not Path(args[0]).exists():
+            args = [_ALIASES[args[0]], *args[1:]]
         if args and args[0] not in self.commands and args[0] not in own:
             self._refuse_misspelt(args[0])
             args = ["lint", *args]
@@ -81,10 +90,7 @@ class Main(click.Group):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the commands, and the options of the default one."""
         self.format_commands(ctx, formatter)
-        options = [*self.commands["lint"].params, *self.params]
-        records = [p.get_help_record(ctx) for p in options if isinstance(p, click.Option)]
-        with formatter.section("Options"):
-            formatter.write_dl([record for record in records if record is not None])
+        write_groups([*self.commands["lint"].params, *self.params], ctx, formatter)
 
 
 def _refuse_ambiguous(args: list[str]) -> None:

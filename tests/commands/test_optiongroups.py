@@ -1,0 +1,50 @@
+"""Options in groups, and commands under the names that other linters have for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.inprocess import printed
+from trtlint.cli import cli
+from trtlint.commands.optiongroups import GROUPS, OTHER, grouped
+
+
+def test_help_shows_groups_the_target_first(tmp_path: Path) -> None:
+    for words in (["--help"], ["lint", "--help"]):
+        out = printed(tmp_path, *words).out
+        headings = [line[:-1] for line in out.splitlines() if line.endswith(":") and line[:-1] in GROUPS]
+        assert headings == list(GROUPS)
+        assert out.index("--trt VERSION") < out.index("--plugins") < out.index("--select") < out.index("-j")
+
+
+def test_no_option_is_lost_or_shown_twice() -> None:
+    for command in cli.commands.values():
+        shown = [option for options in grouped(command.params).values() for option in options]
+        own = [param for param in command.params if param.param_type_name == "option"]
+        assert sorted(id(option) for option in shown) == sorted(map(id, own))
+
+
+def test_every_option_of_lint_has_a_group() -> None:
+    assert [option.name for option in grouped(cli.commands["lint"].params).get(OTHER, ())] == []
+
+
+def test_a_short_command_has_one_list(tmp_path: Path) -> None:
+    out = printed(tmp_path, "rules", "--help").out
+    assert "Options:" in out
+    assert "Output:" not in out
+
+
+@pytest.mark.parametrize(("alias", "command"), [("explain", "rule"), ("check", "lint")])
+def test_an_alias_is_the_command(tmp_path: Path, alias: str, command: str) -> None:
+    assert printed(tmp_path, alias, "--help") == printed(tmp_path, command, "--help")
+
+
+def test_a_file_with_the_name_of_an_alias_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "check").write_text("no model")
+    assert "check" in printed(tmp_path, "check").out
+
+
+def test_explain_explains_a_rule(tmp_path: Path) -> None:
+    assert "ACC102" in printed(tmp_path, "explain", "ACC102").out

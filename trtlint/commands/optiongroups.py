@@ -1,0 +1,85 @@
+"""Options in groups, for ``--help`` and for the reference of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import click
+
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Target": (
+        *("trt", "rtx", "gpu", "first", "last", "product", "fp16", "bf16", "int8", "fp8", "best"),
+        *("strongly_typed", "tf32", "plugins", "build"),
+    ),
+    "Rules": ("select", "extend_select", "ignore", "min_confidence", "preview", "rules", "explain_miss"),
+    "Output": (
+        *("format_", "output", "outputs", "quiet", "show_conditional", "statistics", "diff", "source_root"),
+        *("fail_on", "exit_zero"),
+    ),
+    "Evidence": ("log", "layers", "profile", "inputs", "ranges", "weights"),
+    "Dry build": ("dry_build", "dry_parse", "no_dry_build", "compare", "shapes", "rtx_path"),
+    "ONNX Runtime": ("ep", "ep_options"),
+    "Torch-TensorRT": ("torch_tensorrt", "torch_python", "torch_wheel", "trust_pickle"),
+    "Configuration": (
+        *("config", "isolated", "show_settings", "baseline", "write_baseline", "update_baseline"),
+        *("reason", "expires"),
+    ),
+    "Execution": ("jobs", "executor", "cache", "cache_dir", "require_lfs"),
+}
+"""The options of each group, the most common first, by the names of their parameters."""
+OTHER = "Options"
+"""The group of all other options."""
+_PREFIXES = {"dry_": "Dry build", "shape": "Dry build", "provider": "Evidence", "verify": "Evidence"}
+
+
+def group_of(option: click.Option) -> str:
+    """Return the group of an option."""
+    name = option.name or ""
+    for group, names in GROUPS.items():
+        if name in names:
+            return group
+    return next((group for prefix, group in _PREFIXES.items() if name.startswith(prefix)), OTHER)
+
+
+def grouped(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
+    """Return the options of a command in groups, the most common groups first."""
+    found: dict[str, list[click.Option]] = {group: [] for group in (*GROUPS, OTHER)}
+    for param in params:
+        if isinstance(param, click.Option):
+            found[group_of(param)].append(param)
+    for group, options in found.items():
+        names = list(GROUPS.get(group, ()))
+        options.sort(key=lambda option: names.index(option.name) if option.name in names else len(names))
+    return {group: options for group, options in found.items() if options}
+
+
+def shown_groups(params: Iterable[click.Parameter]) -> dict[str, list[click.Option]]:
+    """Return the groups as help shows them: one list where there are few options."""
+    groups = grouped(params)
+    if sum(map(len, groups.values())) > _FEW:
+        return groups
+    return {OTHER: [option for options in groups.values() for option in options]}
+
+
+def write_groups(
+    params: Iterable[click.Parameter], ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Write a section for each group; one list where the command has few options."""
+    for group, options in shown_groups(params).items():
+        records = (option.get_help_record(ctx) for option in options)
+        shown = [record for record in records if record is not None]
+        if shown:
+            with formatter.section(group):
+                formatter.write_dl(shown)
+
+
+_FEW = 12
+"""Options of a command that are one list."""
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in groups."""
+        write_groups(self.get_params(ctx), ctx, formatter)
