@@ -12,6 +12,7 @@ from trtlint.lean import dataclass
 from trtlint.report.escape import clean
 from trtlint.report.layout import hang, shorten
 from trtlint.report.names import last_component
+from trtlint.report.sizes import shortened
 
 _ROWS = 8
 """Rows drawn at most, labelled ones apart, which are always drawn."""
@@ -51,9 +52,11 @@ def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
     drawn = dict(zip(shown, shorten([names[i] for i in shown], widest), strict=True))
     names = [drawn.get(i, name) for i, name in enumerate(names)]
     telling = all(row.op.lower() in last_component(row.node).lower() for row in rows)
+    drawn_types, legend = shortened([clean(rows[i].type) for i in shown])
+    types = dict(zip(shown, drawn_types, strict=True))
     columns = [
-        [name, *([] if telling else [clean(row.op)]), clean(row.type)]
-        for name, row in zip(names, rows, strict=True)
+        [name, *([] if telling else [clean(row.op)]), types.get(i, "")]
+        for i, (name, row) in enumerate(zip(names, rows, strict=True))
     ]
     widths = [max(cell_len(columns[i][c]) for i in shown) for c in range(len(columns[0]))]
     lines = [_gutter()]
@@ -67,6 +70,8 @@ def draw(marks: Sequence[Marks], width: int | None) -> list[Text]:
             lines += _carets(names[i], clean(label), width, style)
     if previous != len(rows) - 1:
         lines.append(_gutter("..."))
+    for entry in legend:
+        lines += hang(_gutter(_GAP), Text(entry, style="dim"), width)
     lines.append(_gutter())
     return lines
 
