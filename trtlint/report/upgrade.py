@@ -21,6 +21,7 @@ from trtlint.report.escape import clean
 from trtlint.report.findinglines import SEVERITY_STYLES
 from trtlint.report.layout import hang
 from trtlint.report.terminal import console
+from trtlint.report.upgradedecision import exceptions, joined_matrix, joined_rows, rule_rows, sentences
 from trtlint.report.upgradematrix import TITLE, matrix, text_lines
 from trtlint.report.upgradesummary import rows, shared
 from trtlint.report.upgradewording import asks, places, reasons, risks, some, still, when, why
@@ -34,6 +35,8 @@ _HEADINGS: dict[Concern, str] = {
 _COLUMNS: dict[Concern, str] = {"graph": "Graph", "command": "Build command", "code": "Code"}
 _NARROW = 100
 """Cells below which the steps are listed instead of put into a table."""
+_FEW = 2
+"""Models that the row of a rule names."""
 _UNBOUNDED = 120
 """Cells of a table where the output is no terminal."""
 
@@ -76,7 +79,7 @@ class UpgradeReport:
     def add(self, upgrade: Upgrade) -> None:
         """Write the report of one model."""
         self._upgrades.append(upgrade)
-        if self._quiet:
+        if self._quiet or self._several:
             return
         if not self._first:
             self._print(Text())
@@ -96,6 +99,12 @@ class UpgradeReport:
         """Write the matrix of refusals, what several models have in common, and a line for each."""
         if not self._upgrades:
             return
+        if self._several and len(self._upgrades) > 1:
+            self._decision()
+        elif self._several and not self._quiet:
+            self._several = False
+            self._first = True
+            self.add(self._upgrades.pop())
         self._matrix()
         if not (self._several or self._quiet):
             return
@@ -103,7 +112,7 @@ class UpgradeReport:
             if concern != "graph":
                 self._common(concern)
         self._print(Text(), Text("In short", style="bold underline"))
-        listed = list(rows(self._upgrades))
+        listed = joined_rows(list(rows(self._upgrades)))
         widest = [max(cell_len(clean(row[column])) for row in listed) for column in (0, 1)]
         last = self._upgrades[0].lines[-1].line
         for path, safest, left in listed:
@@ -114,6 +123,28 @@ class UpgradeReport:
             for caveat in upgrade.caveats:
                 words = f"  {caveat.severity}: {upgrade.path}: {caveat.message}"
                 self._print(*hang(Text("  "), Text(clean(words.strip())), self._width))
+
+    def _decision(self) -> None:
+        """Write the version to choose, the rules by models, and the models that no rewrite settles."""
+        for key, sentence in sentences(self._upgrades):
+            self._field(key, sentence, "bold green" if key == "version" else "")
+        listed = rule_rows(self._upgrades)
+        if listed:
+            self._print(Text(), Text("Rules and models", style="bold underline"))
+            titles = [f"{row.severity}[{row.rule}]" for row in listed]
+            wide, names = max(map(len, titles)), max(len(row.name) for row in listed)
+            for title, row in zip(titles, listed, strict=True):
+                first = Text.assemble(
+                    (f"  {title:{wide}}", SEVERITY_STYLES[row.severity]),
+                    f"  {row.name:{names}}  {len(row.models):>4}  ",
+                )
+                words = f"{row.first}{'; trtlint fix' if row.fixes else ''}"
+                models = f": {', '.join(row.models)}" if len(row.models) <= _FEW else ""
+                self._print(*hang(first, Text(clean(words + models)), self._width))
+        if found := list(exceptions(self._upgrades)):
+            self._print(Text(), Text("Exceptions", style="bold underline"))
+            for path, rules in found:
+                self._print(*hang(Text(f"  {clean(path)}: "), Text(rules), self._width))
 
     def _matrix(self) -> None:
         """Write the matrix; one line where every release takes every model."""
@@ -127,7 +158,7 @@ class UpgradeReport:
             self._print(Text(f"{TITLE}: none from {lines[0].line} to {lines[-1].line}", style="bold"))
             return
         self._print(Text(TITLE, style="bold underline"))
-        for line in text_lines(matrix(self._upgrades), self._width or _UNBOUNDED):
+        for line in text_lines(joined_matrix(matrix(self._upgrades)), self._width or _UNBOUNDED):
             self._print(Text(line))
 
     def _common(self, concern: Concern) -> None:

@@ -12,6 +12,7 @@ from trtlint.report.page.card import clipped
 from trtlint.report.page.markup import Markup, tag
 from trtlint.report.page.shell import shell
 from trtlint.report.page.tables import table
+from trtlint.report.upgradedecision import exceptions, rule_rows, sentences
 from trtlint.report.upgradematrix import TITLE, matrix
 from trtlint.report.upgradewording import when
 
@@ -64,6 +65,8 @@ def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Itera
     yield f"## {plain(_title(upgrades))}"
     for problem in problems:
         yield from ("", f"**error**: {plain(str(problem))}")
+    if len(upgrades) > 1:
+        yield from _markdown_decision(upgrades)
     if upgrades:
         found = matrix(upgrades)
         yield from ("", f"### {TITLE}", "")
@@ -80,10 +83,49 @@ def _markdown(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Itera
         yield from _left(len(upgrade.findings), _FINDINGS, "findings")
 
 
+def _markdown_decision(upgrades: Sequence[Upgrade]) -> Iterator[str]:
+    """The same as :func:`_decision`, in Markdown."""
+    yield ""
+    yield from (f"* **{key}**: {plain(sentence)}" for key, sentence in sentences(upgrades))
+    yield from ("", "### Rules and models", "")
+    yield from ("| Rule | Models | Releases | trtlint fix |", "|---|--:|---|---|")
+    for row in rule_rows(upgrades):
+        title = plain(f"{row.severity} {row.rule} {row.name}")
+        yield f"| {title} | {len(row.models)} | {plain(row.first)} | {'yes' if row.fixes else ''} |"
+    if found := list(exceptions(upgrades)):
+        yield from ("", "### Exceptions", "")
+        yield from (f"* {code(path)}: {plain(rules)}" for path, rules in found)
+
+
+def _decision(upgrades: Sequence[Upgrade]) -> Iterator[Markup]:
+    """The version to choose, the rules by models, and the models that no rewrite settles."""
+    terms = [[tag("dt", key), tag("dd", clipped(sentence))] for key, sentence in sentences(upgrades)]
+    yield tag("section", tag("h2", "Decision", id="decision"), tag("dl", terms), aria_labelledby="decision")
+    rows = [
+        tag(
+            "tr",
+            tag("td", f"{row.severity} {row.rule} {row.name}"),
+            tag("td", len(row.models), class_="figure"),
+            tag("td", row.first),
+            tag("td", "yes" if row.fixes else ""),
+        )
+        for row in rule_rows(upgrades)
+    ]
+    title = "Rules and models"
+    grid = table(["Rule", "Models", "Releases", "trtlint fix"], rows, title)
+    yield tag("section", tag("h2", title, id="rules"), grid, class_="overview", aria_labelledby="rules")
+    if found := [
+        tag("li", tag("code", clipped(path, 300)), ": ", rules) for path, rules in exceptions(upgrades)
+    ]:
+        yield tag("section", tag("h2", "Exceptions", id="exceptions"), tag("ul", found))
+
+
 def _main(upgrades: Sequence[Upgrade], problems: Iterable[Problem]) -> Iterator[Markup]:
     errors = [tag("li", "error: ", clipped(str(problem))) for problem in problems]
     if errors:
         yield tag("ul", errors, class_="notes")
+    if len(upgrades) > 1:
+        yield from _decision(upgrades)
     if upgrades:
         found = matrix(upgrades)
         rows = [

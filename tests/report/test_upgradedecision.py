@@ -1,0 +1,69 @@
+"""The upgrade of several models: first the decision, then rules and models, then exceptions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import parser
+
+from tests.inprocess import printed
+
+_SAFE = """< ir_version: 8, opset_import: ["" : 13] >
+safe (float[1,8] x) => (float[1,8] y) { y = Relu (x) }"""
+_FIXABLE = """< ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1] >
+gelu (float[1,64] x, float[64] b) => (float[1,64] y) { y = com.microsoft.BiasGelu (x, b) }"""
+_OPEN = """< ir_version: 8, opset_import: ["" : 17] >
+draw (float[2,4] x) => (float[2,4] y) { y = Bernoulli (x) }"""
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    for name, text in {"safe": _SAFE, "gelu": _FIXABLE, "draw": _OPEN}.items():
+        onnx.save(parser.parse_model(text), tmp_path / f"{name}.onnx")
+    return tmp_path
+
+
+def _upgrade(models: Path, *options: str) -> list[str]:
+    words = ("upgrade", ".", "--from", "10.9", "--to", "11.4", "--isolated", *options)
+    return printed(models, *words).out.splitlines()
+
+
+def test_the_decision_comes_first(models: Path) -> None:
+    lines = [line.strip() for line in _upgrade(models)]
+    assert lines[0] == "upgrade: 3 models from TensorRT 10.9 to 11.4"
+    assert lines[1].startswith("version: TensorRT 11.4 (the newest)")
+    assert "as they are: 1 of 3 models" in lines
+    assert "after trtlint fix: 2 of 3 models (gelu.onnx)" in lines
+    assert lines.index("Rules and models") < lines.index("Exceptions") < lines.index("In short")
+    assert "draw.onnx: error[BLD201]" in lines
+
+
+def test_what_a_flag_causes_is_said_once_and_colours_no_model(models: Path) -> None:
+    out = _upgrade(models, "--fp16")
+    assert sum("PORT101" in line for line in out) == 1
+    assert "as they are: 1 of 3 models" in [line.strip() for line in out]
+
+
+def test_one_model_keeps_its_own_report(models: Path) -> None:
+    (models / "safe.onnx").unlink()
+    (models / "draw.onnx").unlink()
+    out = "\n".join(_upgrade(models))
+    assert "safest version: " in out
+    assert "Rules and models" not in out
+
+
+@pytest.mark.parametrize("format_", ["markdown", "html"])
+def test_pages_have_the_decision(models: Path, format_: str) -> None:
+    out = "\n".join(_upgrade(models, "--format", format_))
+    assert out.index("as they are") < out.index("Rules and models") < out.rindex("Exceptions")
+    assert "1 of 3 models" in out
+
+
+def test_many_models_are_few_lines(models: Path) -> None:
+    for number in range(40):
+        (models / f"copy{number}.onnx").write_bytes((models / "gelu.onnx").read_bytes())
+    out = _upgrade(models)
+    assert len(out) < 60
+    assert [line for line in out if "models: copy0.onnx, ..." in line], out[-12:]

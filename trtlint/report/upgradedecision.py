@@ -1,0 +1,169 @@
+"""The upgrade of several models: the version to choose, the rules by models, and the exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+
+from trtlint.engine.finding import SEVERITIES, Severity
+from trtlint.engine.upgrade import Listed, Upgrade, product_name
+from trtlint.lean import dataclass
+from trtlint.report.counts import plural
+from trtlint.report.upgradematrix import Matrix
+from trtlint.report.upgradewording import some, when
+from trtlint.report.wording import fixable
+
+MANY = 30
+"""Models from which on equal lines are one."""
+_MODELS = 60
+"""Models that are listed with work to do."""
+
+
+@dataclass(slots=True)
+class RuleRow:
+    """The models with findings of one rule about the graph.
+
+    Attributes:
+        severity: the gravest.
+        rule: its id.
+        name: its name.
+        first: the release lines of the first model, in words.
+        models: the paths.
+        fixes: whether ``trtlint fix`` has a rewrite for all of its findings.
+    """
+
+    severity: Severity
+    rule: str
+    name: str
+    first: str
+    models: list[str] = field(default_factory=list)
+    fixes: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The version for all models.
+
+    Attributes:
+        line: its index among the release lines; None where no line supports the GPU.
+        safe: models without an error or a warning there.
+        fixable: models whose errors and warnings all have rewrites.
+        open: the other models, each with its findings.
+    """
+
+    line: int | None
+    safe: tuple[str, ...]
+    fixable: tuple[str, ...]
+    open: tuple[tuple[str, tuple[Listed, ...]], ...]
+
+
+def decide(upgrades: Sequence[Upgrade]) -> Decision:
+    """Return the release line with the fewest errors, then warnings, of all models; of equals the newest."""
+    lines = range(len(upgrades[0].lines))
+    usable = [index for index in lines if all(upgrade.lines[index].supported for upgrade in upgrades)]
+    if not usable:
+        return Decision(None, (), (), ())
+
+    def risk(index: int) -> tuple[int, int, int]:
+        ends = [upgrade.lines[index].risks for upgrade in upgrades]
+        errors, warnings = (sum(end.get(name, 0) for end in ends) for name in ("error", "warning"))
+        return errors, warnings, -index
+
+    best = min(usable, key=risk)
+    safe, fixes, left = [], [], []
+    for upgrade in upgrades:
+        work = risks_at(upgrade, best)
+        if not work:
+            safe.append(upgrade.path)
+        elif all(fixable(item.finding) for item in work):
+            fixes.append(upgrade.path)
+        else:
+            left.append((upgrade.path, work))
+    return Decision(best, tuple(safe), tuple(fixes), tuple(left))
+
+
+def risks_at(upgrade: Upgrade, line: int) -> tuple[Listed, ...]:
+    """Return the errors and warnings about the graph at a release line, those of low confidence left out."""
+    found = (upgrade.findings[number] for number in upgrade.lines[line].found)
+    return tuple(
+        item
+        for item in found
+        if item.concern == "graph"
+        and item.finding.severity != "note"
+        and item.finding.confidence != "low"
+        and item.finding.standing != "refuted"
+    )
+
+
+def rule_rows(upgrades: Sequence[Upgrade]) -> list[RuleRow]:
+    """Return the rules about the graph with their models, the gravest and most frequent first."""
+    rows: dict[str, RuleRow] = {}
+    for upgrade in upgrades:
+        names = [line.line for line in upgrade.lines]
+        for item in upgrade.findings:
+            finding = item.finding
+            if item.concern != "graph":
+                continue
+            row = rows.get(finding.rule)
+            if row is None:
+                row = RuleRow(finding.severity, finding.rule, finding.name, when(item.lines, names))
+                rows[finding.rule] = row
+            row.severity = min(row.severity, finding.severity, key=SEVERITIES.index)
+            row.fixes = row.fixes and bool(fixable(finding))
+            if upgrade.path not in row.models:
+                row.models.append(upgrade.path)
+    return sorted(rows.values(), key=lambda row: (SEVERITIES.index(row.severity), -len(row.models), row.rule))
+
+
+def sentences(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
+    """Yield the decision as names and sentences."""
+    lines = upgrades[0].lines
+    product = product_name(upgrades[0].product)
+    decision = decide(upgrades)
+    total = plural(len(upgrades), "model")
+    yield "upgrade", f"{total} from {product} {lines[0].line} to {lines[-1].line}"
+    if decision.line is None:
+        yield "version", "none: no version of the range supports this GPU"
+        return
+    best = lines[decision.line].line
+    newest = " (the newest)" if decision.line == len(lines) - 1 else ""
+    work = len(upgrades) - len(decision.safe)
+    why = "fewest errors and warnings for these models" if work else "no known errors or warnings"
+    yield "version", f"{product} {best}{newest}: {why}"
+    yield "as they are", f"{len(decision.safe)} of {total}"
+    if decision.fixable:
+        count = len(decision.safe) + len(decision.fixable)
+        yield "after trtlint fix", f"{count} of {total} ({some(decision.fixable)})"
+    if decision.open:
+        yield "to be changed", f"{plural(len(decision.open), 'model')}: see Exceptions"
+
+
+def exceptions(upgrades: Sequence[Upgrade]) -> Iterator[tuple[str, str]]:
+    """Yield the models with work that no rewrite does, each with its rules."""
+    for path, work in decide(upgrades).open[:_MODELS]:
+        rules = dict.fromkeys(f"{item.finding.severity}[{item.finding.rule}]" for item in work)
+        yield path, ", ".join(rules)
+
+
+def joined_rows(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Return the lines of models, of many models those with equal words as one."""
+    if len(rows) <= MANY:
+        return list(rows)
+    groups: dict[tuple[str, str], list[str]] = {}
+    for path, *words in rows:
+        groups.setdefault((words[0], words[1]), []).append(path)
+    return [(_named(paths), *words) for words, paths in groups.items()]
+
+
+def joined_matrix(found: Matrix) -> Matrix:
+    """Return the matrix, of many models with one row for those with equal numbers."""
+    if len(found.rows) <= MANY:
+        return found
+    groups: dict[tuple[int, ...], list[str]] = {}
+    for path, counts in found.rows:
+        groups.setdefault(counts, []).append(path)
+    return Matrix(found.columns, tuple((_named(paths), counts) for counts, paths in groups.items()))
+
+
+def _named(paths: Sequence[str]) -> str:
+    return paths[0] if len(paths) == 1 else f"{len(paths)} models: {paths[0]}, ..."
