@@ -105,7 +105,7 @@ def loose(function: Callable[..., object], *given: Any, **keywords: Any) -> Call
         (measuring(seconds="x"), "seconds='x': expected seconds above 0, at most 86400"),
         (measuring(seconds=86401), "seconds=86401: expected seconds above 0, at most 86400"),
         (measuring(memory="8G"), "memory='8G': expected a number of bytes above 0"),
-        (measuring(type="fp8"), "type='fp8': expected one of 'fp16', 'bf16'"),
+        (measuring(type="fp8"), "type='fp8': expected one of 'fp16', 'bf16', 'tf32', 'all'"),
         (measuring(rehearse="no"), "rehearse='no': expected True or False"),
         (measuring(inputs=5), "inputs=5: expected a path, or several"),
         (loose(trtlint.measure, onnx.ModelProto()), "model=<ModelProto>: expected a path"),
