@@ -378,6 +378,14 @@ def skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     return run_skeleton(model, output, hide_names=hide_names)
 
 
+@cli.command(context_settings=_HELP, short_help="Show what is installed, and what is missing.")
+def doctor() -> int:
+    """Show versions, the GPU and the cache, and how to install what is missing."""
+    from trtlint.commands.doctor import run_doctor
+
+    return run_doctor()
+
+
 @cli.command(context_settings=_HELP, short_help="Run the examples of rule files.")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 def test(paths: tuple[str, ...]) -> int:

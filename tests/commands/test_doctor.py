@@ -1,0 +1,40 @@
+"""The state of the installation."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.inprocess import printed
+from trtlint import __version__
+from trtlint.commands import doctor
+
+
+def test_versions_and_the_cache_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRTLINT_CACHE_DIR", str(tmp_path / "cache"))
+    shown = printed(tmp_path, "doctor")
+    assert shown.code == 0
+    lines = dict(line.split(maxsplit=1) for line in shown.out.split("\n\n")[0].splitlines())
+    assert lines["trtlint"] == __version__
+    assert lines["cache"].startswith(str(tmp_path / "cache"))
+
+
+def test_what_is_missing_is_named_with_its_feature_and_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "_version", lambda *names: "")
+    out = printed(tmp_path, "doctor").out
+    assert "--dry-build, --dry-parse, --compare: pip install tensorrt-rtx-cu12-libs" in out
+    assert "trtlint measure, trtlint fix --verify: pip install 'onnxruntime" in out
+
+
+def test_a_program_that_hangs_or_fails_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
+
+    def hangs(*args: object, **options: object) -> None:
+        raise subprocess.TimeoutExpired("nvidia-smi", 10)
+
+    monkeypatch.setattr(doctor.subprocess, "run", hangs)
+    assert doctor._gpu() == ""

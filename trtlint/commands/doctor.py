@@ -1,0 +1,138 @@
+"""``trtlint doctor``: what is installed here, what is missing for which feature, and how to install it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import distributions
+from pathlib import Path
+
+from trtlint import __version__
+from trtlint.lean import dataclass
+
+_SECONDS = 10.0
+"""Time that nvidia-smi may take."""
+_MOST_FILES = 200_000
+"""Files of the cache that are counted."""
+_RTX = ("tensorrt-rtx", "tensorrt-rtx-cu13-bindings", "tensorrt-rtx-cu12-bindings")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the report.
+
+    Attributes:
+        name: what is looked at.
+        found: its version or state; empty if it is missing.
+        needed: the feature that needs it; empty for what is always needed.
+        install: how to install it.
+        without: the words for a missing one.
+    """
+
+    name: str
+    found: str
+    needed: str = ""
+    install: str = ""
+    without: str = "not installed"
+
+
+def checks() -> Iterator[Check]:
+    """Look at this machine; nothing is changed and nothing is fetched."""
+    yield Check("trtlint", __version__)
+    yield Check("Python", f"{platform.python_version()} ({sys.executable})")
+    yield Check("system", f"{platform.system()} {platform.machine()}, {os.cpu_count() or 1} CPUs")
+    yield Check("onnx", _version("onnx"))
+    yield Check(
+        "ONNX Runtime",
+        _version("onnxruntime", "onnxruntime-gpu"),
+        "trtlint measure, trtlint fix --verify",
+        "pip install 'onnxruntime>=1.23'",
+    )
+    yield Check(
+        "TensorRT-RTX",
+        _version(*_RTX),
+        "--dry-build, --dry-parse, --compare",
+        "pip install tensorrt-rtx-cu12-libs tensorrt-rtx-cu12-bindings (Linux and Windows on x86-64)",
+    )
+    yield Check(
+        "TensorRT", _version("tensorrt", "tensorrt-cu12", "tensorrt-cu13"), "builds; trtlint needs none"
+    )
+    yield Check("GPU", _gpu(), "builds; trtlint needs none", without="none found")
+    yield Check("pyarrow", _version("pyarrow"), "--format parquet", "pip install 'pyarrow>=15'")
+    yield Check(
+        "fsspec",
+        _version("fsspec"),
+        "models at https://, s3:// and hf://",
+        "pip install 'fsspec>=2024.6' aiohttp",
+    )
+    yield Check("distributed", _version("distributed"), "--executor dask://", "pip install distributed")
+    yield Check("cache", _cache())
+
+
+def run_doctor() -> int:
+    """Write the report and return the exit code: 0, as nothing here is needed for the lint itself."""
+    listed = list(checks())
+    wide = max(len(check.name) for check in listed)
+    for check in listed:
+        needed = f"  ({check.needed})" if check.needed else ""
+        print(f"{check.name:{wide}}  {check.found or check.without}{needed}")
+    if missing := [check for check in listed if not check.found and check.install]:
+        print("\nTo install what is missing:")
+        for check in missing:
+            print(f"  {check.needed}: {check.install}")
+    return 0
+
+
+def _version(*names: str) -> str:
+    """The version of the first distribution that is installed; empty if there is none."""
+    installed = {normalized(found.name): found.version for found in distributions() if found.name}
+    for name in names:
+        if known := installed.get(normalized(name)):
+            return known if name == names[0] else f"{known} ({name})"
+    return ""
+
+
+def normalized(name: str) -> str:
+    """A name of a distribution as indexes compare it.
+
+    https://packaging.python.org/en/latest/specifications/name-normalization/
+    """
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def _gpu() -> str:
+    """Name and driver of the GPUs, as nvidia-smi gives them; empty without one."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return ""
+    query = [program, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(query, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+    return "; ".join(lines[:8]) if done.returncode == 0 else ""
+
+
+def _cache() -> str:
+    """Folder and size of the cache."""
+    from trtlint.runs.cache import folder as cache_folder
+
+    folder = cache_folder()
+    if folder is None:
+        return "off: no folder for it"
+    files = size = 0
+    for base, _, names in os.walk(folder):
+        for name in names:
+            files += 1
+            if files > _MOST_FILES:
+                return f"{folder}, more than {_MOST_FILES:,} files"
+            try:
+                size += Path(base, name).lstat().st_size
+            except OSError:
+                continue
+    return f"{folder}, {size / 1e6:.1f} MB in {files:,} files" if files else f"{folder}, empty"
