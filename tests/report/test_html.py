@@ -52,12 +52,13 @@ ATTENTION = """
 ELEMENTS = """
     html head meta title style body a header main footer section article div p ul li dl dt dd h1 h2 h3 h4
     table thead tbody tr th td code pre strong span figure figcaption details summary wbr
+    input label fieldset legend
     svg desc g rect path text
 """
 ATTRIBUTES = """
     lang charset http-equiv content name href class id rel role scope tabindex open data-unit aria-label
     aria-labelledby width height viewbox x y dx d rx fill stroke stroke-width stroke-dasharray transform
-    text-anchor font-size font-family font-weight
+    text-anchor font-size font-family font-weight type checked
 """
 
 

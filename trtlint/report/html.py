@@ -17,6 +17,7 @@ from trtlint.report.counts import hidden, plural
 from trtlint.report.formats import Run
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.card import Entry, card, clipped
+from trtlint.report.page.filters import filters
 from trtlint.report.page.markup import Content, Markup, tag
 from trtlint.report.page.measured import measured
 from trtlint.report.page.parts import parts_of
@@ -41,7 +42,9 @@ _ANY_VERSION = "(any version)"
 def document(run: Run) -> Iterable[str]:
     """The lines of this format."""
     found = sections(run)
-    return shell(f"trtlint: {_what(found)}", _header(run, found), _Page(run, found).main())
+    chosen, style = filters(ranked(found))
+    main = _Page(run, found, chosen).main()
+    return shell(f"trtlint: {_what(found)}", _header(run, found), main, style)
 
 
 def _what(found: Sequence[Section]) -> str:
@@ -71,11 +74,13 @@ def _noun(count: int, severity: str) -> str:
 class _Page:
     """Writes the main part."""
 
-    def __init__(self, run: Run, found: Sequence[Section]) -> None:
+    def __init__(self, run: Run, found: Sequence[Section], chosen: Markup | None = None) -> None:
         self._run = run
         self._sections = found
         self._ranked = ranked(found)
         self._room = _ROOM
+        self._filters = chosen
+        self._explained: set[tuple[str, str]] = set()
         self._cards: dict[str, list[Entry]] = {}
         for section, entry in self._ranked[:_CARDS]:
             self._cards.setdefault(section.id, []).append(entry)
@@ -86,6 +91,8 @@ class _Page:
         if notes:
             yield tag("ul", [tag("li", clipped(note)) for note in notes], class_="notes")
         several = len(self._sections) > 1
+        if self._filters is not None:
+            yield self._filters
         if several:
             yield of_models(self._sections)
         if len(self._ranked) > 1:
@@ -160,6 +167,9 @@ class _Page:
     def _card(self, section: Section, entry: Entry, behind: Behind | None, number: str) -> Markup:
         one = len(section.reports) == 1 and _ANY_VERSION not in section.target
         target = section.target if one else ""
-        made, taken = card(entry, behind, target, number, min(self._room, _LARGEST))
+        key = entry.finding.rule, entry.finding.message
+        repeated = key in self._explained and len(self._sections) > 1
+        self._explained.add(key)
+        made, taken = card(entry, behind, target, number, min(self._room, _LARGEST), repeated=repeated)
         self._room -= taken
         return made

@@ -13,7 +13,7 @@ from trtlint.report.manual import explanation
 from trtlint.report.names import collapse
 from trtlint.report.page.behind import Behind
 from trtlint.report.page.block import block
-from trtlint.report.page.markup import Content, Markup, join, link, tag
+from trtlint.report.page.markup import Content, Markup, join, link, rule_class, tag
 from trtlint.report.page.picture import picture
 from trtlint.report.wording import fix_command, fixable, included, sureness, witnesses
 
@@ -53,7 +53,9 @@ class Entry:
         return "conditional" if self.conditional else self.finding.severity
 
 
-def card(entry: Entry, behind: Behind | None, target: str, number: str, room: int) -> tuple[Markup, int]:
+def card(
+    entry: Entry, behind: Behind | None, target: str, number: str, room: int, *, repeated: bool = False
+) -> tuple[Markup, int]:
     """The element of a finding, and how many characters of it are the picture.
 
     Args:
@@ -62,9 +64,12 @@ def card(entry: Entry, behind: Behind | None, target: str, number: str, room: in
         target: what is built for; empty where that is said elsewhere.
         number: what tells its ids from others.
         room: characters that a picture may take.
+        repeated: whether the same was said of another model, so that the details are folded.
     """
     finding = entry.finding
     drawn = _picture(finding, behind, number, room)
+    beside = tag("div", _advice(finding), _why(entry, target), class_="beside")
+    body = tag("div", drawn, beside, class_="body")
     element = tag(
         "article",
         tag(
@@ -80,15 +85,10 @@ def card(entry: Entry, behind: Behind | None, target: str, number: str, room: in
             tag("p", ticked(finding.message), class_="message"),
             _where(finding),
         ),
-        tag(
-            "div",
-            drawn,
-            tag("div", _advice(finding), _why(entry, target), class_="beside"),
-            class_="body",
-        ),
+        tag("details", tag("summary", "The same as above: details"), body) if repeated else body,
         _places(finding.sites),
         id=entry.id,
-        class_=f"finding {entry.severity}",
+        class_=f"finding {entry.severity} {rule_class(finding.rule)}",
         aria_labelledby=f"{entry.id}-h",
     )
     return element, len(drawn or "")

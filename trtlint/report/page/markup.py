@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from trtlint.report.escape import clean
 
-_VOID = frozenset({"meta", "link", "br", "hr", "wbr"})
+_VOID = frozenset({"input", "meta", "link", "br", "hr", "wbr"})
 _EMPTY = frozenset({"path", "rect", "line", "circle"})
 """Elements of SVG that are drawn without a content; they may close themselves."""
 _URL = re.compile(r"https://[A-Za-z0-9._~/#?=&%+,;:@()!-]+")
@@ -70,6 +70,11 @@ def link(url: str) -> Markup:
 def identifier(words: str) -> str:
     """A text as the id of an element, in characters that need no escape."""
     return _NO_ID.sub("-", words).strip("-") or "x"
+
+
+def rule_class(rule: str) -> str:
+    """The class of everything about a rule, in characters that a selector takes as they are."""
+    return f"of-{identifier(rule).replace('.', '-')}"
 
 
 def _attribute(key: str) -> str:

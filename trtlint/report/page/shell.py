@@ -15,16 +15,18 @@ from trtlint import __version__
 from trtlint.report.page.markup import Content, Markup, tag
 
 
-def shell(title: str, header: Content, main: Content) -> Iterator[str]:
+def shell(title: str, header: Content, main: Content, style: str = "") -> Iterator[str]:
     """The lines of a document.
 
     Args:
         title: of the window.
         header: what stands above, with the heading of the page.
         main: what the page is about.
+        style: rules of this page alone, of ours.
     """
-    style = Markup("\n" + Path(__file__).with_name("page.css").read_text(encoding="utf-8"))
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    own = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+    whole = Markup(f"\n{own}{style}")
+    digest = base64.b64encode(hashlib.sha256(whole.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     yield "<!DOCTYPE html>"
     yield '<html lang="en">'
@@ -36,7 +38,7 @@ def shell(title: str, header: Content, main: Content) -> Iterator[str]:
         tag("meta", name="referrer", content="no-referrer"),
         tag("meta", name="generator", content=f"trtlint {__version__}"),
         tag("title", title),
-        tag("style", style),
+        tag("style", whole),
     )
     yield "<body>"
     yield tag("a", "Skip to the findings", href="#main", class_="skip")

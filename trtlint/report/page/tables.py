@@ -10,7 +10,7 @@ from trtlint.engine.finding import SEVERITIES, Finding, ModelReport
 from trtlint.engine.targets import changes
 from trtlint.facts.figures import figure
 from trtlint.report.page.card import Entry, badge, clipped, ticked
-from trtlint.report.page.markup import Content, Markup, join, tag
+from trtlint.report.page.markup import Content, Markup, join, rule_class, tag
 from trtlint.report.page.sections import Section
 
 _FINDINGS = 400
@@ -42,15 +42,18 @@ def of_models(found: Sequence[Section]) -> Markup:
         rows.append(
             tag(
                 "tr",
-                tag("td", tag("a", name, href=f"#{section.id}") if linked else name),
+                tag("td", tag("a", name, href=f"#{section.id}") if linked else name, class_="what"),
                 tag("td", state or section.target, class_="place"),
-                [tag("td", section.counted[severity] or "·", class_="figure") for severity in SEVERITIES],
+                [
+                    tag("td", section.counted[each] or "·", class_="figure", data_unit=f"{each}s")
+                    for each in SEVERITIES
+                ],
             )
         )
     return tag(
         "section",
         tag("h2", "Models", id="models"),
-        table(["Model", "Target", "Errors", "Warnings", "Notes"], rows, "Models"),
+        table(["Model", "Target", "Errors", "Warnings", "Notes"], rows, "Models", "table stacked"),
         _left_out(len(found), _MODELS, "models"),
         class_="overview",
         aria_labelledby="models",
@@ -87,7 +90,8 @@ def of_findings(found: Sequence[tuple[Section, Entry]], linked: Collection[str],
         if timed:
             ms = None if finding.ms is None else figure(finding.ms)
             cells.append(tag("td", ms, class_="figure", data_unit="ms"))
-        rows.append(tag("tr", cells))
+        classes = f"found {entry.severity} {rule_class(finding.rule)} in-{section.id}"
+        rows.append(tag("tr", cells, class_=classes))
     heads = ["Severity", "Rule", "What", *(["Model"] if several else []), "First place", "Places"]
     return tag(
         "section",
