@@ -187,7 +187,7 @@ def _total(array: Array, axes: tuple[int, ...] | None, attributes: Mapping[str, 
 
 def _mean(inputs: list[Any], attributes: Mapping[str, Any], opset: int, accumulate: bool) -> Array:  # noqa: ARG001
     total = _total(inputs[0], _axes(inputs, attributes), attributes)
-    return total / np.float32(inputs[0].size / max(1, total.size))
+    return np.asarray(total / np.float32(inputs[0].size / max(1, total.size)))
 
 
 def _squares(inputs: list[Any], attributes: Mapping[str, Any], opset: int, accumulate: bool) -> Array:  # noqa: ARG001
@@ -203,13 +203,13 @@ def _softmax(inputs: list[Any], attributes: Mapping[str, Any], opset: int, accum
         return None
     axis = int(attributes.get("axis", -1))
     powers = half(np.exp(half(inputs[0] - inputs[0].max(axis=axis, keepdims=True))))
-    return powers / half(powers.sum(axis=axis, keepdims=True))
+    return np.asarray(powers / half(powers.sum(axis=axis, keepdims=True)))
 
 
 def multiplied(first: Array, second: Array, accumulate: bool) -> Array:
     """A matrix product; with FP16 accumulators, 16 terms at a time."""
     if not accumulate or first.shape[-1] <= TERMS:
-        return np.matmul(first, second)
+        return np.asarray(np.matmul(first, second))
     total: Any = np.float32(0)
     for start in range(0, first.shape[-1], TERMS):
         part = np.matmul(first[..., start : start + TERMS], second[..., start : start + TERMS, :])
@@ -228,8 +228,8 @@ def _gemm(inputs: list[Any], attributes: Mapping[str, Any], opset: int, accumula
     second = inputs[1].T if attributes.get("transB", 0) else inputs[1]
     found = multiplied(first, second, accumulate) * np.float32(attributes.get("alpha", 1.0))
     if len(inputs) < 3 or inputs[2] is None:
-        return found
-    return half(found) + np.float32(attributes.get("beta", 1.0)) * inputs[2]
+        return np.asarray(found)
+    return np.asarray(half(found) + np.float32(attributes.get("beta", 1.0)) * inputs[2])
 
 
 def _convolution(
@@ -258,7 +258,8 @@ def _convolution(
             slice(at * step, at * step + (size - 1) * stride + 1, stride)
             for at, step, size, stride in zip(place, steps, sizes, strides, strict=True)
         )
-        columns.append(padded[(slice(None), slice(None), *cut)].reshape(*data.shape[:2], -1))
+        whole = slice(None), slice(None)
+        columns.append(padded[whole + cut].reshape(*data.shape[:2], -1))
     stacked = np.stack(columns, axis=2)  # batch, channel, place, position
     per, out = data.shape[1] // groups, weight.shape[0] // groups
     found = []
@@ -269,7 +270,7 @@ def _convolution(
     result = np.concatenate(found, axis=1).reshape(data.shape[0], weight.shape[0], *sizes)
     if len(inputs) < 3 or inputs[2] is None:
         return result
-    return half(result) + inputs[2].reshape(-1, *[1] * spatial)
+    return np.asarray(half(result) + inputs[2].reshape(-1, *[1] * spatial))
 
 
 OWN: Mapping[str, Callable[[list[Any], Mapping[str, Any], int, bool], Array | None]] = {

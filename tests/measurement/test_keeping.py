@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trtlint.measurement.keeping import Budget, least
+from trtlint.measurement.keeping import Budget, least, window
 
 UNITS = [frozenset({str(index)}) for index in range(200)]
 
@@ -49,3 +49,40 @@ def test_what_there_was_no_time_for_stays() -> None:
     assert len(tried) == 3
     assert frozenset({"7"}) in left
     assert enough(frozenset().union(*left))
+
+
+@given(st.integers(0, 199), st.integers(0, 199))
+def test_a_window_is_found_by_its_two_ends(one: int, other: int) -> None:
+    wanted = frozenset({str(one), str(other)})
+    budget = Budget(10_000, 60.0)
+
+    def enough(kept: frozenset[str]) -> bool:
+        budget.charge()
+        return wanted <= kept
+
+    assert window(UNITS, enough, budget) == (min(one, other), max(one, other) + 1)
+    assert budget.runs <= 16
+
+
+def test_what_is_dear_is_left_out_first() -> None:
+    tried: list[frozenset[str]] = []
+
+    def enough(kept: frozenset[str]) -> bool:
+        tried.append(kept)
+        return bool(kept)
+
+    costs = [1.0] * 199 + [1000.0]
+    (left,) = least(UNITS, enough, Budget(10_000, 60.0), costs, needed=True)
+    assert "199" not in tried[0]
+    assert left != UNITS[199]
+
+
+def test_a_half_that_is_known_to_be_needed_is_not_tried() -> None:
+    budget = Budget(10_000, 60.0)
+
+    def enough(kept: frozenset[str]) -> bool:
+        budget.charge()
+        return "0" in kept
+
+    assert least(UNITS[:2], enough, budget, needed=True) == [UNITS[0]]
+    assert budget.runs == 2

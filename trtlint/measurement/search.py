@@ -69,6 +69,7 @@ class KeepSearch:
         self.progress = progress
         self.drivers = self._drivers(rehearsal)
         self.cut = False
+        self.target = bound * _MARGIN
         self.errors: dict[tuple[Narrowing, frozenset[str]], float | None] = {}
         self.costs = {node.path: self._cost(node) for node in nodes}
         narrow = trial.skeleton.narrow
@@ -112,7 +113,7 @@ class KeepSearch:
         chosen = fixed
         if region and self._enough(fixed):
             chosen = self._least(inside, fixed - self.carriers.union(*inside))
-        elif self._enough(fixed.union(*outside)):
+        elif self._can_do(fixed.union(*outside)):
             begin, end = window(outside, lambda paths: self._enough(paths | fixed), self.budget)
             # The search for the window has shown that its ends are needed.
             ends = outside[begin].union(outside[end - 1])
@@ -224,13 +225,22 @@ class KeepSearch:
         sizes = [_size(value.shape) for value in node.outputs]
         return max(sizes, default=_UNKNOWN) * (_PRODUCT_COST if node.op in PRODUCTS else 1.0)
 
+    def _can_do(self, everything: frozenset[str]) -> bool:
+        """Whether all nodes are enough; where they are without a margin only, the search goes without it."""
+        if self._enough(everything):
+            return True
+        if self._is_spare(self._closed(everything)):
+            self.target = self.bound
+            return True
+        return False
+
     def _enough(self, paths: frozenset[str]) -> bool:
         closed = self._closed(paths)
         if self.budget.left < sum((driver, closed) not in self.errors for driver in self.drivers):
             self.cut = True
             return False
         errors = (self._error(closed, driver) for driver in self.drivers)
-        return all(error is not None and error <= self.bound * _MARGIN for error in errors)
+        return all(error is not None and error <= self.target for error in errors)
 
     def _error(self, paths: frozenset[str], way: Narrowing) -> float | None:
         """The error with some nodes in FP32, in one way."""

@@ -135,7 +135,7 @@ def _ranges(found: Measurement) -> Iterator[Markup]:
     yield tag(
         "p",
         f"The tensors closest to the end of {format_.label}, {figure(format_.largest)}, which is the line in"
-        " the middle. A bar to its left shows the powers of two that are left, one to its right those beyond.",
+        " the middle. A bar to its left shows the powers of two left, one to its right those beyond.",
     )
     rows: list[list[Content]] = [
         [

@@ -42,8 +42,8 @@ class TensorRange(Fact):
             none was, or one is infinite.
         reader: the operator that reads it first, empty where none does.
         guards: whether it is a constant that keeps a root, a logarithm or a divisor from zero.
-        harm: whether an output of the model suffers in a type of 16 bits; None where that was not rehearsed, or
-            depends on what the build fuses.
+        harm: whether an output of the model suffers in a type of 16 bits; None where that was not rehearsed,
+            or depends on what the build fuses.
         tf32: whether an output of the model suffers in TF32; None where that was not rehearsed.
         keep: whether its operator is among those that must stay in FP32.
         misfit: whether so many operators would have to stay in FP32 that the narrow type does not fit the
