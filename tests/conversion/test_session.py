@@ -119,6 +119,23 @@ def test_positions_and_sizes_stay_in_fp32(tmp_path: Path) -> None:
     assert types(model)["a"] == HALF
 
 
+def test_a_norm_that_is_written_out_stays_in_fp32(tmp_path: Path) -> None:
+    text = """
+    < ir_version: 8, opset_import: ["" : 17] >
+    g (float[N,8] x) => (float[N,8] y)
+    < float two = {2}, float small = {1e-5} >
+    {
+      a = MatMul(x, w) [square] s = Pow(a, two) [mean] m = ReduceMean<axes = [-1]>(s) e = Add(m, small)
+      [root] r = Sqrt(e) [norm] n = Div(a, r) y = MatMul(n, w)
+    }
+    """
+    _, draft = converted(saved(text, tmp_path / "m.onnx"))
+    reasons = {kept.node: kept.reason for kept in draft.conversion.kept}
+    assert {"square", "mean", "root", "norm"} <= reasons.keys()
+    assert "warns of normalizations" in reasons["square"]
+    assert draft.conversion.share == 1.0
+
+
 def test_external_data_stay_external(tmp_path: Path) -> None:
     path = saved(PRODUCTS, tmp_path / "m.onnx", None)
     model = onnx.load(path)

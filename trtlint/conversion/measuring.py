@@ -79,8 +79,8 @@ def search_in_process(
     except NotRunError as error:
         return Found({node.path: reason for node, reason in ranges.kept.items()}, notes=(str(error),))
     notes = () if found["enough"] else ("no set of operators in FP32 was found that is enough",)
-    ranges = tuple(Magnitude(*each) for each in found["ranges"])
-    return Found(found["kept"], found["error"], found["enough"], notes, ranges)
+    listed = tuple(Magnitude(*each) for each in found["ranges"])
+    return Found(found["kept"], found["error"], found["enough"], notes, listed)
 
 
 def rehearse(request: Request, converted: Path, listen: Callable[[str], None], attempt: int = 0) -> Proof:

@@ -131,6 +131,11 @@ class Labels:
         }
         self.islands = islands(model)
         own = set(self.nodes)
+        if type_ == "fp16":
+            norms = (node for island in self.islands if island.kind == "norm" for node in island.nodes & own)
+            for node in norms:
+                if node not in self.forced:
+                    self.fixed.setdefault(node, "TensorRT warns of normalizations written out in FP16")
         groups = joined([island.nodes & own for island in self.islands])
         # An operator that no type but FP32 suits does not force its island.
         free = {node for node, reason in self.fixed.items() if reason.startswith("ONNX has no")}
