@@ -155,3 +155,12 @@ def test_python_converts_a_file_and_a_model_in_memory() -> None:
     with pytest.raises(trtlint.SettingError, match="name the file"):
         trtlint.convert(onnx.load("m.onnx"), to="fp16")
     assert callable(trtlint.convert)
+
+
+def test_a_model_without_a_float_output_is_converted() -> None:
+    text = PRODUCTS.replace("float[N,8] y", "int64[N,1] y").replace("y = Relu(c)", "y = ArgMax<axis = 1>(c)")
+    saved(text, Path("i.onnx"))
+    found = data("i.onnx", "--to", "fp16", "--inputs", "small.npz", code=1)
+    assert found["share"] == 1.0
+    (rehearsal,) = [proof for proof in found["proofs"] if proof["name"] == "rehearsal"]
+    assert rehearsal["text"] == "no float output is finite in FP32"
