@@ -28,6 +28,7 @@ from trtlint.target.target import Target
 
 if TYPE_CHECKING:
     from trtlint.engine.evaluate import Evaluation
+    from trtlint.engine.finding import Further
     from trtlint.facts.facts import Facts
     from trtlint.model.load import Elsewhere, Model
 
@@ -263,12 +264,19 @@ class OpenCase:
             report,
             notes=tuple(note.removeprefix(f"{report.path}: ") for note in notes),
             errors=self.case.problems,
+            further=self._further(evaluation.facts, report) if self.model is None else (),
             evidence=tuple(
                 found
                 for each in evidence
                 if (found := each.conclude(evaluation, report, rules, target)) is not None
             ),
         )
+
+    def _further(self, facts: Facts, report: ModelReport) -> tuple[Further, ...]:
+        """Return what else to give beside a log."""
+        from trtlint.engine.further import further
+
+        return further(facts, report.findings)
 
     def evaluated(self) -> tuple[ModelReport, ...]:
         """The findings for each target of the case."""

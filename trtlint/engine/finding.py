@@ -190,6 +190,16 @@ class EvidenceSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Further:
+    """A file that was not given, and what it would settle."""
+
+    what: Literal["model", "layers"]
+    command: str
+    """The command line with it."""
+    settles: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelReport:
     """The findings of one model for one target."""
 
@@ -227,6 +237,8 @@ class ModelReport:
     """Rules that were not searched to the end."""
     evidence: tuple[EvidenceSummary, ...] = ()
     """The evidence for this target that is data of its own, such as a dry build."""
+    further: tuple[Further, ...] = ()
+    """What else to give where a log was given alone and something is wrong."""
 
     def located(self, find: Callable[[Source], Source]) -> ModelReport:
         """The report with every site's source looked up."""

@@ -84,8 +84,15 @@ def _model(model: ModelReport, listed: int | None) -> dict[str, Any]:
         "unsearched": [
             {"rule": each.rule, "name": each.name, "severity": each.severity} for each in model.unsearched
         ],
+        **_further(model),
         **{each.kind: each.data for each in model.evidence},
     }
+
+
+def _further(model: ModelReport) -> dict[str, Any]:
+    """What else to give; nothing where everything was given."""
+    found = [{"give": more.what, "command": more.command, "settles": more.settles} for more in model.further]
+    return {"further": found} if found else {}
 
 
 def _findings(findings: Iterable[Finding], listed: int | None) -> list[dict[str, Any]]:

@@ -32,6 +32,7 @@ from trtlint.report.partition import lines_of_targets
 from trtlint.report.repeats import Explained, model_line
 from trtlint.report.ruletable import RuleTable
 from trtlint.report.sourcelines import shown_source
+from trtlint.report.wording import further_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,6 +144,7 @@ class TextReport:
         self._explained = Explained() if files > 1 else None
         self._after_line = False
         self._table = RuleTable() if table and files > 1 and not quiet else None
+        self._further: list[str] = []
 
     def _print(self, *lines: Text) -> None:
         if self._console is None or not self._console.is_terminal:
@@ -172,6 +174,7 @@ class TextReport:
         self._linted += 1
         self._unsourced = self._unsourced or any(map(_lacks_lines, linted))
         self._targets.update(dict.fromkeys(model.target for model in linted))
+        self._further += further_lines(linted)
         seen = merge([model.findings for model in linted])
         conditional = merge([model.conditional for model in linted])
         if not self._show_conditional:
@@ -228,6 +231,8 @@ class TextReport:
         line = hidden(self._hidden)
         if line:
             self._print(*hang(Text(), Text(line), self._width))
+        for more in self._further if self._files == 1 else ():
+            self._print(*hang(Text("next: ", style="bold"), Text(more), self._width))
         if self._rule:
             self._print(Text(f"a rule explains itself with: trtlint rule {self._rule}", style="dim"))
             if self._unsourced and not self._sourced:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from trtlint.engine.causes import counted
-from trtlint.engine.finding import Finding, Row
+from trtlint.engine.finding import Finding, ModelReport, Row
 from trtlint.report.counts import either, plural
 from trtlint.report.escape import clean
 from trtlint.report.locations import Spot
@@ -108,3 +108,10 @@ def fixable(finding: Finding) -> tuple[Finding, ...]:
 def included(finding: Finding) -> str:
     """Return the findings that follow from one: ``5 findings (BLD201 × 2, BLD211 × 3)``."""
     return f"{plural(len(finding.includes), 'finding')} ({counted(finding.includes)})"
+
+
+def further_lines(models: Iterable[ModelReport]) -> Iterator[str]:
+    """What else to give of a build, where an error or a warning is shown: the command and what it settles."""
+    wrong = [model for model in models if any(finding.severity != "note" for finding in model.findings)]
+    for more in dict.fromkeys(more for model in wrong for more in model.further):
+        yield clean(f"{more.command} shows {more.settles}")

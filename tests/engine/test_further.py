@@ -1,0 +1,69 @@
+"""What trtlint asks for beside a log: a file that settles what is open, and nothing where nothing is wrong."""
+
+# ruff: noqa: E501 (lines of logs are quoted whole)
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from tests.inprocess import printed
+
+NO_PROFILE = "[01/15/2025-17:13:04] [TRT] [E] 4: [network.cpp::validate::3062] Error Code 4: Internal Error (Network has dynamic or shape inputs, but no optimization profile has been defined.)"
+NO_KERNEL = "[07/06/2025-18:12:46] [TRT] [E] IBuilder::buildSerializedNetwork: Error Code 10: Internal Error (Could not find any implementation for node /a/Conv.)"
+NO_SCALE = "[08/07/2024-07:04:41] [TRT] [W] Missing scale and zero-point for tensor input_ids, expect fall back to non-int8 implementation for any layer consuming or producing given tensor"
+OTHER_RELEASE = "[03/15/2022-09:42:36] [E] [TRT] 1: [stdArchiveReader.cpp::StdArchiveReader::40] Error Code 1: Serialization (Serialization assertion stdVersionRead == serializationVersion failed.Version tag does not match. Note: Current Version: 213, Serialized Engine Version: 205)"
+UNREADABLE = "[E] ModelImporter.cpp:773: Failed to parse ONNX model from file: a.onnx"
+LAZY = "[08/07/2024-07:04:40] [TRT] [W] CUDA lazy loading is not enabled."
+BUILT = "[06/26/2023-11:30:51] [I] Engine built in 2.1 sec."
+
+
+def linted(folder: Path, lines: tuple[str, ...], *options: str) -> str:
+    (folder / "build.log").write_text("\n".join([*lines, ""]), "utf-8")
+    return printed(folder, "--isolated", "--no-cache", *options).out
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        (
+            NO_PROFILE,
+            "the shapes for --minShapes, --optShapes and --maxShapes and the operators that this release rejects",
+        ),
+        (NO_KERNEL, "the node that this log names and the operators that this release rejects"),
+        (NO_SCALE, "the node that this log names"),
+    ],
+)
+def test_the_model_is_asked_for_at_the_end(tmp_path: Path, line: str, asked: str) -> None:
+    last = linted(tmp_path, (line,), "build.log").splitlines()[-3:]
+    assert f"next: trtlint model.onnx --log build.log shows {asked}" in last
+
+
+def test_the_layers_are_asked_for(tmp_path: Path) -> None:
+    assert "next: trtlint --log build.log --layers layers.json shows" in linted(
+        tmp_path, (NO_SCALE, BUILT), "build.log"
+    )
+
+
+@pytest.mark.parametrize("lines", [(OTHER_RELEASE,), (UNREADABLE,), (LAZY, BUILT), (BUILT,)])
+def test_nothing_is_asked_for_that_does_not_help(tmp_path: Path, lines: tuple[str, ...]) -> None:
+    assert "next: " not in linted(tmp_path, lines, "build.log")
+
+
+def test_nothing_is_asked_for_where_the_model_is_given(tmp_path: Path) -> None:
+    value = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])
+    out = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"], "/a/Conv")], "g", [value], [out])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "model.onnx")
+    assert "next: " not in linted(tmp_path, (NO_KERNEL,), "model.onnx", "--log", "build.log")
+
+
+def test_in_json(tmp_path: Path) -> None:
+    (model,) = json.loads(linted(tmp_path, (NO_KERNEL,), "build.log", "--format", "json"))["models"]
+    assert [(each["give"], each["command"]) for each in model["further"]] == [
+        ("model", "trtlint model.onnx --log build.log")
+    ]

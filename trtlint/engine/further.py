@@ -1,0 +1,96 @@
+"""What a log alone leaves open, and the files that would settle it.
+
+Nothing is named where nothing is wrong, or where no file of the model could help: an engine of another
+release, a library that does not load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from trtlint.buildfiles.patterns import table
+from trtlint.engine.finding import Finding, Further
+from trtlint.facts.facts import Facts
+from trtlint.facts.of_build.build import BuildFact
+from trtlint.facts.of_build.log_message import LogMessage
+from trtlint.knowledge.releases import PRODUCTS
+
+_OF_MODEL = frozenset({"parse", "optimise", "tactics", "weights"})
+"""Phases of a build whose messages are about the model.  Loads, libraries and devices are not."""
+_REJECTING = frozenset({"parse", "optimise", "tactics"})
+"""Phases in which a release rejects an operator."""
+_ELSEWHERE = frozenset({"model_unreadable", "no_scales", "calibration"})
+"""Messages of these phases that a model does not explain: files that are not there, options of the build."""
+_SHAPES = frozenset({"no_profile", "missing_shape", "profile_inconsistent"})
+"""Messages about shapes that the model knows."""
+_LAYERS = frozenset({"norm_fp16", "norm_overflow", "constraint_ignored", "nonconforming", "no_scale"})
+"""Messages about types of layers: the engine's layers show which types they have."""
+_BUILDS = "buildSerializedNetwork"
+_EXPORT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
+"""https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec"""
+
+
+def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
+    """Return what else to give, where a build was given without its model.
+
+    Args:
+        facts: the facts of the build.
+        findings: what was found; what is reported elsewhere does not count.
+    """
+    record = facts.record
+    if facts.has_model or record is None or record.log is None:
+        return ()
+    reported = list(_reported(facts, findings))
+    build = next((fact for fact in facts.of("build") if isinstance(fact, BuildFact)), None)
+    return (*_model(reported, record.log_name, build), *_layers(reported, facts, build))
+
+
+def _reported(facts: Facts, findings: Iterable[Finding]) -> Iterator[LogMessage]:
+    """Yield the messages that errors and warnings are about."""
+    grave = (finding for finding in findings if finding.severity != "note")
+    places = {site.node for finding in grave for site in finding.sites}
+    for message in facts.of("log_message"):
+        if isinstance(message, LogMessage) and message.at in places:
+            yield message
+
+
+def _model(messages: Sequence[LogMessage], log: str, build: BuildFact | None) -> Iterator[Further]:
+    about = [message for message in messages if _is_about_the_model(message)]
+    settles = []
+    if any(message.name in _SHAPES for message in about):
+        settles.append("the shapes for --minShapes, --optShapes and --maxShapes")
+    names = {name for message in about for name in message.named}
+    if names:
+        settles.append(f"the {'node' if len(names) == 1 else 'nodes'} that this log names")
+    if build is not None and build.status == "failed" and any(map(_may_be_rejected, about)):
+        release = (
+            f"{PRODUCTS[build.product or 'tensorrt']} {build.version}" if build.version else "this release"
+        )
+        settles.append(f"the operators that {release} rejects")
+    if settles:
+        yield Further("model", f"trtlint model.onnx --log {log}", _listed(settles))
+
+
+def _is_about_the_model(message: LogMessage) -> bool:
+    entry = table().named(message.name)
+    if entry is None or entry.tells == "unexplained":
+        # Nothing is known of this error.  The model helps if the builder printed it.
+        return message.stops and _BUILDS in message.message
+    return entry.phase in _OF_MODEL and message.name not in _ELSEWHERE
+
+
+def _may_be_rejected(message: LogMessage) -> bool:
+    entry = table().named(message.name)
+    return entry is None or entry.tells == "unexplained" or entry.phase in _REJECTING
+
+
+def _layers(messages: Sequence[LogMessage], facts: Facts, build: BuildFact | None) -> Iterator[Further]:
+    if build is None or build.has_layers or build.status == "failed" or facts.record is None:
+        return
+    if any(message.name in _LAYERS for message in messages):
+        command = f"trtlint --log {facts.record.log_name} --layers layers.json"
+        yield Further("layers", command, f"the type of each layer ({_EXPORT} writes that file)")
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
