@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,26 @@ KEPT = "Python exception: trtexec execution fails, log has been written to a.log
 EMPTY = "[TRT] [E] Error Code 3: API Usage Error (Parameter check failed, condition: !weights.values == !weights.count. )"
 STAT = "ERROR: infer_trtis_server.cpp:994 Triton: failed to create repo server, err_msg:failed to stat file /tmp/models"
 CLIPPED = "[W] [TRT] (Unnamed Layer* 18) [Constant] [CONSTANT] contains out-of-range weights when cast to BFloat16, clipping to +/- 3.38953e+38."
+DLA_FORMATS = "[optimizer.cpp::checkIfDirectIOIsPossible::4316] Error Code 4: Internal Error (BuilderFlag::kDIRECT_IO specified but no conformant implementation exists)"
+DLA_ALONE = "[01/19/2024-16:12:34] [E] Error[9]: Cannot deserialize serialized engine built with EngineCapability::kDLA_STANDALONE, use cuDLA APIs instead."
+DLA_SUBMIT = "ERROR: [Torch-TensorRT TorchScript Conversion Context] - 1: [nvdlaUtils.cpp::submit::198] Error Code 1: DLA (Failure to submit program to DLA engine.)"
+NO_BACKEND = "UNAVAILABLE: Invalid argument: unable to find 'libtriton_tensorrt_plan.so' for model 'object_detection', searched: /models/object_detection/1, /opt/tritonserver/backends/tensorrt_plan"
+NO_PROVIDER = "[E:onnxruntime:test, provider_bridge_ort.cc:633 onnxruntime::ProviderLibrary::ProviderLibrary] Failed to load library, error code: 126"
+NO_METHOD = 'RuntimeError: Tried to call pure virtual function "IInt8EntropyCalibrator2_pyimpl::read_calibration_cache"'
+BIAS = "[05/19/2023-14:42:33] [E] Error[2]: [weightConvertors.cpp::quantizeBiasCommon::310] Error Code 2: Internal Error (Assertion getter(i) != 0 failed. )"
+OLDER = "E0509 10:48:33.958262 1 logging.cc:43] coreReadArchive.cpp (41) - Serialization Error in verifyHeader: 0 (Version tag does not match. Note: Current Version: 96, Serialized Engine Version: 89)"
+UNLOADED = "E0509 10:48:33.964105 1 model_repository_manager.cc:986] failed to load 'yolo_trt' version 1: Internal: unable to create TensorRT engine"
+NO_VERSION = "[E] IRuntime::deserializeCudaEngine: Error Code 6: API Usage Error (The engine plan file is not compatible with this version of TensorRT, expecting library version 10.12.0.36 got .)"
+NO_CREATOR = "ERROR: [TRT]: 3: getPluginCreator could not find plugin: DETECT_TRT version: 1.0"
+NO_PLUGIN = "ERROR: [TRT]: 1: [pluginV2Runner.cpp::load::292] Error Code 1: Serialization (Serialization assertion creator failed.Cannot deserialize plugin since corresponding IPluginCreator not found in Plugin Registry)"
+SHAPES = "[TRT] [E] [graphShapeAnalyzer.cpp::analyzeShapes::1285] Error Code 4: Miscellaneous (IPointWiseLayer conv_1_relu: broadcast dimensions must be conformable)"
+QUOTED = """[TRT] [E] ModelImporter.cpp:779: ERROR: ModelImporter.cpp:179 In function parseGraph:
+[6] Invalid Node - conv_1_relu
+[graphShapeAnalyzer.cpp::analyzeShapes::1285] Error Code 4: Miscellaneous (IPointWiseLayer conv_1_relu: broadcast dimensions must be conformable)"""
+NO_IMPORTER = """[06/17/2025-10:21:18] [TRT] [E] ModelImporter.cpp:967: ERROR: onnxOpCheckers.cpp:818 In function checkFallbackPluginImporter:
+[6] creator && "Plugin not found, are the plugin name, version, and namespace correct?"
+Fail parsing a.onnx
+In node 11 with name: /GridSample and operator: GridSample3D (checkFallbackPluginImporter): INVALID_NODE: creator"""
 
 
 @pytest.mark.parametrize(
@@ -45,6 +66,34 @@ CLIPPED = "[W] [TRT] (Unnamed Layer* 18) [Constant] [CONSTANT] contains out-of-r
         # https://github.com/nvidia-holoscan/holohub/issues/1570
         ((CLIPPED,), "in a mask, where it has no effect", "--bf16"),
         # https://github.com/yuvraj108c/ComfyUI-Upscaler-Tensorrt/issues/36
+        # https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_depth_segmentation/issues/10
+        ((DLA_FORMATS,), "Add --allowGPUFallback", "An internal check"),
+        # https://github.com/NVIDIA/TensorRT/issues/3615
+        ((DLA_ALONE,), "Load it with the cuDLA API", "LOG124"),
+        # https://github.com/NVIDIA/TensorRT/issues/2426
+        ((DLA_SUBMIT,), "Reported, no known remedy", "LOG124"),
+        # https://github.com/triton-inference-server/server/issues/6541
+        ((NO_BACKEND,), "is a platform and not a backend", "ldd"),
+        # https://github.com/microsoft/onnxruntime/issues/5351
+        ((NO_PROVIDER,), "a library that it needs is not", "LOG124"),
+        # https://github.com/rmccorm4/tensorrt-utils/issues/17
+        ((NO_METHOD,), "read_calibration_cache and write_calibration_cache", "does not contain the reason"),
+        # https://github.com/NVIDIA/TensorRT/issues/2984
+        ((BIAS,), "Q/DQ nodes instead of a calibrator", "An internal check"),
+        # https://github.com/wang-xinyu/tensorrtx/issues/533: one failure, and the framework repeats it
+        ((OLDER, UNLOADED), "the engine of yolo_trt was built by another version", "LOG142"),
+        ((OLDER,), "(the file has 89, this library has 96)", "of yolo_trt"),
+        ((OLDER,), "nvcr.io/nvidia/tensorrt of the same YY.MM as the tritonserver", "saveEngine"),
+        # https://github.com/westNeighbor/ComfyUI-ultimate-openpose-estimator/issues/9
+        ((NO_VERSION,), "(this library has 10.12.0.36)", "the file has"),
+        # https://github.com/enazoe/yolo-tensorrt/issues/168
+        ((NO_CREATOR, NO_PLUGIN), "Load its library before the engine", "LOG139"),
+        ((NO_PLUGIN,), "LOG139", "LOG103"),
+        # https://github.com/NVIDIA/TensorRT/issues/1677
+        ((SHAPES, QUOTED), "Shapes of this node do not fit each other", "LOG136"),
+        ((SHAPES,), "LOG136", "LOG102"),
+        # https://github.com/antgroup/ditto-talkinghead/issues/45
+        ((NO_IMPORTER,), "operator GridSample3D has neither", "an operator has neither"),
         ((NO_KERNEL, "[!] Invalid Engine."), "G_LOGGER.module_severity", "trtexec --verbose"),
     ],
 )
@@ -53,3 +102,40 @@ def test_advice(tmp_path: Path, lines: tuple[str, ...], told: str, untold: str) 
     found = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
     assert told in found
     assert untold not in found
+
+
+def test_a_line_that_repeats_a_failure_is_evidence_of_it(tmp_path: Path) -> None:
+    (tmp_path / "build.log").write_text(f"{OLDER}\n{UNLOADED}\n", "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    (finding,) = json.loads(out)["models"][0]["findings"]
+    assert finding["rule"] == "LOG114"
+    assert any(line.startswith("build.log:2: failed to load 'yolo_trt'") for line in finding["evidence"])
+
+
+def test_another_model_of_a_server_fails_for_itself(tmp_path: Path) -> None:
+    other = UNLOADED.replace("yolo_trt", "unet")
+    (tmp_path / "build.log").write_text(f"{OLDER}\n{UNLOADED}\n{other}\n", "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    assert [each["rule"] for each in json.loads(out)["models"][0]["findings"]] == ["LOG114", "LOG142"]
+
+
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        # https://github.com/jkjung-avt/tensorrt_demos/issues/315: outputs that Polygraphy compared
+        ("[E]         FAILED | Difference exceeds tolerance (rtol=1e-05, atol=1e-05)", ""),
+        # https://github.com/NVIDIA-AI-IOT/nanosam/issues/18
+        (
+            " Tactic Device request: 4248MB Available: 2507MB. Device memory is insufficient to use tactic.",
+            "LOG108",
+        ),
+        # https://github.com/yuvraj108c/ComfyUI-Upscaler-Tensorrt/issues/5
+        ("[E] ModelImporter.cpp:780: Input is not a regular file: C:\\models\\onnx", "LOG141"),
+        # https://github.com/RichardoMrMu/yolov5-deepsort-tensorrt/issues/5
+        ("[E] [TRT] INVALID_ARGUMENT: Cannot deserialize with an empty memory buffer.", "LOG138"),
+    ],
+)
+def test_cause(tmp_path: Path, line: str, rule: str) -> None:
+    (tmp_path / "build.log").write_text(f"[I] [TRT] Loaded engine size: 1 MiB\n{line}\n", "utf-8")
+    out = printed(tmp_path, "--isolated", "--no-cache", "--format", "json", "build.log").out
+    assert [each["rule"] for each in json.loads(out)["models"][0]["findings"]] == ([rule] if rule else [])

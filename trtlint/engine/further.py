@@ -76,7 +76,12 @@ def _is_about_the_model(message: LogMessage) -> bool:
     if entry is None or entry.tells == "unexplained":
         # Nothing is known of this error.  The model helps if the builder printed it.
         return message.stops and _BUILDS in message.message
-    return entry.phase in _OF_MODEL and message.name not in _ELSEWHERE
+    # A plugin that is repeated as an engine that cannot be read is missing at the load, not at the build.
+    return (
+        entry.phase in _OF_MODEL
+        and message.name not in _ELSEWHERE
+        and not (message.name == "plugin_not_found" and message.echoes)
+    )
 
 
 def _may_be_rejected(message: LogMessage) -> bool:

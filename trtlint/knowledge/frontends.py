@@ -18,6 +18,7 @@ class FrontEnd:
         verbose: how TensorRT's verbose messages are printed.
         plugin: how a library of plugins is loaded.
         memory: what bounds the workspace of the builder.
+        build: how an engine is built again.
         marks: texts that give it away in lines that have no prefix of its own.
     """
 
@@ -25,6 +26,7 @@ class FrontEnd:
     verbose: str
     plugin: str
     memory: str
+    build: str
     marks: tuple[str, ...]
 
 
@@ -33,6 +35,7 @@ UNKNOWN = FrontEnd(
     "the logger at its verbose level (trtexec --verbose, trt.Logger.VERBOSE in Python)",
     "trtexec --staticPlugins, or in a program before the network is parsed or the engine is loaded",
     "--memPoolSize=workspace:MIB (config.set_memory_pool_limit)",
+    "trtexec --onnx=model.onnx --saveEngine=model.engine, or the program that wrote it",
     (),
 )
 """What is said where the program is not known: the words of trtexec and of the API."""
@@ -47,6 +50,7 @@ def front_ends() -> Mapping[str, FrontEnd]:
             row.get("verbose", UNKNOWN.verbose),
             row.get("plugin", UNKNOWN.plugin),
             row.get("memory", UNKNOWN.memory),
+            row.get("build", UNKNOWN.build),
             tuple(row.get("marks", ())),
         )
         for row in data("frontends")

@@ -28,6 +28,8 @@ from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.language.expression import Expression
 from trtlint.lean import dataclass
 
+_ECHOES = 2
+"""Lines that repeat a failure, cited at most."""
 _ASKED = frozenset({"layer", "layers", "build"})
 """Conditions on facts of a build; those on its log are looked up by node."""
 
@@ -196,9 +198,10 @@ def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Ite
 
 
 def cited_message(subject: Subject) -> Iterator[str]:
-    """Yield file, line and text of the message that a finding is about, and those of its cause."""
+    """Yield file, line and text of the message that a finding is about, those of its cause and its echoes."""
     if isinstance(subject.fact, LogMessage):
         yield quoted(subject.fact)
+        yield from map(shortened, subject.fact.echoes[:_ECHOES])
         if subject.fact.cause_at is not None:
             yield f"{subject.fact.cause_at}: {shortened(subject.fact.cause or '')}"
 

@@ -41,6 +41,7 @@ class BuildFact(Fact):
         louder: how the program that wrote the log prints those.
         plugin_option: how that program loads a library of plugins.
         memory_option: what bounds the workspace of the builder in that program.
+        rebuild: how that program builds an engine again.
         tool_version: release of that tool, where it has one of its own.
         gpu: name of the GPU as printed.
         sm: compute capability times ten.
@@ -83,6 +84,7 @@ class BuildFact(Fact):
     louder: str
     plugin_option: str
     memory_option: str
+    rebuild: str
     tool_version: str | None
     gpu: str | None
     sm: int | None
@@ -138,6 +140,7 @@ def find(facts: Facts) -> Iterator[BuildFact]:
         louder=program.verbose,
         plugin_option=program.plugin,
         memory_option=program.memory,
+        rebuild=program.build,
         tool_version=settings.tool_version,
         gpu=settings.gpu,
         sm=settings.sm,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -13,6 +13,7 @@ from trtlint.buildfiles.join import island_members, island_nodes
 from trtlint.buildfiles.names import layer_names
 from trtlint.buildfiles.patterns import pattern_names, table
 from trtlint.facts.base import Fact, Step
+from trtlint.facts.blocks.echoes import echoes, part_of
 from trtlint.facts.blocks.lognames import (
     cause_of,
     error_code,
@@ -99,6 +100,9 @@ class LogMessage(Fact):
         count: how many messages of this name the log has.
         overcome: whether the log shows an engine after it, in the same run: the build went on or began anew.
         refuses: whether the builder ended with it: an error of a dry build that failed.
+        echo: whether it repeats a failure whose reason a message shortly above it states.
+        echoes: file, line and text of the messages that repeat this one so.
+        part: the model or the part of it that these messages name, as the framework calls it.
     """
 
     kind: ClassVar[str] = "log_message"
@@ -134,6 +138,9 @@ class LogMessage(Fact):
     count: int
     overcome: bool
     refuses: bool
+    echo: bool
+    echoes: tuple[str, ...]
+    part: str
 
     @property
     def place(self) -> str:
@@ -178,7 +185,16 @@ def find(facts: Facts) -> Iterator[LogMessage]:
     seen: set[str] = set()
     members = island_members(log)
     failed = facts.dry is not None and facts.dry.result.built is False
-    for record in sorted(kept, key=lambda record: record.line):
+    kept.sort(key=lambda record: record.line)
+    repeated = echoes(kept)
+    repeating: dict[int, list[str]] = defaultdict(list)
+    parts: dict[int, str] = {}
+    for record in kept:
+        if id(record) in repeated:
+            words = f"{facts.record.log_name}:{record.line}: {reason(record.message)[:_SHORT]}"
+            repeating[id(repeated[id(record)])].append(words)
+            parts.setdefault(id(repeated[id(record)]), part_of(record))
+    for record in kept:
         own, named = named_in(record, log)
         if not own and record.pattern in _IN_FP16 and facts.record.settings.strongly_typed:
             named = tuple(name for name in named if not _is_fp32(facts.names.find(name)))
@@ -217,6 +233,9 @@ def find(facts: Facts) -> Iterator[LogMessage]:
             count=log.counts.get(record.pattern, 1),
             overcome=done.follow(record.line),
             refuses=failed and record.severity in ("E", "F"),
+            echo=id(record) in repeated,
+            echoes=tuple(repeating.get(id(record), ())),
+            part=parts.get(id(record), ""),
         )
         seen.add(record.pattern)
 
