@@ -124,7 +124,8 @@ def main(python: str, wheels: str) -> int:
                 continue
             lost = {name for name, read in answer["read"].items() if not read} - ALIASES
             silent = bool(said & LOST)
-            if bool(lost) != silent:
+            # FP32 is what a module in FP32 gets anyway: losing the argument changes nothing.
+            if bool(lost) != silent and call != "enabled_precisions={torch.float32}":
                 wrong += 1
                 print(f"{release.version}: {call}: lost {sorted(lost)}, rules {sorted(said)}")
     print(f"{count} calls, {wrong} disagreements")
