@@ -26,6 +26,10 @@ DLA_ALONE = "[01/19/2024-16:12:34] [E] Error[9]: Cannot deserialize serialized e
 DLA_SUBMIT = "ERROR: [Torch-TensorRT TorchScript Conversion Context] - 1: [nvdlaUtils.cpp::submit::198] Error Code 1: DLA (Failure to submit program to DLA engine.)"
 NO_BACKEND = "UNAVAILABLE: Invalid argument: unable to find 'libtriton_tensorrt_plan.so' for model 'object_detection', searched: /models/object_detection/1, /opt/tritonserver/backends/tensorrt_plan"
 NO_PROVIDER = "[E:onnxruntime:test, provider_bridge_ort.cc:633 onnxruntime::ProviderLibrary::ProviderLibrary] Failed to load library, error code: 126"
+MARKED = "[E] 2: [myelinBuilderUtils.cpp::operator()::752] Error Code 2: Internal Error ([ShapeHostToDeviceCopy 0] requires bool or uint8 I/O but node can not be handled by Myelin. Operation is not supported.)"
+NO_PLAN = '"UNAVAILABLE: Internal: unable to load plan file to auto complete config: /tmp/folder6QdWaa/1/model.plan"'
+METADATA_LENGTH = 'E0407 07:10:34.834313 1 logging.cc:40] "IRuntime::deserializeCudaEngine: Error Code 1: Serialization (Serialization assertion header.magicTag == rt::PlanMagicTag::kPLAN_MAGIC_TAG failed.Trying to load an engine created with incompatible serialization version (1825 != 1953657958). Check that it is a TRT engine file.)"'
+METADATA = "ERROR: [TRT]: IRuntime::deserializeCudaEngine: Error Code 1: Serialization (Serialization assertion plan->header.magicTag == rt::kPLAN_MAGIC_TAG failed.Trying to load an engine created with incompatible serialization version.)"
 NO_METHOD = 'RuntimeError: Tried to call pure virtual function "IInt8EntropyCalibrator2_pyimpl::read_calibration_cache"'
 BIAS = "[05/19/2023-14:42:33] [E] Error[2]: [weightConvertors.cpp::quantizeBiasCommon::310] Error Code 2: Internal Error (Assertion getter(i) != 0 failed. )"
 OLDER = "E0509 10:48:33.958262 1 logging.cc:43] coreReadArchive.cpp (41) - Serialization Error in verifyHeader: 0 (Version tag does not match. Note: Current Version: 96, Serialized Engine Version: 89)"
@@ -80,6 +84,13 @@ In node 11 with name: /GridSample and operator: GridSample3D (checkFallbackPlugi
         ((NO_METHOD,), "read_calibration_cache and write_calibration_cache", "does not contain the reason"),
         # https://github.com/NVIDIA/TensorRT/issues/2984
         ((BIAS,), "Q/DQ nodes instead of a calibrator", "An internal check"),
+        # https://github.com/NVIDIA/TensorRT/issues/3592
+        ((MARKED,), "Do not mark all", "An internal check"),
+        # https://github.com/triton-inference-server/server/issues/6059
+        ((NO_PLAN,), "the engine is from another release", "LOG124"),
+        # https://github.com/ultralytics/ultralytics/issues/20053 and 22910
+        ((METADATA_LENGTH,), "begins with metadata of 1825 bytes", "not a complete engine"),
+        ((METADATA,), "Ultralytics writes its own metadata", "LOG124"),
         # https://github.com/wang-xinyu/tensorrtx/issues/533: one failure, and the framework repeats it
         ((OLDER, UNLOADED), "the engine of yolo_trt was built by another version", "LOG142"),
         ((OLDER,), "(the file has 89, this library has 96)", "of yolo_trt"),
@@ -91,6 +102,11 @@ In node 11 with name: /GridSample and operator: GridSample3D (checkFallbackPlugi
         ((NO_PLUGIN,), "LOG139", "LOG103"),
         # https://github.com/NVIDIA/TensorRT/issues/1677
         ((SHAPES, QUOTED), "Shapes of this node do not fit each other", "LOG136"),
+        (
+            ('[TRT] [E] While parsing node number 4 [PRelu -> "conv_1_relu"]:', QUOTED),
+            "Reshape it to [C, 1, 1]",
+            "LOG136",
+        ),
         ((SHAPES,), "LOG136", "LOG102"),
         # https://github.com/antgroup/ditto-talkinghead/issues/45
         ((NO_IMPORTER,), "operator GridSample3D has neither", "an operator has neither"),
