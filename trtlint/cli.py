@@ -29,6 +29,7 @@ from trtlint.commands.epoptions import ep_options, take_ep_options
 from trtlint.commands.fixoptions import fix_options, given
 from trtlint.commands.group import Main
 from trtlint.commands.measureoptions import measure_options
+from trtlint.commands.starting import doctor, init
 from trtlint.commands.torchoptions import take_torch_options, torch_options
 from trtlint.policy.options import LintOptions
 from trtlint.report.formats import FORMATS
@@ -378,14 +379,6 @@ def skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     return run_skeleton(model, output, hide_names=hide_names)
 
 
-@cli.command(context_settings=_HELP, short_help="Show what is installed, and what is missing.")
-def doctor() -> int:
-    """Show versions, the GPU and the cache, and how to install what is missing."""
-    from trtlint.commands.doctor import run_doctor
-
-    return run_doctor()
-
-
 @cli.command(context_settings=_HELP, short_help="Run the examples of rule files.")
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 def test(paths: tuple[str, ...]) -> int:
@@ -396,6 +389,10 @@ def test(paths: tuple[str, ...]) -> int:
     from trtlint.commands.examples import run_examples
 
     return run_examples(paths)
+
+
+cli.add_command(init)
+cli.add_command(doctor)
 
 
 def run(args: Sequence[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -31,10 +32,10 @@ def test_what_is_missing_is_named_with_its_feature_and_command(
 
 
 def test_a_program_that_hangs_or_fails_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
+    monkeypatch.setattr(shutil, "which", lambda name: "/usr/bin/nvidia-smi")
 
     def hangs(*args: object, **options: object) -> None:
         raise subprocess.TimeoutExpired("nvidia-smi", 10)
 
-    monkeypatch.setattr(doctor.subprocess, "run", hangs)
+    monkeypatch.setattr(subprocess, "run", hangs)
     assert doctor._gpu() == ""

@@ -65,8 +65,8 @@ class Sources:
         if source.frames not in self._known:
             found = (self._frame(frame) for frame in source.frames)
             self._known[source.frames] = next((line for line in found if line is not None), None)
-        found = self._known[source.frames]
-        return replace(source, frames=()) if found is None else replace(found, via=source.via)
+        own = self._known[source.frames]
+        return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:
         """The line of a frame: in the file with the longest end of its path that holds the code."""

@@ -81,9 +81,9 @@ def references(finding: Finding) -> Sequence[str]:
 def model_line(path: str, findings: Iterable[Finding]) -> str:
     """Return the line of one model: ``vit.onnx: 1 error, 2 notes: ACC102, PERF103 × 2``."""
     listed = list(findings)
-    severities = Counter(finding.severity for finding in listed if not finding.depends)
+    severities: Counter[str] = Counter(finding.severity for finding in listed if not finding.depends)
     conditional = sum(bool(finding.depends) for finding in listed)
-    words = [by_severity(Counter(dict(severities)))] if severities else []
+    words = [by_severity(severities)] if severities else []
     words += [f"{conditional} conditional"] if conditional else []
     rules = Counter(finding.rule for finding in listed)
     named = [rule if count == 1 else f"{rule} × {count}" for rule, count in rules.items()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
+from pathlib import PurePath
 
 from trtlint.engine.finding import SEVERITIES
 from trtlint.engine.rule import Concern
@@ -28,7 +29,9 @@ def shared(upgrades: Sequence[Upgrade], concern: Concern) -> list[Shared]:
         for item in upgrade.findings:
             if item.concern == concern:
                 finding = item.finding
-                key = finding.rule, finding.message, item.lines, item.advice
+                # Advice that names the model is shown once, for the first model.
+                advice = str(item.advice).replace(PurePath(upgrade.path).name, "")
+                key = finding.rule, finding.message, item.lines, advice
                 found.setdefault(key, Shared(upgrade, item)).models.append(upgrade.path)
     return sorted(found.values(), key=lambda each: each.item.lines[0])
 

@@ -105,9 +105,9 @@ def parse_gpu(text: str) -> Gpu:
         raise TargetError(f"{sm_words(sm)} does not exist; nearest: {', '.join(map(sm_words, sorted(near)))}")
     found = find_gpu(text)
     if found is None:
-        near = near_gpus(text)
+        names = near_gpus(text)
         accepted = "; a compute capability is accepted too, such as sm89"
-        near_names = f"; nearest: {', '.join(near)}" if near else accepted
+        near_names = f"; nearest: {', '.join(names)}" if names else accepted
         raise TargetError(f"unknown GPU {text!r}{near_names}")
     return Gpu(found[1].sm, found[0])
 

@@ -193,8 +193,7 @@ def _why(entry: Entry, target: str) -> Markup:
             shown.append(tag("li", f"and {plural(len(seen) - _WITNESSES, 'more place')}"))
         terms.append(("Seen in", tag("ul", shown)))
     if page := explanation(finding.rule):
-        shown = link(page) if page.startswith("https://") else tag("code", page)
-        terms.append(("Explained", shown))
+        terms.append(("Explained", link(page) if page.startswith("https://") else tag("code", page)))
     if finding.references:
         terms.append(("Sources", tag("ul", [tag("li", link(url)) for url in finding.references])))
     described = [[tag("dt", key), tag("dd", value)] for key, value in terms]

@@ -1,0 +1,100 @@
+"""``trtlint init``: write a configuration from a build command, from options, or from three answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from trtlint import __version__
+from trtlint.commands.setup import build_commands, targets
+from trtlint.knowledge.releases import minors
+from trtlint.policy.options import TargetOptions
+from trtlint.target.flags import Flag
+
+FILE = "trtlint.toml"
+_PRE_COMMIT = """\
+# .pre-commit-config.yaml
+repos:
+  - repo: <URL of your copy of trtlint>
+    rev: <commit>
+    hooks:
+      - id: trtlint
+"""
+_CI = """\
+# .github/workflows/models.yml, a step of a job
+      - run: trtlint models/ --output github --output sarif:trtlint.sarif
+"""
+
+
+def run_init(target: TargetOptions, build: str | None, output: str) -> int:
+    """Write the configuration, print how to use it, and return the exit code.
+
+    Raises:
+        click.UsageError: there is such a file already, nothing is known of the build, or something
+            given does not exist.
+    """
+    file = Path(output)
+    if file.exists() or file.is_symlink():
+        raise click.UsageError(f"{file}: the file exists; trtlint init does not replace it (-o FILE)")
+    target = _completed(target, build)
+    if target == TargetOptions():
+        if not sys.stdin.isatty():
+            raise click.UsageError("nothing to write: give --trt, --gpu and --fp16, or --build COMMAND|FILE")
+        target = _asked()
+    targets(target)
+    text = configuration(target)
+    try:
+        with file.open("x", encoding="utf-8") as written:
+            written.write(text)
+    except OSError as error:
+        raise click.UsageError(f"{file}: cannot be written: {error.strerror}") from None
+    click.echo(f"{file}:\n\n{text}\nLint with it: trtlint MODEL...\n\n{_PRE_COMMIT}\n{_CI}", nl=False)
+    return 0
+
+
+def configuration(target: TargetOptions) -> str:
+    """Return the text of a configuration for one target."""
+    lines = [
+        f"# Written by trtlint init {__version__}. See trtlint --show-settings MODEL.",
+        "[target]",
+    ]
+    for key, versions in (("trt", target.trt), ("rtx", target.rtx)):
+        if versions:
+            lines.append(f"{key} = {_toml(versions)}")
+    if target.gpu is not None:
+        lines.append(f"gpu = {json.dumps(target.gpu)}")
+    lines += (f"{flag} = {json.dumps(value)}" for flag, value in target.flags)
+    if target.plugins:
+        lines.append(f"\n# top level\n# plugins = {json.dumps(list(target.plugins))}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml(values: Sequence[str]) -> str:
+    return json.dumps(values[0] if len(values) == 1 else list(values))
+
+
+def _completed(target: TargetOptions, build: str | None) -> TargetOptions:
+    """The target, what it leaves open taken from the first build command."""
+    commands = build_commands(build)
+    if not commands:
+        return target
+    flags: dict[Flag, bool] = {
+        flag: on for flag in get_args(Flag) if (on := commands[0].switches.get(flag)) is not None
+    }
+    flags.update(target.flags)
+    return replace(target, flags=tuple(flags.items()))
+
+
+def _asked() -> TargetOptions:
+    """The answers to three questions; an empty one leaves it open."""
+    newest = minors("tensorrt")[-1]
+    version = click.prompt("TensorRT version", default=newest)
+    gpu = click.prompt("GPU (such as L4, RTX 4090 or sm89; empty for any)", default="", show_default=False)
+    half = click.confirm("Do you build with --fp16", default=True)
+    return TargetOptions((version,), (), gpu or None, (("fp16", half),), None)

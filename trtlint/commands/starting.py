@@ -1,0 +1,37 @@
+"""The commands with which one begins: ``init`` and ``doctor``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from trtlint.commands.arguments import BUILD, target, target_options
+from trtlint.commands.optiongroups import GroupedCommand
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
+@click.command(cls=GroupedCommand, context_settings=_HELP, short_help="Write a trtlint.toml for your build.")
+@target
+@BUILD
+@click.option("-o", "--output", default="trtlint.toml", metavar="FILE", help="File to write.")
+def init(build: str | None, output: str, **options: Any) -> int:
+    """Write a configuration from a build command, from options, or from three questions.
+
+    \b
+    trtlint init --trt 10.8 --gpu L4 --build 'trtexec --onnx=model.onnx --fp16'
+    """  # noqa: D301 - click's mark of lines that stay
+    from trtlint.commands.init import run_init
+
+    return run_init(target_options(options), build, output)
+
+
+@click.command(
+    cls=GroupedCommand, context_settings=_HELP, short_help="Show what is installed and what is missing."
+)
+def doctor() -> int:
+    """Show versions, the GPU and the cache, and how to install what is missing."""
+    from trtlint.commands.doctor import run_doctor
+
+    return run_doctor()
