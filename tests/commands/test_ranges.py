@@ -73,7 +73,8 @@ def test_without_measurements_nothing_changes(monkeypatch: pytest.MonkeyPatch) -
 def found(*nodes: str, verified: bool = True, **settings: Any) -> Any:
     """Return a measurement of a model in FP16 that says to keep some operators."""
     kept = SimpleNamespace(nodes=nodes, verified=verified)
-    values = {"rehearsed": True, "kept": kept, "fits": True, "typed": True, "type": "fp16", **settings}
+    values = {"rehearsed": True, "kept": kept, "fits": True, "typed": True, "type": "fp16"}
+    values |= {"path": "model.onnx", "files": (), **settings}
     return SimpleNamespace(**values)
 
 
