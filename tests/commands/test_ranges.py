@@ -85,8 +85,8 @@ def test_operators_to_keep() -> None:
     for broken, why in (
         (found("a", rehearsed=False), "--no-rehearse"),
         (found("a", verified=False), "no operators were found that are enough"),
-        (found(typed=False), "and nothing need be kept"),
-        (found(kept=None, typed=False), "and nothing need be kept"),
+        (found(typed=False), "its floats are FP32 already; trtlint convert keeps"),
+        (found(kept=None, typed=False), "trtlint convert keeps operators there"),
     ):
         with pytest.raises(MeasurementError, match=why):
             to_keep(broken)
