@@ -152,7 +152,7 @@ class UpgradeReport:
         refused = any(line.refused for upgrade in self._upgrades for line in upgrade.lines)
         if not refused and not (self._several or self._quiet):
             return
-        if not self._quiet:
+        if not self._quiet or self._several:
             self._print(Text())
         if not refused:
             self._print(Text(f"{TITLE}: none from {lines[0].line} to {lines[-1].line}", style="bold"))
