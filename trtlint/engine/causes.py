@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from trtlint.engine.finding import Finding, ModelReport
-from trtlint.engine.subjects import Subject
+
+if TYPE_CHECKING:
+    from trtlint.engine.subjects import Subject
 
 
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
