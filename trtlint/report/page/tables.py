@@ -42,11 +42,11 @@ def of_models(found: Sequence[Section]) -> Markup:
         rows.append(
             tag(
                 "tr",
-                tag("td", tag("a", name, href=f"#{section.id}") if linked else name, class_="what"),
+                tag("td", tag("a", name, href=f"#{section.id}") if linked else name),
                 tag("td", state or section.target, class_="place"),
                 [
-                    tag("td", section.counted[each] or "·", class_="figure", data_unit=f"{each}s")
-                    for each in SEVERITIES
+                    tag("td", count or None, class_="figure", data_unit=each if count == 1 else f"{each}s")
+                    for each, count in ((each, section.counted[each]) for each in SEVERITIES)
                 ],
             )
         )
