@@ -11,7 +11,7 @@ from trtlint.files.limits import Allowance
 from trtlint.model import infer
 from trtlint.process import fork, spawn
 from trtlint.process.fork import ComputationError, Work
-from trtlint.process.spawn import Ended, Limits
+from trtlint.process.spawn import Limits, ProcessResult
 from trtlint.runs import examples
 
 ISOLATED: dict[str, Callable[..., Any]] = {
@@ -34,13 +34,13 @@ def answers(works: Sequence[Work], _: Allowance) -> Iterator[bytes | Computation
     yield from map(fork._answered, works)
 
 
-def run(module: str, request: Any, _: Limits, **__: object) -> Ended:
+def run(module: str, request: Any, _: Limits, **__: object) -> ProcessResult:
     """A comparison by ONNX Runtime, or with NVIDIA's parser."""
     answers: list[Any] = []
     with warnings.catch_warnings():  # nobody sees those of Polygraphy where it has a process of its own
         warnings.simplefilter("ignore")
         importlib.import_module(module).work(request, answers.append)
-    return Ended("done", 0, "", 0.0, None, tuple(answers))
+    return ProcessResult("done", 0, "", 0.0, None, tuple(answers))
 
 
 STAND_INS: dict[str, Callable[..., Any]] = {

@@ -14,7 +14,7 @@ from trtlint.dry_build.result import Result
 from trtlint.dry_build.wheels import Wheels
 from trtlint.dry_build.wording import notes
 from trtlint.process import Cause
-from trtlint.process.spawn import Ended
+from trtlint.process.spawn import ProcessResult
 
 REFUSED = "IElementWiseLayer pos: broadcast dimensions must be conformable"
 FIRST = {"stage": "build", "shapes": [["x", [[1, 224], [1, 224], [1, 224]]]], "values": [], "chosen": ["x"]}
@@ -32,10 +32,10 @@ ANSWERS: tuple[dict[str, Any], ...] = (
 def result(monkeypatch: pytest.MonkeyPatch, folder: Path, cause: Cause, *more: dict[str, Any]) -> Result:
     """The result of a process that said ``ANSWERS`` and more."""
 
-    def run(*_: object, log: Path, **__: object) -> Ended:
+    def run(*_: object, log: Path, **__: object) -> ProcessResult:
         log.write_bytes(b"parsed\n[V] of the size that was tried\n")
         signal = "SIGSEGV" if cause == "crashed" else ""
-        return Ended(cause, None, signal, 1.0, None, (*ANSWERS, *more))
+        return ProcessResult(cause, None, signal, 1.0, None, (*ANSWERS, *more))
 
     monkeypatch.setattr(drybuild, "run", run)
     return ask(

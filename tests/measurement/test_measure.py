@@ -9,7 +9,7 @@ import pytest
 
 from trtlint.measurement import measure
 from trtlint.measurement.measure import MeasureError, Request
-from trtlint.process.spawn import Ended
+from trtlint.process.spawn import ProcessResult
 
 pytest.importorskip("onnxruntime")
 
@@ -37,9 +37,9 @@ def test_the_last_line_is_the_reason_of_a_failure_alone(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def run(*_: Any, log: Path, **__: Any) -> Ended:
+    def run(*_: Any, log: Path, **__: Any) -> ProcessResult:
         log.write_text(printed)
-        return Ended(cause, code, signal, 1.0, None, ())
+        return ProcessResult(cause, code, signal, 1.0, None, ())
 
     monkeypatch.setattr(measure, "run", run)
     with pytest.raises(MeasureError) as caught:

@@ -12,7 +12,7 @@ from typing import Any
 from trtlint.files.limits import FOR_THE_END, FOR_THE_WHOLE, amount, current
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
-from trtlint.process.spawn import Ended, Limits, machine_memory, run
+from trtlint.process.spawn import Limits, ProcessResult, machine_memory, run
 
 _MOST_MEMORY = 16 << 30
 _SECONDS = 600.0
@@ -158,7 +158,7 @@ def compare_all(
     yield from [Comparison(None, _over_time(allowed))] * len(left)
 
 
-def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tuple[Ended, Limits]:
+def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tuple[ProcessResult, Limits]:
     """Compare pairs in one process; also gives what is left of the limits."""
     named = [
         {
@@ -178,7 +178,7 @@ def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tupl
     return ended, Limits(seconds, limits.memory, processor)
 
 
-def _reason(ended: Ended, allowed: Limits) -> str:
+def _reason(ended: ProcessResult, allowed: Limits) -> str:
     """Why a process gave no answer."""
     if ended.cause == "time":
         return _over_time(allowed)

@@ -23,7 +23,7 @@ from trtlint.dry_build.weights import Staged, WeightsError, staged
 from trtlint.dry_build.wheels import Wheels, find
 from trtlint.knowledge.rtx import USUAL_SM, builder
 from trtlint.lean import dataclass
-from trtlint.process.spawn import Ended, Limits, run
+from trtlint.process.spawn import Limits, ProcessResult, run
 
 if TYPE_CHECKING:
     from trtlint.buildfiles.record import BuildRecord
@@ -176,7 +176,7 @@ def _gigabytes(size: int) -> str:
     return f"{size / (1 << 30):.1f} GB"
 
 
-def _result(ended: Ended, request: Request, given: Staged, last_lines: tuple[str, ...]) -> Result:
+def _result(ended: ProcessResult, request: Request, given: Staged, last_lines: tuple[str, ...]) -> Result:
     said: dict[str, Any] = {}
     for answer in ended.answers:
         if "built" not in answer and "shapes" in answer:  # another build begins
@@ -211,7 +211,7 @@ def _result(ended: Ended, request: Request, given: Staged, last_lines: tuple[str
     )
 
 
-def _crashed_on_own_size(ended: Ended) -> int | None:
+def _crashed_on_own_size(ended: ProcessResult) -> int | None:
     """How far the log goes that counts, where the builder crashed on a size that was only tried; else None.
 
     It had refused a likelier size before that, so the crash says nothing of the sizes of the model.

@@ -15,7 +15,7 @@ from trtlint.dry_build.wheels import Wheels
 from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
 from trtlint.measurement.inputs import Inputs, InputsError
-from trtlint.process.spawn import Ended, Limits, run
+from trtlint.process.spawn import Limits, ProcessResult, run
 
 INSTALL = "pip install 'trtlint[verify]'"
 _WORK = "trtlint.network.child"
@@ -118,7 +118,7 @@ def compare_network(
 
 
 def _agreement(
-    ended: Ended, request: CompareRequest, inputs: Inputs, wheels: Wheels, limits: Limits
+    ended: ProcessResult, request: CompareRequest, inputs: Inputs, wheels: Wheels, limits: Limits
 ) -> Agreement:
     last = ended.answers[-1] if ended.answers else {}
     known: dict[str, Any] = {"release": wheels.version, "inputs": request.kind, "peak": ended.peak}

@@ -14,7 +14,7 @@ from trtlint.knowledge.providers import Provider
 from trtlint.lean import dataclass
 from trtlint.partition.regions import shapeless_words
 from trtlint.partition.result import Left, Partition, Settings
-from trtlint.process.spawn import Ended, Limits, run
+from trtlint.process.spawn import Limits, ProcessResult, run
 
 _WORK = "trtlint.partition._parser"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
@@ -69,7 +69,7 @@ def simulate(
     return _read(ended, provider, wheels.version)
 
 
-def _read(ended: Ended, provider: Provider, version: str) -> Simulation:
+def _read(ended: ProcessResult, provider: Provider, version: str) -> Simulation:
     found = next((each for each in ended.answers if "scopes" in each), None)
     if found is None:
         return Simulation(None, version, ended=ended.words)

@@ -1,7 +1,7 @@
-"""What a process of :mod:`trtlint.process.spawn` begins with; it is run as a file, never imported.
+"""Entry point of a process of :mod:`trtlint.process.spawn`; run as a file, never imported.
 
-``python -I _child.py ORDER``: ORDER is a JSON file that names a module and what to ask of it.  The module
-has ``work(request, say)``; each ``say(data)`` writes one answer at once, so that a crash loses none.
+``python -I _child.py ORDER``: ORDER is a JSON file that names a module and the request for it.  The module
+defines ``work(request, send)``.  Each ``send(data)`` writes one answer at once, so a crash loses none.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any
 
 _ROOM = 8 << 30
-"""Bytes of address space beside twice the memory: libraries, stacks of threads and files that are mapped."""
+"""Bytes of address space in addition to twice the memory: libraries, thread stacks and mapped files."""
 _LARGEST_FILE = 4 << 30
-"""Bytes of a file that it writes, such as its log."""
+"""Bytes of the largest file that the process may write, such as its log."""
 _GRACE = 10
-"""Seconds of processor time beside what the limit allows on each processor."""
+"""Seconds of processor time in addition to the limit of all processors."""
 
 _SET_DEATH_SIGNAL = 1
 
 
 def main(order_file: str) -> None:
-    """Do what the order says."""
+    """Run the work that the order describes."""
     order = json.loads(Path(order_file).read_text(encoding="ascii"))
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(order["parent"])
@@ -37,16 +37,17 @@ def main(order_file: str) -> None:
     module = importlib.import_module(order["module"])
     answers = os.open(order["answers"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
-    def say(data: Any) -> None:
+    def send(data: Any) -> None:
         os.write(answers, json.dumps(data).encode("ascii") + b"\n")
 
-    module.work(order["request"], say)
+    module.work(order["request"], send)
 
 
 def _end_with(parent: int) -> None:
-    """Have Linux end this process with the thread that began it; elsewhere the limit of processor time does.
+    """End this process when the thread that started it ends (Linux only).
 
-    A thread that watches would wait for native code that holds the interpreter's lock.
+    A watching thread would wait for native code that holds the interpreter's lock.  On other systems the
+    limit of processor time ends the process.
     https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
     """
     if not sys.platform.startswith("linux"):
@@ -59,7 +60,7 @@ def _end_with(parent: int) -> None:
 
 
 def _limit(memory: int, seconds: float, processor: float) -> None:
-    """Bounds that hold even where the parent has died; systems without them have the parent's alone."""
+    """Set limits that hold even if the parent dies; without ``resource`` only the parent's limits apply."""
     try:
         import resource
     except ImportError:
@@ -70,11 +71,11 @@ def _limit(memory: int, seconds: float, processor: float) -> None:
         (resource.RLIMIT_FSIZE, _LARGEST_FILE),
         (resource.RLIMIT_CPU, math.ceil(processor) or int(seconds * (os.cpu_count() or 1)) + _GRACE),
     )
-    for what, most in bounds:
-        _, hard = resource.getrlimit(what)
+    for kind, most in bounds:
+        _, hard = resource.getrlimit(kind)
         soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
         try:
-            resource.setrlimit(what, (soft, hard))
+            resource.setrlimit(kind, (soft, hard))
         except (OSError, ValueError):
             continue
 

@@ -1,8 +1,8 @@
 """Forked children with limits of processor time and memory, and computations in them.
 
-Native code does not look at signals: it allocates and computes as much as a stranger's model says, and
-crashes on some.  In a child the system ends it.  The child inherits all that it reads, and costs a few
-milliseconds.  Where there is no fork, computations run in place.
+Native code ignores signals of Python.  It allocates and computes as much as the model demands, and some
+models crash it.  In a child, the system ends it.  The child inherits all data and costs a few milliseconds.
+Without ``os.fork``, computations run in this process.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from trtlint.errors import ExperimentError
 from trtlint.files.limits import FOR_THE_WHOLE, Allowance, amount, current
 
 _SECONDS = 10
-"""Processor time for one computation."""
+"""Processor time of one computation."""
 _MEMORY = 2 << 30
-"""Bytes of memory for one computation, where nothing says how large the file is."""
+"""Bytes of memory of one computation, if the size of the file is unknown."""
 _PATIENCE = 4
-"""How many times as long as its processor time a computation may take on a machine that is busy."""
+"""Wall time allowed on a busy machine, as a multiple of the processor time."""
 _MOST_ANSWER = 1 << 30
-"""Bytes of one answer."""
+"""Bytes of the largest answer."""
 _CHUNK = 1 << 20
 _HEAD = struct.Struct("<BQ")
 _ANSWER, _FAILURE = 0, 1
@@ -39,18 +39,18 @@ Work = Callable[[], bytes]
 
 
 class Child:
-    """A forked child that answers through a pipe; it ends with the block, if not before.
+    """A forked child that answers through a pipe; leaving the block kills it.
 
     Args:
-        work: what it does; gets the descriptor that it writes its answers to.
-        memory: bytes that it may map beyond what is mapped here.
+        work: the function to run; its argument is the descriptor for the answers.
+        memory: bytes that the child may map in addition to the parent's.
 
     Attributes:
-        pid: its process.
-        reader: the descriptor of its answers.
-        signal: the name of the signal that ended it, such as ``SIGSEGV``; empty for none.
-        code: its exit code, None where a signal ended it or it has not ended.
-        processor: seconds of processor time that it took, 0 before its end.
+        pid: process id of the child.
+        reader: descriptor to read the answers from.
+        signal: name of the signal that ended the child, such as ``SIGSEGV``; empty for none.
+        code: exit code; None if a signal ended the child or it still runs.
+        processor: seconds of processor time used; 0 until the child ends.
     """
 
     def __init__(self, work: Callable[[int], object], memory: int) -> None:
@@ -60,7 +60,7 @@ class Child:
         self.pid = 0
         self._running = False
         self.reader, writer = os.pipe()
-        # Signals wait until both sides are ready for an exception that a handler raises.
+        # A signal handler may raise: block signals until both sides are ready for that.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
             self.pid = _fork(lambda: self._begin(work, memory, writer, before))
@@ -76,7 +76,7 @@ class Child:
     def _begin(
         self, work: Callable[[int], object], memory: int, writer: int, mask: set[int | signal.Signals]
     ) -> None:
-        """Do what the child does; it never returns."""
+        """Run the child's side; never returns."""
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(self.reader)
         _live(work, memory, writer)
@@ -86,13 +86,13 @@ class Child:
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         if self._running:
-            with suppress(OSError):  # a signal's handler may raise after the child was waited for
+            with suppress(OSError):  # a signal handler may raise after wait() reaped the child
                 os.kill(self.pid, signal.SIGKILL)
                 self.wait()
         os.close(self.reader)
 
     def wait(self) -> None:
-        """Wait for its end."""
+        """Wait for the child to end."""
         _, status, usage = os.wait4(self.pid, 0)
         self._running = False
         self.processor = usage.ru_utime + usage.ru_stime
@@ -102,14 +102,14 @@ class Child:
             self.code = os.waitstatus_to_exitcode(status)
 
     def read(self, size: int, deadline: float) -> bytes:
-        """Read so many bytes of its answers; fewer where it closed the pipe.
+        """Read ``size`` bytes of answers; fewer if the child closed the pipe.
 
         Args:
-            size: the bytes.
-            deadline: when they must be there, on the monotonic clock.
+            size: number of bytes.
+            deadline: time limit, on the monotonic clock.
 
         Raises:
-            TimeoutError: it takes longer.
+            TimeoutError: the bytes did not arrive before the deadline.
         """
         pieces: list[bytes] = []
         poll = select.poll()
@@ -126,11 +126,11 @@ class Child:
 
 
 def _fork(child: Callable[[], object]) -> int:
-    """Fork; return the process of the child, in which nothing but its work runs, whatever is raised."""
+    """Fork and return the child's process id; the child runs only ``child`` and then exits."""
     pid = -1
     try:
         with warnings.catch_warnings():
-            # Python makes the locks anew that other threads hold; the child takes no others.
+            # Python recreates the locks that other threads hold; the child takes no other locks.
             warnings.simplefilter("ignore", DeprecationWarning)
             pid = os.fork()
         if pid == 0:
@@ -142,7 +142,7 @@ def _fork(child: Callable[[], object]) -> int:
 
 
 def _live(work: Callable[[int], object], memory: int, writer: int) -> NoReturn:
-    """Work in the child, and end it."""
+    """Run the work in the child, then exit."""
     code = 1
     try:
         silent = os.open(os.devnull, os.O_WRONLY)  # libraries print warnings
@@ -152,11 +152,11 @@ def _live(work: Callable[[int], object], memory: int, writer: int) -> NoReturn:
         work(writer)
         code = 0
     finally:
-        os._exit(code)  # nothing of the parent may run here
+        os._exit(code)  # skip the cleanup handlers of the parent
 
 
 def limit_time(seconds: float) -> None:
-    """Let this process take so many seconds of processor time in all, from its beginning."""
+    """Limit this process to so many seconds of processor time, counted from its start."""
     import resource
 
     with suppress(OSError, ValueError):
@@ -175,18 +175,18 @@ def _limit_memory(memory: int) -> None:
 
 
 def write_all(writer: int, data: bytes) -> None:
-    """Write bytes to a descriptor, however large they are."""
+    """Write all bytes to a descriptor, in chunks."""
     view = memoryview(data)
     while view:
         view = view[os.write(writer, view[:_CHUNK]) :]
 
 
 class ComputationError(ExperimentError):
-    """A computation that gave nothing; the text says why: ``computing it exceeded the limit of 2 GB``."""
+    """A computation without a result; the text is the reason: ``computing it exceeded the limit of 2 GB``."""
 
 
 def compute(work: Work) -> bytes:
-    """Make one computation.
+    """Run one computation in a child.
 
     Raises:
         ComputationError: it failed, crashed, or reached a limit.
@@ -198,13 +198,13 @@ def compute(work: Work) -> bytes:
 
 
 def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
-    """Make several computations, in one child as long as none ends it; each has the limits to itself.
+    """Run computations in one child, or in a new child after one ended it; each has its own limits.
 
     Args:
-        works: the computations.  An exception that one raises is its answer, as a ComputationError.
+        works: the computations.  If one raises, its answer is a ComputationError.
 
     Yields:
-        The answer of each, in their order.
+        One answer for each computation, in order.
     """
     allowance = current() or Allowance(float("inf"), _MEMORY)
     left = list(works)
@@ -217,9 +217,9 @@ def compute_all(works: Sequence[Work]) -> Iterator[bytes | ComputationError]:
 
 
 def _answers(works: Sequence[Work], allowance: Allowance) -> Iterator[bytes | ComputationError]:
-    """The answers up to and including that of the first computation that ended its child."""
+    """Yield answers up to the first computation that ended the child, including it."""
     if not hasattr(os, "fork"):
-        yield from map(_answered, works)
+        yield from map(_answer, works)
         return
     total = allowance.left_but(FOR_THE_WHOLE) if current() else float("inf")
     if total <= 0:
@@ -244,25 +244,25 @@ def _spent(allowance: Allowance) -> ComputationError:
     return ComputationError(f"all rewrites together exceeded their share of {allowance.words}")
 
 
-def _answered(work: Work, memory: int = 0) -> bytes | ComputationError:
+def _answer(work: Work, memory: int = 0) -> bytes | ComputationError:
     try:
         return work()
     except MemoryError:
-        limit = f"the limit of {amount(memory)} of memory" if memory else "the memory there is"
+        limit = f"the limit of {amount(memory)} of memory" if memory else "the available memory"
         return ComputationError(f"computing it exceeded {limit}")
-    except Exception as error:  # noqa: BLE001 - whatever a library raises for a stranger's data
+    except Exception as error:  # noqa: BLE001 - libraries raise anything on bad data
         return ComputationError(f"it cannot be computed ({type(error).__name__})")
 
 
 def _work(works: Sequence[Work], total: float, allowance: Allowance, writer: int) -> None:
-    """Make the computations in the child."""
+    """Run the computations inside the child."""
     for work in works:
         used = time.process_time()
         if used > total:
             answer: bytes | ComputationError = _spent(allowance)
         else:
             limit_time(used + min(_SECONDS, max(1.0, total - used)))
-            answer = _answered(work, allowance.memory)
+            answer = _answer(work, allowance.memory)
         failed = isinstance(answer, ComputationError)
         data = str(answer).encode() if isinstance(answer, ComputationError) else answer
         write_all(writer, _HEAD.pack(_FAILURE if failed else _ANSWER, len(data)))
@@ -270,10 +270,10 @@ def _work(works: Sequence[Work], total: float, allowance: Allowance, writer: int
 
 
 def _read(child: Child) -> bytes | ComputationError | None:
-    """One answer; None where the child ended.
+    """Return one answer, or None if the child ended.
 
     Raises:
-        TimeoutError: it takes too long.
+        TimeoutError: the answer takes too long.
     """
     deadline = time.monotonic() + _PATIENCE * _SECONDS
     head = child.read(_HEAD.size, deadline)
@@ -289,7 +289,7 @@ def _read(child: Child) -> bytes | ComputationError | None:
 
 
 def _reason(child: Child, *, late: bool) -> str:
-    """Why a child ended before its answer."""
+    """Return why the child ended before its answer."""
     if late or child.signal == "SIGXCPU":
         return f"computing it exceeded the limit of {_SECONDS} s"
     return f"computing it crashed ({child.signal})" if child.signal else "computing it failed"

@@ -1,9 +1,8 @@
-"""Work in a process of its own, with a limit of time and of memory.
+"""Run work in a new Python process with limits of time and memory.
 
-What is run here is other people's native code on strangers' models: it crashes on some, never ends on
-others, and takes what memory there is.  None of that may end or stop a lint.  The process is a fresh
-Python in isolated mode, so that nothing of the current folder is imported; what it prints goes to a
-file as it comes, and each answer is written at once, so that a crash loses neither.
+The work is third-party native code on untrusted models.  It may crash, hang, or use all memory, and must not
+end or block a lint.  The process is a fresh Python in isolated mode: it imports nothing from the current
+folder.  It prints to a file and writes each answer at once, so a crash loses neither.
 """
 
 from __future__ import annotations
@@ -28,20 +27,20 @@ from trtlint.process import Cause
 _CHILD = Path(__file__).with_name("_child.py")
 _PACKAGES = Path(__file__).parents[2]
 _SHORTEST, _LONGEST = 0.001, 0.02
-"""Seconds between two looks at the process."""
+"""Seconds between two checks of the process: the shortest and the longest pause."""
 _LEAST_MEMORY = 4 << 30
 _MOST_ANSWERS = 64 << 20
-"""Bytes of answers that are read."""
+"""Bytes of answers that trtlint reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a process may take.
+    """Limits of one process.
 
     Attributes:
         seconds: wall time.
-        memory: bytes of memory of its own, files that it maps apart.
-        processor: processor time; 0 for what its wall time allows on all processors.
+        memory: bytes of memory, without mapped files.
+        processor: seconds of processor time; 0 for the wall time on all processors.
     """
 
     seconds: float = 120.0
@@ -50,17 +49,17 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a process ended, and what it had said.
+class ProcessResult:
+    """How a process ended, and its answers.
 
     Attributes:
-        cause: how it ended.
-        code: its exit code, None where a signal ended it.
-        signal: the signal that ended it, such as ``SIGSEGV``; empty for none.
-        seconds: how long it ran.
-        peak: bytes of its largest resident set, None where the system does not tell.
-        answers: what it said, JSON data in their order; all but the last where it was ended meanwhile.
-        processor: seconds of processor time that it took, 0 where the system does not tell.
+        cause: how the process ended.
+        code: exit code, None if a signal ended it.
+        signal: name of the signal that ended it, such as ``SIGSEGV``; empty for none.
+        seconds: wall time.
+        peak: bytes of the largest resident set, None if the system does not report it.
+        answers: JSON data in order; an answer that was cut off is left out.
+        processor: seconds of processor time, 0 if the system does not report it.
     """
 
     cause: Cause
@@ -73,13 +72,13 @@ class Ended:
 
     @property
     def words(self) -> str:
-        """How it ended, after "the process": ``crashed (SIGSEGV)``."""
+        """The end in words, to follow "the process": ``crashed (SIGSEGV)``."""
         if self.cause == "crashed":
             return f"crashed ({self.signal})"
         if self.cause == "time":
             return f"was stopped after {self.seconds:.1f} s"
         if self.cause == "memory":
-            return "was stopped at its limit of memory"
+            return "was stopped at its memory limit"
         return "ended" if self.cause == "done" else f"ended with code {self.code}"
 
 
@@ -93,18 +92,18 @@ def run(
     environment: Mapping[str, str] | None = None,
     listen: Callable[[Any], None] | None = None,
     executable: str | None = None,
-) -> Ended:
-    """Call ``work(request, say)`` of a module in a process of its own, and wait for its end.
+) -> ProcessResult:
+    """Call ``work(request, send)`` of a module in a new process, and wait for its end.
 
     Args:
-        module: the module's full name.
-        request: JSON data for it.  Its current folder is another one: paths must be absolute.
-        limits: what the process may take.
-        log: the file that gets what it prints, None for nowhere.
-        paths: folders that it imports from before those that are installed.
-        environment: variables that it gets besides those of this process.
-        listen: is told each answer as it comes.
-        executable: the Python to run; this one if left out.
+        module: full name of the module.
+        request: JSON data for the work.  Paths must be absolute: the process runs in another folder.
+        limits: limits of the process.
+        log: file for its output, None to discard the output.
+        paths: folders to import from before the installed packages.
+        environment: variables in addition to those of this process.
+        listen: function called with each answer as it arrives.
+        executable: Python to run; default is this one.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         order, answers = Path(folder, "order.json"), Path(folder, "answers.jsonl")
@@ -131,17 +130,17 @@ def run(
                 stderr=subprocess.STDOUT,
             )
             try:
-                return _watched(process, limits, answers, listen)
+                return _watch(process, limits, answers, listen)
             finally:
                 if process.returncode is None:
                     process.kill()
                     process.wait()
 
 
-def _watched(
+def _watch(
     process: subprocess.Popen[bytes], limits: Limits, answers: Path, listen: Callable[[Any], None] | None
-) -> Ended:
-    """Wait for the end of a process, or end it at a limit."""
+) -> ProcessResult:
+    """Wait for the end of a process, or kill it at a limit."""
     began = time.monotonic()
     stopped: Literal["time", "memory"] | None = None
     pause, heard, size = _SHORTEST, 0, 0
@@ -151,9 +150,9 @@ def _watched(
         if ended:
             break
         if listen is not None and size != (size := _size(answers)):
-            for answer in (told := _read(answers))[heard:]:
+            for answer in (received := _read(answers))[heard:]:
                 listen(answer)
-            heard = len(told)
+            heard = len(received)
         if stopped is None and seconds > limits.seconds:
             stopped = "time"
         elif stopped is None and memory_of(process.pid) > limits.memory:
@@ -167,11 +166,11 @@ def _watched(
     if name == "SIGXCPU":
         stopped = stopped or "time"
     cause: Cause = stopped or ("done" if code == 0 else "crashed" if name else "failed")
-    return Ended(cause, None if name else code, name, seconds, peak, _read(answers), processor)
+    return ProcessResult(cause, None if name else code, name, seconds, peak, _read(answers), processor)
 
 
 def _poll(process: subprocess.Popen[bytes]) -> tuple[bool, int | None, float]:
-    """Whether a process has ended, the bytes of its largest resident set, its seconds of processor time."""
+    """Return whether the process ended, its peak resident bytes, and its seconds of processor time."""
     if not hasattr(os, "wait4"):
         return process.poll() is not None, None, 0.0
     pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -190,14 +189,14 @@ def _size(file: Path) -> int:
 
 
 def machine_memory() -> int:
-    """Bytes of memory of this machine; no less than what a small one has, where the system does not tell."""
+    """Return the bytes of memory of this machine; 4 GiB if unknown or smaller."""
     with suppress(AttributeError, OSError, ValueError):
         return max(_LEAST_MEMORY, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return _LEAST_MEMORY
 
 
 def _signal_name(code: int) -> str:
-    """The signal of a negative exit code; of Windows' codes of exceptions, the code itself."""
+    """Return the name of the signal of an exit code; for Windows exceptions, the code in hex."""
     if code < 0:
         with suppress(ValueError):
             return signal.Signals(-code).name
@@ -213,7 +212,7 @@ def _read(answers: Path) -> tuple[Any, ...]:
         return ()
     found = []
     for line in lines:
-        if not line.endswith(b"\n"):  # it was ended while it wrote
+        if not line.endswith(b"\n"):  # the process ended in the middle of this line
             break
         with suppress(ValueError, RecursionError):
             found.append(json.loads(line))
