@@ -33,7 +33,7 @@ from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import load_builtin, rule_files
 from trtlint.engine.rulefile import load_rule
 from trtlint.engine.ruleset import RuleSet
-from trtlint.files.limits import LimitError, limited
+from trtlint.files.limits import LimitError, limit_work
 from trtlint.measurement.measurement import MeasurementError, read_measurement
 from trtlint.policy.baseline import Baseline, BaselineError
 from trtlint.policy.options import LintOptions, TargetOptions
@@ -232,7 +232,7 @@ def _check_build(path: Path) -> None:
 def _check_log(path: Path) -> None:
     _check_build(path)
     try:
-        with limited(path):
+        with limit_work(path):
             one, other = (read_log(path, vectorised=vectorised) for vectorised in (False, True))
     except (BuildFileError, LimitError):
         return
@@ -256,7 +256,7 @@ def _check_rule(path: Path) -> None:
         if "\n" in str(error):
             raise BugError(f"not one line: {error}") from error
         return
-    with limited(path):
+    with limit_work(path):
         dumps(Report(Case(_model_beside(path), tuple(TARGETS[1:]), RuleSet.of([rule])).evaluated()))
 
 

@@ -31,7 +31,7 @@ def call(work: Callable[[bytes], bytes], data: bytes, _: tuple[int, int]) -> byt
 
 def answers(works: Sequence[Work], _: Allowance) -> Iterator[bytes | ComputationError]:
     """Computations on strangers' data, as where there is no fork."""
-    yield from map(fork._answered, works)
+    yield from map(fork._answer, works)
 
 
 def run(module: str, request: Any, _: Limits, **__: object) -> ProcessResult:

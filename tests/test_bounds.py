@@ -25,8 +25,8 @@ from trtlint.buildfiles.patterns import SEARCHED, Pattern, table
 from trtlint.cli import run
 from trtlint.engine.rulefile import load_rule
 from trtlint.files import limits
-from trtlint.files.globs import covers_path
-from trtlint.files.limits import LimitError, limited
+from trtlint.files.globs import matches_path
+from trtlint.files.limits import LimitError, limit_work
 from trtlint.model.load import Elsewhere, load
 
 pytestmark = pytest.mark.isolated
@@ -306,8 +306,8 @@ def test_folders_of_rules_that_cannot_be(work: Workspace) -> None:
 
 def test_globs_of_many_stars(tmp_path: Path) -> None:
     with quick(1):
-        assert not covers_path("*a" * 30 + "b", "a" * 3000)
-        assert covers_path("**/" * 30 + "*a*" * 20, "a/" * 500 + "a" * 30)
+        assert not matches_path("*a" * 30 + "b", "a" * 3000)
+        assert matches_path("**/" * 30 + "*a*" * 20, "a/" * 500 + "a" * 30)
 
 
 def endless(*_: object, **__: object) -> None:
@@ -321,14 +321,14 @@ def endless(*_: object, **__: object) -> None:
 class TestLimits:
     def test_time(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(limits, "SECONDS", 0.2)
-        with quick(2), pytest.raises(LimitError, match="processor time"), limited(tmp_path / "x"):
+        with quick(2), pytest.raises(LimitError, match="processor time"), limit_work(tmp_path / "x"):
             while True:
                 sum(range(1000))
 
     def test_memory(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(limits, "MEMORY", 30 << 20)
         held: list[bytes] = []
-        with pytest.raises(LimitError, match="MiB of memory"), limited(tmp_path / "x"):
+        with pytest.raises(LimitError, match="MiB of memory"), limit_work(tmp_path / "x"):
             while True:
                 held.append(bytes(range(256)) * 400)
 
@@ -337,7 +337,7 @@ class TestLimits:
         large = tmp_path / "large.onnx"
         with large.open("wb") as file:
             file.truncate(200 << 20)
-        with limited(large):
+        with limit_work(large):
             began = time.process_time()
             while time.process_time() - began < 0.2:
                 pass
@@ -346,14 +346,14 @@ class TestLimits:
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setattr(limits, "SECONDS", 0.1)
-        with pytest.raises(LimitError), limited(tmp_path / "x"):
+        with pytest.raises(LimitError), limit_work(tmp_path / "x"):
             while True:
                 with suppress(Exception):
                     sum(range(1000))
 
     def test_the_way_out_is_not_interrupted(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(limits, "SECONDS", 0.2)
-        with pytest.raises(LimitError), limited(tmp_path / "x"):
+        with pytest.raises(LimitError), limit_work(tmp_path / "x"):
             try:
                 while True:
                     sum(range(1000))
@@ -363,16 +363,16 @@ class TestLimits:
                     sum(range(1000))
 
     def test_a_second_one_within(self, tmp_path: Path) -> None:
-        with limited(tmp_path / "x"), limited(tmp_path / "y"):
+        with limit_work(tmp_path / "x"), limit_work(tmp_path / "y"):
             pass
-        with limited(tmp_path / "x"):
+        with limit_work(tmp_path / "x"):
             pass
 
     def test_another_thread_has_none(self, tmp_path: Path) -> None:
         done: list[bool] = []
 
         def work() -> None:
-            with limited(tmp_path / "x"):
+            with limit_work(tmp_path / "x"):
                 done.append(True)
 
         thread = threading.Thread(target=work)

@@ -206,7 +206,7 @@ def fix(
 
     import onnx
 
-    from trtlint.files.limits import limited
+    from trtlint.files.limits import limit_work
     from trtlint.fixes.fixing import fix_file, write_fixed
     from trtlint.fixes.relint import judging
     from trtlint.fixes.source import beside, read_source
@@ -235,7 +235,7 @@ def fix(
         result: Any = None
         with _named(path):
             source = read_source(path)
-            with limited(path, allowance=source.allowance()):
+            with limit_work(path, allowance=source.allowance()):
                 judge = judging(case, Review())
                 fixed = fix_file(source, judge, unsafe=own.get("unsafe", False), prove=prove, keep=keep)
             if fixed.fault:

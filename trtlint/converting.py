@@ -108,7 +108,7 @@ def convert(
                 None if dry_run else written,
                 command=build_line(case.built_for),
                 sm=sm,
-                spared=[path],
+                protected=[path],
             )
         except UnreadableError as error:
             error.message = str(Problem.of(path, error))

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from trtlint.files import limits, regular, temporary
-from trtlint.files.limits import Allowance, amount, grown
+from trtlint.files.limits import Allowance, amount, scale_allowance
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,10 @@ def test_sizes_of_files_in_words(count: int, words: str) -> None:
 
 
 def test_limits_grow_beyond_an_ordinary_file() -> None:
-    ordinary = grown(10.0, 100, limits.ORDINARY)
+    ordinary = scale_allowance(10.0, 100, limits.ORDINARY)
     assert (ordinary.seconds, ordinary.memory) == (10.0, 100)
-    assert grown(10.0, 100, 0).seconds == 10.0
-    more = grown(10.0, 100, limits.ORDINARY + (8 << 20))
+    assert scale_allowance(10.0, 100, 0).seconds == 10.0
+    more = scale_allowance(10.0, 100, limits.ORDINARY + (8 << 20))
     assert more.seconds == pytest.approx(10.0 + 8 * limits._SECONDS_PER_MEBIBYTE)
     assert more.memory == 100 + limits._MEMORY_PER_BYTE * (8 << 20)
 

@@ -13,7 +13,7 @@ import pytest
 from trtlint.cli import run
 from trtlint.files import replace, temporary
 from trtlint.files.replace import replacing
-from trtlint.files.temporary import held_file, new_name, remove_stale
+from trtlint.files.temporary import new_name, remove_stale, temporary_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no locks of this kind")
 
@@ -34,7 +34,7 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
 
 
 def test_what_a_live_process_writes_stays(tmp_path: Path) -> None:
-    with held_file(tmp_path) as path:
+    with temporary_file(tmp_path) as path:
         remove_stale(tmp_path)
         assert path.exists()
     assert not list(tmp_path.iterdir())

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from trtlint.files import view
-from trtlint.files.view import View, viewed
+from trtlint.files.view import View, open_view
 
 CONTENT = bytes(index % 251 for index in range(100_000))
 BLOCK = 4096
@@ -27,14 +27,14 @@ class Counted(io.BytesIO):
 
 def test_a_small_file_is_held() -> None:
     assert view._HELD == 4 << 20
-    assert viewed(io.BytesIO(CONTENT), len(CONTENT)) == CONTENT
+    assert open_view(io.BytesIO(CONTENT), len(CONTENT)) == CONTENT
 
 
 def test_a_large_file_is_read_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(view, "_HELD", len(CONTENT))
-    assert isinstance(viewed(io.BytesIO(CONTENT), len(CONTENT)), bytes)
+    assert isinstance(open_view(io.BytesIO(CONTENT), len(CONTENT)), bytes)
     monkeypatch.setattr(view, "_HELD", len(CONTENT) - 1)
-    assert isinstance(viewed(io.BytesIO(CONTENT), len(CONTENT)), View)
+    assert isinstance(open_view(io.BytesIO(CONTENT), len(CONTENT)), View)
 
 
 def test_bytes_near_each_other_are_read_at_once() -> None:

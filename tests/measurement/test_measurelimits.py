@@ -92,7 +92,7 @@ def test_the_runtime_plans_no_memory(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "said"),
     [
-        ("/dev/null", "this is a device, which is not replaced"),
+        ("/dev/null", "this is a device; only a regular file is replaced"),
         ("model.onnx", "model.onnx is read in this run"),
         ("x.npz", "x.npz is read in this run"),
         ("nowhere/ranges.json", "there is no folder nowhere"),

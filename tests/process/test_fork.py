@@ -9,7 +9,7 @@ import signal
 import numpy as np
 import pytest
 
-from trtlint.files.limits import Allowance, limited
+from trtlint.files.limits import Allowance, limit_work
 from trtlint.process import fork as forked
 from trtlint.process.fork import ComputationError, compute, compute_all
 
@@ -55,7 +55,7 @@ def test_each_computation_has_its_limits_and_the_others_go_on(monkeypatch: pytes
 def test_all_together_are_held_to_the_allowance_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forked, "_SECONDS", 1)
     allowance = Allowance(2.0, 1 << 30)
-    with limited(allowance=allowance):
+    with limit_work(allowance=allowance):
         found = list(compute_all([endless] * 4))
     assert all(isinstance(each, ComputationError) for each in found)
     assert (

@@ -14,7 +14,7 @@ from pathlib import Path
 from trtlint.buildcommand.command import BuildCommand, CommandError, Tool, command, tool_of
 from trtlint.buildcommand.providers import of_json, of_python
 from trtlint.buildcommand.triton import is_config, parse_config, read_config
-from trtlint.files.limits import LimitError, limited
+from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.regular import read_bytes
 
 _MAX_BYTES = 4 * 1024 * 1024
@@ -38,7 +38,7 @@ def read_commands(text: str) -> tuple[BuildCommand, ...]:
     """
     path = Path(text)
     try:
-        with limited(path):
+        with limit_work(path):
             return _commands(path, text)
     except LimitError as error:
         source = text if _exists(path) else "--build"

@@ -9,7 +9,7 @@ from trtlint.buildfiles.errors import BuildFileError
 from trtlint.buildfiles.gathered import Gathered
 from trtlint.buildfiles.record import FileRead, read_file, together
 from trtlint.buildfiles.witnesses import GivenAs
-from trtlint.files.limits import LimitError, limited
+from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem
 
 
@@ -54,7 +54,7 @@ def _read(files: Iterable[tuple[str, GivenAs]]) -> tuple[list[FileRead], list[Pr
 
 def _try(path: str, role: GivenAs) -> FileRead | Problem:
     try:
-        with limited(path):
+        with limit_work(path):
             return read_file(path, role)
     except (BuildFileError, LimitError) as error:
         return Problem.of(path, error)

@@ -88,20 +88,20 @@ def run_convert(options: ConvertOptions) -> int:
         memory=options.memory,
     )
     request = replace(request, layers=_layers(options, model))
-    spared = [model, *map(Path, request.inputs.paths)]
+    protected = [model, *map(Path, request.inputs.paths)]
     try:
         request.inputs.require()
     except InputsError as error:
         raise click.UsageError(str(error)) from error
-    _require_writable(out, spared)
-    _require_writable(None if options.html is None else Path(options.html), spared)
+    _require_writable(out, protected)
+    _require_writable(None if options.html is None else Path(options.html), protected)
     if out is not None:
         remove_stale(out.parent)
     sm = next((target.sm for target in wanted if target.sm is not None), None)
     with tidying_up(), _progress() as listen:
         try:
             found, draft = run(
-                request, out, command=build_line(wanted), sm=sm, spared=tuple(spared), listen=listen
+                request, out, command=build_line(wanted), sm=sm, protected=tuple(protected), listen=listen
             )
         except (KeepError, InputsError, MissingRuntimeError) as error:
             raise click.UsageError(str(error)) from error
@@ -157,7 +157,7 @@ def _destination(model: Path, options: ConvertOptions) -> Path | None:
     return out
 
 
-def _require_writable(file: Path | None, spared: Sequence[Path]) -> None:
+def _require_writable(file: Path | None, protected: Sequence[Path]) -> None:
     """Refuse a file that cannot be written before anything is done.
 
     Raises:
@@ -166,7 +166,7 @@ def _require_writable(file: Path | None, spared: Sequence[Path]) -> None:
     if file is None:
         return
     try:
-        require_replaceable(file, spared)
+        require_replaceable(file, protected)
     except OSError as error:
         raise click.UsageError(f"cannot write {file}: {error.strerror or error}") from None
 

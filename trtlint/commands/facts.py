@@ -21,7 +21,7 @@ from trtlint.engine.ruleset import RuleSet
 from trtlint.facts.facts import Facts
 from trtlint.facts.kinds import ground_of, kinds
 from trtlint.facts.of_build.placement import Placement
-from trtlint.files.limits import limited
+from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.knowledge.nearest import did_you_mean
 from trtlint.model.graph import Node
@@ -60,7 +60,7 @@ def run_facts(
     commands = build_commands(command)
     read = [*models, *(path for path, _ in files)]
     try:
-        with limited(*read):
+        with limit_work(*read):
             facts = _facts_of(models, files, wanted, commands)
             there = _kinds_there(facts)
             told = _NUMEROUS & _OF_BUILDS if as_json else frozenset()

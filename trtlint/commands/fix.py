@@ -18,7 +18,7 @@ from trtlint.commands.stopping import tidying_up
 from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.commands.verifying import Verifier, require_weights
 from trtlint.compare.comparison import MISSING, available
-from trtlint.files.limits import limited
+from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.files.temporary import remove_stale
@@ -53,9 +53,9 @@ def run_fix(options: FixOptions) -> int:
     outs = [_destination(task.file, options.output) for task in tasks]
     _require_means(options)
     _require_apart([*outs, *(Path(name) for name in (options.script, options.html) if name is not None)])
-    spared = [*(task.file for task in tasks), *outs]
-    _require_writable("--script", options.script, spared)
-    _require_writable("--html", options.html, spared)
+    protected = [*(task.file for task in tasks), *outs]
+    _require_writable("--script", options.script, protected)
+    _require_writable("--html", options.html, protected)
     page = None if options.html is None else _page()
     report = FixReport(sys.stdout, as_json=options.as_json, diff=options.diff, page=page)
     ended = Exit.CLEAN
@@ -63,7 +63,7 @@ def run_fix(options: FixOptions) -> int:
         ended = max(ended, _fix(task, out, keep, options, report))
     report.close()
     if page is not None:
-        replace_text(Path(str(options.html)), page.text(), spared)
+        replace_text(Path(str(options.html)), page.text(), protected)
     return ended
 
 
@@ -86,7 +86,7 @@ def _fix(task: Task, out: Path, keep: Sequence[str], options: FixOptions, report
     with tidying_up():
         try:
             source = read_source(task.file)
-            with limited(task.file, allowance=source.allowance()):
+            with limit_work(task.file, allowance=source.allowance()):
                 fixed, verdicts = _fixed(source, task, out, keep, options)
                 edits = _script(fixed, Path(options.script)) if options.script is not None else None
                 if fixed.changed:
@@ -200,7 +200,7 @@ def _require_apart(files: Sequence[Path]) -> None:
             raise click.UsageError(f"{count} files are to be written to {file}: name each another")
 
 
-def _require_writable(option: str, file: str | None, spared: Sequence[Path]) -> None:
+def _require_writable(option: str, file: str | None, protected: Sequence[Path]) -> None:
     """Refuse a file that cannot be written before anything is.
 
     Raises:
@@ -209,7 +209,7 @@ def _require_writable(option: str, file: str | None, spared: Sequence[Path]) -> 
     if file is None:
         return
     try:
-        require_replaceable(Path(file), spared)
+        require_replaceable(Path(file), protected)
     except OSError as error:
         raise click.UsageError(f"{option}: cannot write {file}: {error.strerror or error}") from None
 

@@ -50,10 +50,10 @@ def run_lint(options: LintOptions) -> int:
     if options.update_baseline and not factory.baselines:
         raise click.UsageError("--update-baseline needs --baseline FILE, or one in the configuration")
     sources = _sources(options)
-    spared = _read(tasks)
+    protected = _read(tasks)
     if options.write_baseline is not None:
-        _require_baseline(Path(options.write_baseline), spared)
-    outputs = _outputs(options, tasks, sources.root, [*spared, *factory.baselines])
+        _require_baseline(Path(options.write_baseline), protected)
+    outputs = _outputs(options, tasks, sources.root, [*protected, *factory.baselines])
     _collect_seldom()
     run = _Run(Review(recording=options.write_baseline is not None), factory.baselines, options)
     for task, reports in zip(tasks, run.reports(tasks), strict=True):
@@ -61,7 +61,7 @@ def run_lint(options: LintOptions) -> int:
         located = [folded(report).located(find) for report in reports]
         outputs.add(located, partial(counts, fail_on=task.settings.fail_on))
     outputs.close(run.notes())
-    _keep_baselines(factory.baselines.values(), options, spared)
+    _keep_baselines(factory.baselines.values(), options, protected)
     if run.failure:
         return run.failure
     return Exit.FINDINGS if run.found and not options.exit_zero else Exit.CLEAN
@@ -93,28 +93,28 @@ def _read(tasks: Iterable[Task]) -> list[Path]:
     return list(files)
 
 
-def _require_baseline(file: Path, spared: Iterable[Path]) -> None:
+def _require_baseline(file: Path, protected: Iterable[Path]) -> None:
     """Refuse to write a baseline in the place of anything but nothing or a baseline."""
     try:
-        require_replaceable(file, spared)
+        require_replaceable(file, protected)
         require_like_baseline(file)
     except (OSError, BaselineError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise click.UsageError(f"cannot write the baseline to {file}: {reason}") from None
 
 
-def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, spared: Sequence[Path]) -> None:
+def _keep_baselines(baselines: Iterable[Baseline], options: LintOptions, protected: Sequence[Path]) -> None:
     """Write what was to be written, and say so on standard error."""
     for baseline in baselines:
         name = shown(baseline.file)
         if options.write_baseline is not None:
             try:
-                baseline.write(spared)
+                baseline.write(protected)
             except BaselineError as error:
                 raise click.UsageError(str(error)) from None
             click.echo(f"trtlint: {name}: {plural(len(baseline), 'place')} recorded", err=True)
         elif options.update_baseline:
-            dropped = baseline.shrink(spared)
+            dropped = baseline.shrink(protected)
             left = plural(len(baseline), "place")
             click.echo(f"trtlint: {name}: {dropped} dropped, {left} left", err=True)
 
@@ -183,7 +183,7 @@ def _look(tasks: Mapping[str, Task], path: str) -> Facts | None:
 
 
 def _outputs(
-    options: LintOptions, tasks: Sequence[Task], root: Path | None, spared: Sequence[Path]
+    options: LintOptions, tasks: Sequence[Task], root: Path | None, protected: Sequence[Path]
 ) -> Outputs:
     """The outputs asked for, ready to take reports."""
     style = Style(
@@ -193,7 +193,7 @@ def _outputs(
         show_conditional=options.show_conditional,
         statistics=options.statistics,
         quiet=options.quiet,
-        spared=spared,
+        protected=protected,
         look=partial(_look, {str(task.file): task for task in tasks}),
     )
     try:

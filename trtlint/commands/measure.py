@@ -18,7 +18,7 @@ from trtlint.engine.evidence.ranges import RangeEvidence
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.rulebook import Rulebook, looking_at
 from trtlint.engine.ruleset import RuleSet
-from trtlint.files.limits import LimitError, limited
+from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text, require_replaceable
 from trtlint.lean import dataclass
@@ -108,7 +108,7 @@ def run_measure(options: MeasureOptions) -> int:
         from trtlint.report.text import TextReport
 
         try:
-            with limited(path):
+            with limit_work(path):
                 lines = _sources(model, {site.node for site in worst_sites(found)})
                 findings = _findings(path, wanted, found)
         except LimitError as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from trtlint.commands.setup import refuse_addresses
-from trtlint.files.limits import limited
+from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replacing, require_replaceable
 from trtlint.model.outline import outline
@@ -25,7 +25,7 @@ def run_skeleton(model: str, output: str | None, *, hide_names: bool) -> int:
     except OSError as error:
         raise click.UsageError(f"cannot write the skeleton to {out}: {error.strerror or error}") from None
     try:
-        with limited(path):
+        with limit_work(path):
             data = outline(path, hide_names=hide_names).SerializeToString()
     except (UnreadableError, OSError) as error:
         click.echo(f"trtlint: {clean(str(Problem.of(path, error)))}", err=True)

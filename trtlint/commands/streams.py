@@ -30,7 +30,7 @@ def discard_output() -> None:
 
 def complain(message: str) -> None:
     """Say in one line on standard error what is wrong, cut where it quotes more than is read."""
-    from trtlint.files.problem import shortened
+    from trtlint.files.problem import shorten
     from trtlint.report.escape import clean
 
-    click.echo(f"trtlint: {clean(shortened(' '.join(message.split())))}", err=True)
+    click.echo(f"trtlint: {clean(shorten(' '.join(message.split())))}", err=True)

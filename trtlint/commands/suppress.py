@@ -17,7 +17,7 @@ import onnx
 from trtlint.commands.setup import refuse_addresses, rulebook, tell
 from trtlint.engine.finding import SUPPRESS_KEY
 from trtlint.files.beside import real_file
-from trtlint.files.globs import covers_name
+from trtlint.files.globs import matches_name
 from trtlint.files.problem import Problem
 from trtlint.files.regular import open_regular
 from trtlint.files.replace import replacing, require_replaceable
@@ -80,9 +80,9 @@ def run_suppress(options: SuppressOptions) -> int:
     return Exit.CLEAN
 
 
-def _require_replaceable(out: Path, spared: Iterable[Path]) -> None:
+def _require_replaceable(out: Path, protected: Iterable[Path]) -> None:
     try:
-        require_replaceable(out, spared)
+        require_replaceable(out, protected)
     except OSError as error:
         raise click.UsageError(f"cannot write the copy to {out}: {error.strerror or error}") from None
 
@@ -115,12 +115,12 @@ def _joined(old: str, entry: dict[str, Any]) -> str:
 def _require_places(model: Model, options: SuppressOptions) -> None:
     """Refuse globs that cover no node."""
     nodes = model.graph.nodes
-    if options.node is not None and not any(covers_name(options.node, node.path) for node in nodes):
+    if options.node is not None and not any(matches_name(options.node, node.path) for node in nodes):
         near = did_you_mean(options.node, (node.path for node in nodes))
         raise click.UsageError(f"--node {options.node!r} covers no node{near}")
     if options.module is not None:
         modules = {module for node in nodes if (module := origin(model, node).module)}
-        if not any(covers_name(options.module, module) for module in modules):
+        if not any(matches_name(options.module, module) for module in modules):
             near = did_you_mean(options.module, sorted(modules))
             raise click.UsageError(f"--module {options.module!r} covers no module{near}")
 

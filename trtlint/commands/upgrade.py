@@ -16,7 +16,7 @@ from trtlint.commands.tasks import Task, TaskFactory
 from trtlint.engine.causes import folded
 from trtlint.engine.upgrade import Upgrade, targets, upgrade
 from trtlint.files.expand import expand
-from trtlint.files.limits import limited
+from trtlint.files.limits import limit_work
 from trtlint.files.problem import Problem, UnreadableError
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.releases import Product, minors
@@ -131,7 +131,7 @@ def _results(tasks: list[Task], product: Product, first: str, last: str) -> Iter
             yield Problem(path, task.problem)
             continue
         try:
-            with limited(task.file):
+            with limit_work(task.file):
                 upgrades = list(_upgrades(task, review, product, first, last))
         except (UnreadableError, OSError) as error:
             yield Problem.of(path, error)

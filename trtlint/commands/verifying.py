@@ -9,7 +9,7 @@ import click
 import onnx
 
 from trtlint.commands.fixrequest import FixOptions
-from trtlint.files.temporary import held_file
+from trtlint.files.temporary import temporary_file
 from trtlint.fixes import verification
 from trtlint.fixes.keeping import TITLE as KEPT
 from trtlint.fixes.patch import Patch
@@ -45,7 +45,7 @@ class Verifier:
             OSError: the form cannot be written.
         """
         require_weights(self._source, self._out)
-        with held_file(self._out.parent, ".trial.onnx") as trial:
+        with temporary_file(self._out.parent, ".trial.onnx") as trial:
             try:
                 with trial.open("wb") as file:
                     write_to(file, proto, self._source.raw.tensors)

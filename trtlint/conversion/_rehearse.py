@@ -10,7 +10,7 @@ import numpy as np
 
 from trtlint.conversion.batches import trial_of
 from trtlint.conversion.search import Candidates, Paths, connected, grouped, search
-from trtlint.files.problem import shortened
+from trtlint.files.problem import shorten
 from trtlint.measurement.analysis import Findings, findings, regions
 from trtlint.measurement.formats import FORMATS, Format
 from trtlint.measurement.inputs import Inputs, InputsError
@@ -46,9 +46,9 @@ def work(request: Mapping[str, Any], say: Say) -> None:
         else:
             say({"result": _proven(request, inputs)})
     except InputsError as error:
-        say({"error": "inputs", "text": shortened(str(error))})
+        say({"error": "inputs", "text": shorten(str(error))})
     except (ModelError, TrialError) as error:
-        say({"error": "model", "text": shortened(str(error))})
+        say({"error": "model", "text": shorten(str(error))})
 
 
 def _searched(request: Mapping[str, Any], inputs: Inputs, say: Say) -> dict[str, Any]:

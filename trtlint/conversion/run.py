@@ -31,7 +31,7 @@ def run(
     *,
     command: str = "",
     sm: int | None = None,
-    spared: Sequence[Path] = (),
+    protected: Sequence[Path] = (),
     listen: Listen | None = None,
 ) -> tuple[Conversion, Draft]:
     """Convert a model and write it where every proof holds or is open.
@@ -41,7 +41,7 @@ def run(
         out: the file to write; None to write none.
         command: the build command to report, with ``{model}`` for the file.
         sm: the compute capability times ten to build for.
-        spared: files that must not be replaced.
+        protected: files that must not be replaced.
         listen: is told what is being done.
 
     Raises:
@@ -57,7 +57,7 @@ def run(
     found = replace(found, error=rehearsed if rehearsed is not None else found.error)
     name = str(out) if out is not None else f"{request.model.stem}.{request.type}.onnx"
     if out is not None and found.verdict != "failed":
-        written = draft.write(out, spared)
+        written = draft.write(out, protected)
         found = replace(found, output=str(out), size=written.conversion.size)
     return replace(found, command=command.replace("{model}", shlex.quote(name))), draft
 

@@ -21,7 +21,7 @@ from trtlint.conversion.stored import Range, ranges_of
 from trtlint.conversion.typing_plan import TypePlan, boundary_values
 from trtlint.conversion.weight import flops, is_product
 from trtlint.conversion.writing import Converted, is_external, require_writable, write
-from trtlint.files.limits import limited
+from trtlint.files.limits import limit_work
 from trtlint.fixes.source import Source, read_source
 from trtlint.lean import dataclass
 from trtlint.measurement.formats import FORMATS
@@ -85,7 +85,7 @@ class Draft:
     external: bool
     source: Source
 
-    def write(self, out: Path, spared: Sequence[Path] = ()) -> Draft:
+    def write(self, out: Path, protected: Sequence[Path] = ()) -> Draft:
         """Write the model; return the draft with the file's name and sizes.
 
         Raises:
@@ -93,7 +93,7 @@ class Draft:
             OSError: a file cannot be read or written.
         """
         assert self.converted is not None
-        size = write(self.converted, out, tuple(spared), external=self.external)
+        size = write(self.converted, out, tuple(protected), external=self.external)
         before = self.source.raw.tensors.size + self.source.external
         return replace(self, conversion=replace(self.conversion, output=str(out), size=(before, size)))
 
@@ -198,7 +198,7 @@ class Session:
         self.found = Found()
         self.listen("reading")
         self.source = read_source(request.model)
-        with limited(request.model, allowance=self.source.allowance()):
+        with limit_work(request.model, allowance=self.source.allowance()):
             data, declared = undeclared(self.source.proto)
             self.model = interpret(request.model, data, self.source.raw.tensors, declared)
             require_writable(self.source.proto)

@@ -75,13 +75,13 @@ def _in_file(tensor: TensorProto) -> bool:
     return any(place != LEFT for place in places)
 
 
-def write(converted: Converted, out: Path, spared: tuple[Path, ...], *, external: bool) -> int:
+def write(converted: Converted, out: Path, protected: tuple[Path, ...], *, external: bool) -> int:
     """Write a converted model and return its size in bytes.
 
     Args:
         converted: the model.
         out: the file; with external data, ``OUT.data`` holds them.
-        spared: files that must not be replaced.
+        protected: files that must not be replaced.
         external: whether the source has external data.
 
     Raises:
@@ -91,8 +91,8 @@ def write(converted: Converted, out: Path, spared: tuple[Path, ...], *, external
     """
     large = sum(stored_size(tensor) for tensor in all_tensors(converted.proto) if _is_marked(tensor))
     if external or large > _MOST_INLINE:
-        return _write_external(converted, out, spared)
-    with replacing(out, [converted.store.path, *spared]) as file:
+        return _write_external(converted, out, protected)
+    with replacing(out, [converted.store.path, *protected]) as file:
         write_to(file, converted.proto, converted.store, converted.pieces)
     return out.stat().st_size
 
@@ -101,11 +101,11 @@ def _is_marked(tensor: TensorProto) -> bool:
     return bool(tensor.data_location == TensorProto.EXTERNAL)
 
 
-def _write_external(converted: Converted, out: Path, spared: tuple[Path, ...]) -> int:
+def _write_external(converted: Converted, out: Path, protected: tuple[Path, ...]) -> int:
     data = out.with_name(f"{out.name}.data")
     proto = onnx.ModelProto()
     proto.CopyFrom(converted.proto)
-    with replacing(data, [converted.store.path, *spared]) as file:
+    with replacing(data, [converted.store.path, *protected]) as file:
         offset = 0
         for tensor, made in _large(proto, converted):
             gap = -offset % _ALIGNED
@@ -116,7 +116,7 @@ def _write_external(converted: Converted, out: Path, spared: tuple[Path, ...]) -
             for key, value in (("location", data.name), ("offset", offset), ("length", made.size)):
                 tensor.external_data.add(key=key, value=str(value))
             offset += made.size
-    with replacing(out, [converted.store.path, *spared]) as file:
+    with replacing(out, [converted.store.path, *protected]) as file:
         file.write(proto.SerializeToString())
     return out.stat().st_size + data.stat().st_size
 

@@ -23,7 +23,7 @@ from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Concern, Rule, RuleEr
 from trtlint.engine.ruletext import read_rule
 from trtlint.engine.scope import predicts_refusal, scope_of_kind, scope_of_pattern
 from trtlint.facts import kinds as facts
-from trtlint.files.limits import LimitError, limited
+from trtlint.files.limits import LimitError, limit_work
 from trtlint.knowledge.releases import PRODUCTS, Product
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.language.pattern import Pattern, PatternError
@@ -51,7 +51,7 @@ def load_rule(path: Path) -> Rule:
         RuleError: the file cannot be read or is wrong.
     """
     try:
-        with limited(path):
+        with limit_work(path):
             return parse_rule(path, read_rule(path), checked=True)
     except LimitError as error:
         raise RuleError(path, 1, error.message) from None

@@ -1,1 +1,1 @@
-"""Files of strangers: found, opened, replaced."""
+"""Find, open, limit and replace untrusted files."""

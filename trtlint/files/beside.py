@@ -1,4 +1,4 @@
-"""Files beside a model that nobody named on the command line: the model names them, or their place does."""
+"""Files beside a model that the command line does not name, such as external data."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 
 
 def real_file(folder: Path, name: str, model: Path) -> Path | None:
-    """Where a file really lies; None where that is elsewhere.
+    """Return the real path of a file, or None if it is outside the folder.
 
-    A link may lead on within the folder, as Kubernetes mounts files, or to where the model itself really
-    lies: a download cache keeps the files of a repository in one folder, and links to them.
+    A link may stay within the folder, as in Kubernetes volumes.  It may also lead to the folder that really
+    holds the model: a download cache keeps the files of a repository in one folder and links to them.
 
     Args:
-        folder: where it is looked for.
-        name: its path relative to that; one that is absolute is elsewhere.
-        model: the model that it is looked for on behalf of.
+        folder: folder to search.
+        name: path relative to the folder; an absolute path is outside.
+        model: model that needs the file.
 
     Raises:
-        ValueError: a NUL in the name.
+        ValueError: the name contains a NUL.
     """
     home, file = Path(os.path.realpath(folder)), Path(os.path.realpath(folder / name))
     within = home in file.parents or file.parent == Path(os.path.realpath(model)).parent

@@ -1,4 +1,4 @@
-"""Which files a command was asked for."""
+"""Expand the paths of a command line to model files."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 SUFFIX = ".onnx"
 _STARS = re.compile(r"\*\*+")
 _DATA_SUFFIXES = (".data", "_data")
-"""What the exporters of PyTorch and of Hugging Face add to a model's name for its external data."""
+"""Suffixes that PyTorch and Hugging Face exporters add to the model's name for external data."""
 
 
 def expand(paths: Iterable[str]) -> Iterator[Path]:
-    """Files as named and the ``*.onnx`` files below folders, sorted within each; each file once.
+    """Yield the named files and the ``*.onnx`` files below named folders, each file once.
 
-    A glob that the shell has left alone (``models/**/*.onnx``, in quotes) stands for the models that it
-    covers, and a file with external data for the model beside it.  A path that does not exist, a glob that
-    covers nothing, and a folder without a model stand for themselves: reading them says what is wrong.
+    The files of a folder are sorted.  A glob that the shell did not expand (``'models/**/*.onnx'``) yields
+    the models that match.  An external data file yields the model beside it.  A missing path, a glob without
+    matches and a folder without models yield themselves: reading them reports the problem.
     """
     seen: set[str] = set()
     for path in (path for text in paths for path in _covered(text)):
@@ -39,16 +39,16 @@ def _covered(text: str) -> list[Path]:
 
 
 def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
-    """What a glob covers, names with a leading dot apart, or only the folders.
+    """Yield the paths that match a glob, without hidden ones; or only the folders.
 
-    ``**`` enters no folder through a link, as ``glob.glob`` does: two links to their own folder would make
-    each level twice as many.
+    ``**`` does not follow links to folders, unlike ``glob.glob``: two links to their own folder would double
+    the number of paths at each level.
     """
     parts = wanted.parts
     plain = next(index for index, part in enumerate(parts) if glob.has_magic(part))
     base = Path(*parts[:plain])
     rest = [part if part == "**" else _STARS.sub("*", part) for part in parts[plain:]]
-    if not os.path.isdir(base):  # noqa: PTH112 - a name that cannot be is none
+    if not os.path.isdir(base):  # noqa: PTH112 - returns False for an invalid name
         return
     for path in base.glob("/".join(rest)):
         hidden = (name.startswith(".") and name not in rest for name in path.parts[len(base.parts) :])
@@ -57,7 +57,7 @@ def _matching(wanted: Path, *, folders: bool) -> Iterator[Path]:
 
 
 def _model_of(path: Path) -> Path:
-    """The model that a file with external data belongs to, by the names that exporters give these files."""
+    """Return the model of an external data file, by the names that exporters use."""
     for suffix in _DATA_SUFFIXES:
         if path.name.endswith(SUFFIX + suffix):
             model = path.with_name(path.name.removesuffix(suffix))

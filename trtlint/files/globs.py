@@ -1,6 +1,6 @@
-"""Globs of model files, nodes and modules.
+"""Globs for model files, nodes and modules.
 
-Names of nodes hold brackets and slashes, so only ``*`` and ``?`` mean anything in them.
+Node names contain brackets and slashes, so only ``*`` and ``?`` are special in their globs.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from functools import lru_cache
 
 _PARTS = re.compile(r"\*\*/|\*\*|\*|\?")
 _MOST_STARS = 64
-"""Stars in the glob of a path; one with more of them covers nothing."""
+"""Limit of stars in a path glob; a glob with more stars matches nothing."""
 
 
-def covers_path(glob: str, path: str) -> bool:
-    """Whether a glob covers a file.
+def matches_path(glob: str, path: str) -> bool:
+    """Return whether a glob matches a file path.
 
-    ``*`` and ``?`` stay within a folder, ``**`` stands for any folders.  A glob without a ``/`` is
-    compared with the file's name alone; one that ends in ``/`` covers everything below the folder.
+    ``*`` and ``?`` match within one folder, ``**`` matches any folders.  A glob without ``/`` matches the
+    file name only.  A glob that ends in ``/`` matches everything below that folder.
 
     Args:
-        glob: relative to the folder that ``path`` is relative to.
+        glob: relative to the same folder as ``path``.
         path: with ``/`` between folders.
     """
     glob = glob.removeprefix("./")
@@ -30,19 +30,22 @@ def covers_path(glob: str, path: str) -> bool:
     if "/" not in glob and "**" not in glob:
         path = path.rpartition("/")[2]
     parts = _path_parts(glob)
-    return len(parts) <= 2 * _MOST_STARS and _covers(parts, path)
+    return len(parts) <= 2 * _MOST_STARS and _matches(parts, path)
 
 
-def covers_name(glob: str, name: str) -> bool:
-    """Whether a glob covers the name of a node or the path of a module; ``*`` is any characters."""
+def matches_name(glob: str, name: str) -> bool:
+    """Return whether a glob matches the name of a node or the path of a module.
+
+    ``*`` matches any characters, also ``/``.
+    """
     return _name_pattern(glob).match(name) is not None
 
 
-def _covers(parts: tuple[str, ...], path: str) -> bool:
-    """Whether literals and wildcards cover a path.
+def _matches(parts: tuple[str, ...], path: str) -> bool:
+    """Return whether literals and wildcards match a path.
 
-    All places that what has been seen of the glob can end at are followed at once, so that it takes
-    no longer than the glob times the path: a regular expression would try one star after the other.
+    The set of possible end positions is tracked for each part.  The time is at most glob length times path
+    length; a regular expression could backtrack over the stars.
     """
     ends = {0}
     for part in parts:
@@ -62,7 +65,7 @@ def _covers(parts: tuple[str, ...], path: str) -> bool:
 
 
 def _within(starts: set[int], path: str) -> set[int]:
-    """The places from some others on to the end of the component that each lies in."""
+    """Return all positions from each start to the end of its path component."""
     found: set[int] = set()
     stop = -1
     for start in sorted(starts):
@@ -75,7 +78,7 @@ def _within(starts: set[int], path: str) -> set[int]:
 
 @lru_cache(maxsize=1024)
 def _path_parts(glob: str) -> tuple[str, ...]:
-    """The literals and wildcards of a glob in their order."""
+    """Split a glob into literals and wildcards, in order."""
     parts, end = [], 0
     for match in _PARTS.finditer(glob):
         parts += [glob[end : match.start()], match[0]]
@@ -85,6 +88,6 @@ def _path_parts(glob: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1024)
 def _name_pattern(glob: str) -> re.Pattern[str]:
-    # Such a glob can come from a stranger's model; the pattern that fnmatch makes never backtracks
-    # from one star to the one before it.
+    # The glob may come from an untrusted model.  The pattern of fnmatch does not backtrack from one star
+    # to an earlier one.
     return re.compile(fnmatch.translate(glob.replace("[", "[[]")))

@@ -1,4 +1,4 @@
-"""Files that Git LFS has left as pointers: a short text in place of a large file.
+"""Detect Git LFS pointers: short text files in place of large files.
 
 https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md
 """
@@ -11,13 +11,13 @@ from trtlint.files.regular import open_regular, regular_status
 
 _FIRST_LINE = b"version https://git-lfs.github.com/spec/"
 _LONGEST = 1024
-"""A pointer is shorter than so many bytes."""
+"""Bytes; a pointer is shorter."""
 
-POINTER = "a Git LFS pointer, its file not fetched: `git lfs pull` fetches it"
+POINTER = "a Git LFS pointer; run `git lfs pull` to fetch the file"
 
 
 def is_pointer(path: Path) -> bool:
-    """Whether a file is a pointer; not so where it cannot be read."""
+    """Return whether a file is a Git LFS pointer; False if it cannot be read."""
     try:
         if regular_status(path).st_size >= _LONGEST:
             return False

@@ -1,8 +1,8 @@
-"""What the work on one stranger's file may cost at most: processor time and memory.
+"""Limits of processor time and memory for the work on one untrusted file.
 
-Every reader has bounds of its own, in bytes, steps or depth, so that what is wrong can be said by name.
-These hold where a file stays below each of them and still costs too much: a timer of the process looks
-at both costs, and ends the work on that file alone.
+Every reader has its own limits in bytes, steps or depth, so that its message can name the cause.  The limits
+here catch files that pass all of those and still cost too much.  A timer checks both costs and ends the work
+on that file only.
 """
 
 from __future__ import annotations
@@ -21,36 +21,39 @@ from typing import ClassVar
 from trtlint.files.problem import UnreadableError
 
 SECONDS = 4.5
-"""Processor time for a file of up to :data:`ORDINARY` bytes; a model of 10,000 nodes takes about a second."""
+"""Seconds of processor time for a file of up to :data:`ORDINARY` bytes.
+
+A model of 10,000 nodes takes about one second.
+"""
 MEMORY = 800 << 20
-"""Bytes of memory, mapped files apart, that the process may take for such a file."""
+"""Bytes of memory for such a file, without mapped files."""
 ORDINARY = 10 << 20
-"""Bytes of a file above which both limits grow with the file."""
+"""Bytes of a file above which both limits grow with its size."""
 _SECONDS_PER_MEBIBYTE = 0.5
 _MEMORY_PER_BYTE = 32
 FOR_THE_WHOLE, FOR_THE_END = 0.4, 0.1
-"""Shares of an allowance: for the whole model when single rewrites are proven, and for writing it."""
+"""Shares of an allowance kept back from single proofs: for proving the whole model, and for writing it."""
 _EXCEEDED = "work on this file exceeded the limit of"
 _REMEDY = "which grows with the size of the file; simplify or split the file, or report it if it is ordinary"
 _LOOK = 0.05
-"""Seconds of processor time between two looks at the costs."""
+"""Seconds of processor time between two checks."""
 _AGAIN = 3.0
-"""Seconds of processor time until the work is ended once more, where the first time was lost in a destructor.
+"""Seconds of processor time before the work is ended again, if a destructor swallowed the first attempt.
 
-It takes time to get out of the work: its memory is freed on the way, and must not be interrupted again.
+Unwinding takes time: it frees memory and must not be interrupted again.
 """
 
 
 class Allowance:
-    """Time and memory for the work on one file, the processes that it starts included.
+    """Time and memory for the work on one file, including the processes that it starts.
 
     Args:
         seconds: processor time.
-        memory: bytes of memory of each process, mapped files apart.
+        memory: bytes of memory of each process, without mapped files.
 
     Attributes:
-        seconds: as above.
-        memory: as above.
+        seconds: processor time.
+        memory: bytes of memory of each process, without mapped files.
     """
 
     def __init__(self, seconds: float, memory: int) -> None:
@@ -60,21 +63,21 @@ class Allowance:
         self._charged = 0.0
 
     def charge(self, seconds: float) -> None:
-        """Count time of another process."""
+        """Add processor time that another process used."""
         self._charged += seconds
 
     @property
     def left(self) -> float:
-        """Seconds that are left; negative where more was taken."""
+        """Seconds left; negative if the limit is exceeded."""
         return self.seconds - self._charged - (time.process_time() - self._began)
 
     def left_but(self, share: float) -> float:
-        """Seconds that are left if a share of all is kept for later work."""
+        """Return the seconds left after keeping back a share of the total for later work."""
         return self.left - share * self.seconds
 
     @property
     def words(self) -> str:
-        """The limit of time in words."""
+        """The time limit in words."""
         return f"the limit of {self.seconds:.0f} s of processor time"
 
 
@@ -82,12 +85,12 @@ _current: ContextVar[Allowance | None] = ContextVar("_current", default=None)
 
 
 def current() -> Allowance | None:
-    """The allowance that the work is under; None where it has only the usual limits of a file."""
+    """Return the allowance of the current work; None if only the default limits apply."""
     return _current.get()
 
 
 def amount(memory: int) -> str:
-    """Bytes of memory in words.
+    """Format bytes of memory.
 
     >>> amount(2 << 30), amount(2600 << 20), amount(800 << 20)
     ('2 GB', '2.5 GB', '800 MB')
@@ -96,11 +99,11 @@ def amount(memory: int) -> str:
 
 
 class LimitError(UnreadableError):
-    """The work on a file was ended at a limit."""
+    """A limit ended the work on a file."""
 
 
 class _StopError(BaseException):
-    """Ends the work from within; no handler of errors may take it for one of its own."""
+    """Unwinds the work at a limit; a BaseException, so that no error handler catches it."""
 
     def __init__(self, watch: _Watch, reason: str) -> None:
         super().__init__(reason)
@@ -109,17 +112,15 @@ class _StopError(BaseException):
 
 
 @contextmanager
-def limited(*files: str | os.PathLike[str], allowance: Allowance | None = None) -> Iterator[None]:
-    """Hold what is done meanwhile to the limits for some files.
+def limit_work(*files: str | os.PathLike[str], allowance: Allowance | None = None) -> Iterator[None]:
+    """Limit the processor time and memory of a block that works on files.
 
-    Within another such block that has no allowance, outside of the main thread, where the program has a
-    profiling timer of its own, and on systems without such timers there are no limits but those of the
-    readers.
+    The limits of the readers apply alone in these cases: inside another such block without an allowance,
+    outside the main thread, if the program uses its own profiling timer, and on systems without such timers.
 
     Args:
-        files: the files.
-        allowance: what the work may take, where that is not the usual for such files; the processes that it
-            starts find it with :func:`current`.
+        files: files whose total size sets the default limits.
+        allowance: limits to use instead of the default.  Child processes get them from :func:`current`.
 
     Raises:
         LimitError: a limit was reached.
@@ -142,18 +143,18 @@ def limited(*files: str | os.PathLike[str], allowance: Allowance | None = None) 
     finally:
         if token is not None:
             _current.reset(token)
-    # Outside of the handler, so that nothing keeps the frames, and what they hold, alive.
+    # Raise outside the handler: the traceback would keep the frames and their objects alive.
     if stopped:
         gc.collect()
         raise LimitError(stopped)
 
 
 def _usual(size: int) -> Allowance:
-    return grown(SECONDS, MEMORY, size)
+    return scale_allowance(SECONDS, MEMORY, size)
 
 
-def grown(seconds: float, memory: int, size: int) -> Allowance:
-    """An allowance that grows with the bytes of a file beyond those of an ordinary one.
+def scale_allowance(seconds: float, memory: int, size: int) -> Allowance:
+    """Return an allowance that grows with the bytes of a file above :data:`ORDINARY`.
 
     Args:
         seconds: processor time for an ordinary file.
@@ -165,15 +166,15 @@ def grown(seconds: float, memory: int, size: int) -> Allowance:
 
 
 class _Watch:
-    """Looks at the costs again and again, from the signal of a timer.
+    """Checks the costs periodically, in the signal handler of a timer.
 
     Args:
         allowance: the limits.
-        widens: whether blocks within this one have their own limits besides.
+        widens: whether blocks inside this one also set their own limits.
     """
 
     _active: ClassVar[_Watch | None] = None
-    """The innermost one."""
+    """The innermost active watch."""
 
     def __init__(self, allowance: Allowance, *, widens: bool) -> None:
         self._allowance = allowance
@@ -183,7 +184,7 @@ class _Watch:
         self._quiet = 0.0
 
     def begin(self) -> bool:
-        """Start the timer; False where there can be none."""
+        """Start the timer; return False if no timer is possible."""
         outer = _Watch._active
         idle = (signal.SIG_DFL, signal.SIG_IGN)
         if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
@@ -205,14 +206,14 @@ class _Watch:
         _Watch._active = self._outer
         if self._outer is None:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            # Not the default: a signal that is still on its way would end the process.
+            # Do not restore the default: a pending signal would end the process.
             signal.signal(signal.SIGPROF, signal.SIG_IGN)
 
     def look(self) -> None:
-        """End the work where it costs too much.
+        """End the work if it exceeds a limit.
 
         Raises:
-            _StopError: it does.
+            _StopError: a limit was exceeded.
         """
         now, allowance, reason = time.process_time(), self._allowance, ""
         if now < self._quiet:
@@ -234,7 +235,7 @@ def _look(*_: object) -> None:
 
 
 def memory_of(pid: int | str = "self") -> int:
-    """Bytes of memory of a process, mapped files apart; 0 where the system does not tell."""
+    """Return the bytes of memory of a process, without mapped files; 0 if unknown."""
     with suppress(OSError, ValueError, IndexError):
         pages = Path(f"/proc/{pid}/statm").read_bytes().split()
         return (int(pages[1]) - int(pages[2])) * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""Why a file could not be read, or only in part."""
+"""Problems that keep a file, or a part of it, from being read."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from trtlint.errors import FileError
 from trtlint.lean import dataclass
 
 LONGEST = 1000
-"""Characters of a name, or of a reason, that are said; a model can name a node in ten megabytes."""
+"""Characters of a name or a reason in a message; a model can contain a node name of 10 MB."""
 
 
-def shortened(text: str) -> str:
-    """A text, or the beginning of one that is longer than any that is read.
+def shorten(text: str) -> str:
+    """Shorten a text that is too long for a message.
 
-    >>> len(shortened("n" * 10_000_000))
+    >>> len(shorten("n" * 10_000_000))
     1001
     """
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 class UnreadableError(FileError):
-    """A file that cannot be read, with the place in it where that shows.
+    """A file that cannot be read, and the position of the problem.
 
-    ``offset`` is a byte offset in the file, ``line`` a line number from 1, ``node`` the path of a node of a
-    model; each None where it has no sense.
+    Attributes:
+        message: the reason and the remedy.
+        offset: byte offset in the file, or None.
+        line: line number from 1, or None.
+        node: path of a node in the model, or None.
     """
 
     def __init__(
@@ -39,23 +42,23 @@ class UnreadableError(FileError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that kept a file, or a part of it, from being linted."""
+    """A problem that kept a file, or a part of it, from being linted."""
 
     path: str
     message: str
     offset: int | None = None
-    """Byte offset in the file, where known."""
+    """Byte offset in the file, None if unknown."""
     node: str | None = None
 
     def __post_init__(self) -> None:
-        """Keep it one line that can be read."""
-        object.__setattr__(self, "message", shortened(self.message))
+        """Shorten the message and the node."""
+        object.__setattr__(self, "message", shorten(self.message))
         if self.node is not None:
-            object.__setattr__(self, "node", shortened(self.node))
+            object.__setattr__(self, "node", shorten(self.node))
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], error: UnreadableError | OSError) -> Problem:
-        """What an exception says of a file, whose name the text of the exception need not repeat."""
+        """Return the problem of an exception; the file name is removed from its text."""
         name = os.fspath(path)
         if isinstance(error, UnreadableError):
             return cls(name, error.message.removeprefix(f"{name}: "), error.offset, error.node)

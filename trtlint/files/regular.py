@@ -1,7 +1,7 @@
-"""Opening files that strangers name: regular ones only, and never more of them than is asked for.
+"""Open only regular files, and read at most a given number of bytes.
 
-Opening a pipe waits for its writer, reading a device may never end, and opening some devices changes
-them.  A checkout can hold links to any of them, and a configuration can name them.
+Opening a pipe waits for its writer.  Reading a device may never end, and opening one may change it.  An
+untrusted checkout may contain links to such files, and a configuration may name them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trtlint.errors import FileError
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
-    # A pipe that has taken the file's place meanwhile must not keep us, nor a terminal become ours.
+    # A pipe may replace the file after the check: do not block on it.  Do not adopt a terminal either.
     | getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_NOCTTY", 0)
 )
@@ -34,7 +34,7 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
 
 
 class IrregularError(FileError, OSError):
-    """A file that is not a regular one, or longer than any of its kind; ``strerror`` says which."""
+    """A file that is not regular, or too large; ``strerror`` is the reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(errno.EINVAL, reason, str(path))
@@ -42,25 +42,25 @@ class IrregularError(FileError, OSError):
 
 
 def regular_status(path: Path, *, links: bool = True) -> os.stat_result:
-    """The status of a regular file, which is not opened.
+    """Return the status of a regular file without opening it.
 
     Args:
-        path: the file.
-        links: whether a symbolic link stands for the file that it leads to.
+        path: file to check.
+        links: whether to follow a symbolic link.
 
     Raises:
-        OSError: there is none, or it is no regular file.
+        OSError: the file does not exist or is not regular.
     """
     try:
         status = path.stat(follow_symlinks=links)
-    except ValueError as error:  # a NUL, or what the system's encoding cannot write
-        raise IrregularError(path, f"no file can have this name: {error}") from None
+    except ValueError as error:  # a NUL, or characters that the system cannot encode
+        raise IrregularError(path, f"invalid file name: {error}") from None
     _require(path, status)
     return status
 
 
 def is_pipe(path: Path) -> bool:
-    """Whether a path is a pipe, such as a shell gives for ``<(zcat build.log.gz)``."""
+    """Return whether a path is a pipe, such as a shell makes for ``<(zcat build.log.gz)``."""
     try:
         return stat.S_ISFIFO(path.stat().st_mode)
     except (OSError, ValueError):
@@ -68,14 +68,14 @@ def is_pipe(path: Path) -> bool:
 
 
 def open_regular(path: Path, *, links: bool = True) -> BinaryIO:
-    """Open a regular file for reading in binary; nothing else is opened, nor waited for.
+    """Open a regular file for reading in binary, without ever blocking.
 
     Args:
-        path: the file.
-        links: whether a symbolic link stands for the file that it leads to.
+        path: file to open.
+        links: whether to follow a symbolic link.
 
     Raises:
-        OSError: it cannot be opened, or is no regular file.
+        OSError: the file cannot be opened or is not regular.
     """
     regular_status(path, links=links)
     descriptor = os.open(path, _FLAGS | (0 if links else getattr(os, "O_NOFOLLOW", 0)))
@@ -91,39 +91,39 @@ def open_regular(path: Path, *, links: bool = True) -> BinaryIO:
 
 
 def read_bytes(path: Path, most: int, *, links: bool = True) -> bytes:
-    """The content of a regular file.
+    """Return the content of a regular file.
 
     Args:
-        path: the file.
-        most: bytes that any file of its kind is below.
-        links: whether a symbolic link stands for the file that it leads to.
+        path: file to read.
+        most: largest size in bytes.
+        links: whether to follow a symbolic link.
 
     Raises:
-        OSError: it cannot be read, is no regular file, or longer.
+        OSError: the file cannot be read, is not regular, or is too large.
     """
     with open_regular(path, links=links) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise IrregularError(path, f"longer than {_size(most)}, the most that is read of such a file")
+        raise IrregularError(path, f"longer than {_size(most)}, the limit for such a file")
     return data
 
 
 def read_text(path: Path, most: int) -> str:
-    """The content of a regular file in UTF-8.
+    """Return the content of a regular file in UTF-8.
 
     Args:
-        path: the file.
-        most: bytes that any file of its kind is below.
+        path: file to read.
+        most: largest size in bytes.
 
     Raises:
-        OSError: it cannot be read, is no regular file, or longer.
-        UnicodeDecodeError: it is not UTF-8.
+        OSError: the file cannot be read, is not regular, or is too large.
+        UnicodeDecodeError: the file is not UTF-8.
     """
     return read_bytes(path, most).decode("utf-8")
 
 
 def kind_of(mode: int) -> str:
-    """What a file is that is not a regular one, in words."""
+    """Return the kind of a file that is not regular, in words."""
     return next((words for test, words in _KINDS if test(mode)), "a special file")
 
 
@@ -135,15 +135,15 @@ def _require(path: Path, status: os.stat_result) -> None:
 
 
 def _require_empty(path: Path, descriptor: int) -> None:
-    """Refuse what says that it has no bytes and has some: the system makes them while they are read.
+    """Reject a file of size 0 that has content: the system generates it while it is read.
 
-    Such a file is a regular one by its kind, and can end never, or keep its readers waiting, as
-    ``/proc/kmsg`` does.  https://man7.org/linux/man-pages/man5/proc.5.html
+    Such a file is regular by its mode.  It may never end or may block its readers, as ``/proc/kmsg`` does.
+    https://man7.org/linux/man-pages/man5/proc.5.html
     """
     with suppress(BlockingIOError):
         if not os.read(descriptor, 1):
             return
-    raise IrregularError(path, "this is a file of the system, not a regular file")
+    raise IrregularError(path, "this is a system file, such as those in /proc, not a regular file")
 
 
 def _size(count: int) -> str:

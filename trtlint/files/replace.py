@@ -1,8 +1,7 @@
-"""Writing files whole, in the place of nothing or of a regular file, and of no other.
+"""Write files atomically; replace only regular files.
 
-What is written is named on the command line or in a configuration, but what lies there can be a
-stranger's: a link to a file elsewhere, a pipe, a device.  As root, putting a file in the place of a
-device breaks the system.
+The user names the output, but an untrusted link, pipe or device may exist at that path.  Replacing a device
+as root breaks the system.
 """
 
 from __future__ import annotations
@@ -17,25 +16,25 @@ from pathlib import Path
 from typing import BinaryIO
 
 from trtlint.files.regular import IrregularError, kind_of
-from trtlint.files.temporary import held_file, is_temporary, lock, new_name
+from trtlint.files.temporary import is_temporary, lock, new_name, temporary_file
 
 _AGAIN = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-"""How a file that was just made is opened once more."""
+"""Flags to reopen a new file."""
 _NO_SUCH_FILES = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
-"""What systems say that know no files without names, or file systems that have none."""
+"""Error codes of systems and file systems without unnamed files."""
 _PERMISSIONS = 0o777
-"""What is kept of a file's mode; bits that lend its owner's rights are not."""
+"""Mode bits that a replaced file keeps; setuid, setgid and sticky bits are dropped."""
 
 
-def require_replaceable(path: Path, spared: Iterable[Path] = ()) -> None:
-    """Refuse to write where something lies that must stay; nothing, or a regular file, may be replaced.
+def require_replaceable(path: Path, protected: Iterable[Path] = ()) -> None:
+    """Check that a path can be written: it is free or a regular file, and not protected.
 
     Args:
-        path: the file to write.
-        spared: files that are read in the same run, and must not be replaced under any name.
+        path: file to write.
+        protected: files that this run reads; they must not be replaced under any name.
 
     Raises:
-        OSError: ``strerror`` says why it must stay; or its folder does not exist.
+        OSError: the path cannot be written, or its folder does not exist; ``strerror`` is the reason.
     """
     try:
         if not path.parent.is_dir():
@@ -43,40 +42,40 @@ def require_replaceable(path: Path, spared: Iterable[Path] = ()) -> None:
         status = path.lstat()
     except FileNotFoundError:
         return
-    except ValueError as error:  # a NUL, or what the system's encoding cannot write
-        raise IrregularError(path, f"no file can have this name: {error}") from None
+    except ValueError as error:  # a NUL, or characters that the system cannot encode
+        raise IrregularError(path, f"invalid file name: {error}") from None
     if stat.S_ISLNK(status.st_mode):
-        raise IrregularError(path, "this is a symbolic link: name the file that it leads to")
+        raise IrregularError(path, "this is a symbolic link; name its target instead")
     if not stat.S_ISREG(status.st_mode):
-        raise IrregularError(path, f"this is {kind_of(status.st_mode)}, which is not replaced")
-    for other in spared:
+        raise IrregularError(path, f"this is {kind_of(status.st_mode)}; only a regular file is replaced")
+    for other in protected:
         if _is(other, status):
-            raise IrregularError(path, f"{other} is read in this run: name another file")
+            raise IrregularError(path, f"{other} is read in this run; name another file")
 
 
 @contextmanager
 def replacing(
-    path: Path, spared: Iterable[Path] = (), check: Callable[[Path], None] | None = None
+    path: Path, protected: Iterable[Path] = (), check: Callable[[Path], None] | None = None
 ) -> Iterator[BinaryIO]:
-    """Write a file; it appears whole at the end of the block, and not at all if that raises.
+    """Write a file atomically: it appears at the end of the block, or not at all if the block raises.
 
     Args:
-        path: the file; one that is there is replaced, and keeps its permissions.
-        spared: as of :func:`require_replaceable`.
-        check: is called with the file that has been written, before it takes its place; raises whatever
-            keeps it from doing so.
+        path: file to write; an existing file is replaced and keeps its permissions.
+        protected: see :func:`require_replaceable`.
+        check: function called with the new file before it replaces ``path``; an exception keeps the old file.
 
     Yields:
-        The file to write to, in binary.
+        The file object to write to, in binary.
 
     Raises:
-        OSError: it cannot be written, or :func:`require_replaceable` refuses it; ``filename`` is ``path``.
+        OSError: the file cannot be written, or :func:`require_replaceable` rejects it.  Its ``filename`` is
+            ``path``.
     """
-    require_replaceable(path, spared)
+    require_replaceable(path, protected)
     try:
         unnamed = _open_unnamed(path.parent)
         if unnamed is None:
-            with held_file(path.parent) as temporary:
+            with temporary_file(path.parent) as temporary:
                 with os.fdopen(os.open(temporary, _AGAIN), "wb") as file:
                     yield file
                 _take_place(temporary, path, check)
@@ -89,7 +88,7 @@ def replacing(
             lock(unnamed)
             temporary = path.with_name(new_name())
             try:
-                if not _name(unnamed, temporary):  # some sandboxes do not let processes do so
+                if not _name(unnamed, temporary):  # some sandboxes forbid it
                     shutil.copyfile(f"/proc/self/fd/{unnamed}", temporary)
                 _take_place(temporary, path, check)
             finally:
@@ -97,12 +96,12 @@ def replacing(
     except OSError as error:
         named = None if error.filename is None else Path(os.fsdecode(error.filename))
         if named is None or named == path.parent or is_temporary(named.name):
-            error.filename = os.fspath(path)  # nobody knows the temporary file
+            error.filename = os.fspath(path)  # the user does not know the temporary file
         raise
 
 
 def _take_place(temporary: Path, path: Path, check: Callable[[Path], None] | None) -> None:
-    """Put a file that was written in the place of another."""
+    """Replace a file by the temporary file."""
     if check is not None:
         check(temporary)
     with suppress(FileNotFoundError):
@@ -111,9 +110,9 @@ def _take_place(temporary: Path, path: Path, check: Callable[[Path], None] | Non
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """Open a new file that has no name yet, so that nothing is left of it where this process is killed.
+    """Open a new file without a name, so that nothing remains if this process is killed.
 
-    None where the file system or the system has no such files.
+    Returns None if the system or the file system has no such files.
     https://man7.org/linux/man-pages/man2/open.2.html
     """
     flag = getattr(os, "O_TMPFILE", None)
@@ -128,10 +127,10 @@ def _open_unnamed(folder: Path) -> int | None:
 
 
 def _name(descriptor: int, path: Path) -> bool:
-    """Give a file without a name its first one; False where something has it, or that cannot be done."""
+    """Link an unnamed file to a path; return False if the path exists or linking fails."""
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        # With a folder's descriptor Python calls linkat, which follows the link that /proc has of the file.
+        # With a folder descriptor, Python calls linkat, which follows the link in /proc to the file.
         os.link(f"/proc/self/fd/{descriptor}", path.name, dst_dir_fd=folder)
     except OSError:
         return False
@@ -143,20 +142,20 @@ def _name(descriptor: int, path: Path) -> bool:
 def _is(file: Path, status: os.stat_result) -> bool:
     try:
         return os.path.samestat(file.stat(), status)
-    except (OSError, ValueError):  # it is not there, or has no name that can be
+    except (OSError, ValueError):  # the file does not exist, or its name is invalid
         return False
 
 
-def replace_text(path: Path, text: str, spared: Iterable[Path] = ()) -> None:
-    """Write a text file in UTF-8; who reads it meanwhile sees the old one or the new one.
+def replace_text(path: Path, text: str, protected: Iterable[Path] = ()) -> None:
+    """Write a UTF-8 text file atomically; a concurrent reader sees the old or the new text.
 
     Args:
-        path: the file; one that is there is replaced.
-        text: what to write; half of a surrogate pair is written as an escape.
-        spared: as of :func:`require_replaceable`.
+        path: file to write; an existing file is replaced.
+        text: content; a lone surrogate is written as an escape.
+        protected: see :func:`require_replaceable`.
 
     Raises:
-        OSError: it cannot be written, or :func:`require_replaceable` refuses it.
+        OSError: the file cannot be written, or :func:`require_replaceable` rejects it.
     """
-    with replacing(path, spared) as file:
+    with replacing(path, protected) as file:
         file.write(text.encode("utf-8", "backslashreplace"))

@@ -1,10 +1,10 @@
-"""Switch off what other packages send or record about their use.
+"""Switch off the telemetry of other packages.
 
 ONNX Runtime's official builds send events to Microsoft unless ``ORT_DISABLE_TELEMETRY`` is set before the
-library is loaded; on Linux since https://github.com/microsoft/onnxruntime/pull/27379.  They also write a
-device id and a queue of events to the user's cache folder.  Builds for Windows apps use another backend,
-which takes a call: https://github.com/microsoft/onnxruntime/blob/main/docs/Privacy.md.
-huggingface_hub adds the versions of installed packages to its requests:
+library loads; on Linux since https://github.com/microsoft/onnxruntime/pull/27379.  They also write a device
+id and an event queue to the user's cache folder.  Builds for Windows apps use another backend, which needs a
+call: https://github.com/microsoft/onnxruntime/blob/main/docs/Privacy.md.  huggingface_hub adds the versions
+of installed packages to its requests:
 https://huggingface.co/docs/huggingface_hub/package_reference/environment_variables#hfhubdisabletelemetry.
 """
 
@@ -17,11 +17,11 @@ from types import MappingProxyType
 from typing import Any
 
 SILENT: Mapping[str, str] = MappingProxyType({"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1"})
-"""Environment variables that switch telemetry off; every process that trtlint begins gets them."""
+"""Environment variables that switch telemetry off, for every process that trtlint starts."""
 
 
 def switch_off() -> None:
-    """Switch telemetry off for this process and those that it begins."""
+    """Switch telemetry off for this process and its children."""
     os.environ.update(SILENT)
 
 
@@ -29,7 +29,7 @@ def onnx_runtime() -> Any:
     """Import ONNX Runtime without its telemetry.
 
     Raises:
-        ImportError: it is not installed.
+        ImportError: ONNX Runtime is not installed.
     """
     switch_off()
     runtime = import_module("onnxruntime")

@@ -1,8 +1,7 @@
-"""Files beside a result that a process writes first, and that are removed where it was killed.
+"""Temporary files beside a result, and the removal of those that a killed process left.
 
-Each is locked by the process that made it.  The system releases the lock when the process ends, whatever
-ends it, so that a later process can tell a file that was left from one that is being written:
-https://man7.org/linux/man-pages/man2/flock.2.html
+Each file is locked by the process that made it.  The system releases the lock when the process ends, so a
+later process can tell a stale file from one in use: https://man7.org/linux/man-pages/man2/flock.2.html
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 _OLD = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _NAME = re.compile(r"\.trtlint-[0-9a-f]{16}\.(?:tmp|trial\.onnx)")
 _MOST_ENTRIES = 100_000
-"""Entries of a folder that are looked at."""
+"""Entries of a folder that are checked for stale files."""
 _TRIES = 8
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file is called as those are that are written here.
+    """Return whether a file name has the form of a temporary file.
 
     >>> is_temporary(".trtlint-0123456789abcdef.tmp"), is_temporary("model.tmp")
     (True, False)
@@ -34,22 +33,22 @@ def is_temporary(name: str) -> bool:
 
 
 def new_name(suffix: str = ".tmp") -> str:
-    """A name that no file has."""
+    """Return a new random file name."""
     return f".trtlint-{os.urandom(8).hex()}{suffix}"
 
 
 @contextmanager
-def held_file(folder: Path, suffix: str = ".tmp") -> Iterator[Path]:
-    """Make an empty file for the time of a block; one that has been renamed then stays.
+def temporary_file(folder: Path, suffix: str = ".tmp") -> Iterator[Path]:
+    """Create an empty, locked file and remove it after the block, unless the block renamed it.
 
     Args:
-        folder: where it is made.
-        suffix: the end of its name, ``.tmp`` or ``.trial.onnx``.
+        folder: folder for the file.
+        suffix: ``.tmp`` or ``.trial.onnx``.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the file cannot be created.
     """
-    path, descriptor = _made(folder, suffix)
+    path, descriptor = _create(folder, suffix)
     try:
         yield path
     finally:
@@ -57,12 +56,12 @@ def held_file(folder: Path, suffix: str = ".tmp") -> Iterator[Path]:
         os.close(descriptor)
 
 
-def _made(folder: Path, suffix: str) -> tuple[Path, int]:
-    """A new file and its descriptor, which holds the lock."""
+def _create(folder: Path, suffix: str) -> tuple[Path, int]:
+    """Create a file; return its path and the descriptor that holds the lock."""
     for attempt in range(_TRIES):
         path = folder / new_name(suffix)
         descriptor = os.open(path, _NEW, 0o666)
-        # Another process may take it for one that was left, before it is locked.
+        # Another process may remove the file as stale before it is locked.
         if (lock(descriptor) is not False and os.fstat(descriptor).st_nlink) or attempt == _TRIES - 1:
             return path, descriptor
         os.close(descriptor)
@@ -71,7 +70,7 @@ def _made(folder: Path, suffix: str) -> tuple[Path, int]:
 
 
 def lock(descriptor: int) -> bool | None:
-    """Lock a file; False where another process has, None where there are no locks."""
+    """Lock a file; return False if another process holds the lock, None without lock support."""
     try:
         import fcntl
 
@@ -84,10 +83,10 @@ def lock(descriptor: int) -> bool | None:
 
 
 def remove_stale(folder: Path) -> None:
-    """Remove the files that processes left in a folder which were killed.
+    """Remove the temporary files that killed processes left in a folder.
 
-    Only regular files of this user are removed, of the exact name, with no other name, and that no process
-    has locked.
+    A file is removed only if its name matches exactly, it is regular, this user owns it, it has one link, and
+    no process has locked it.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in islice(entries, _MOST_ENTRIES):

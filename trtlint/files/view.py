@@ -1,7 +1,7 @@
-"""The bytes of an open file, read where they are asked for.
+"""Read the bytes of an open file on demand.
 
-A mapped file would do, were it not for who writes to it meanwhile: touching a page that has been cut off
-ends the process (SIGBUS), and with it the lint of every other file.
+A memory map is not safe here.  If another process truncates the file, access to a lost page ends this process
+(SIGBUS) and the lint of every other file.
 """
 
 from __future__ import annotations
@@ -10,33 +10,33 @@ import errno
 from typing import BinaryIO, overload
 
 _CHUNK = 1 << 15
-"""Bytes that are read at once around a byte that is asked for."""
+"""Bytes read at once around a requested byte."""
 
 
 _HELD = 4 << 20
-"""Bytes of a file that is read whole: to ask a view for every byte takes half as long again."""
+"""Bytes up to which a file is read whole: byte access through a view takes half as long again."""
 
 
-def viewed(file: BinaryIO, size: int) -> bytes | View:
-    """The bytes of a file, held where it is small.
+def open_view(file: BinaryIO, size: int) -> bytes | View:
+    """Return the bytes of a small file, or a view of a large one.
 
     Args:
-        file: open for reading in binary, at its beginning; it must stay open.
-        size: its length in bytes.
+        file: open for reading in binary, at its start; it must stay open.
+        size: length in bytes.
 
     Raises:
-        OSError: the file cannot be read, or has become shorter.
+        OSError: the file cannot be read, or was truncated.
     """
     view = View(file, size)
     return view[:] if size <= _HELD else view
 
 
 class View:
-    """A file as a sequence of bytes; it is read through, not held.
+    """A file as a sequence of bytes that is read on demand.
 
     Args:
         file: open for reading in binary; it must stay open.
-        size: its length in bytes.
+        size: length in bytes.
     """
 
     __slots__ = ("_at", "_chunk", "_file", "_size")
@@ -57,11 +57,11 @@ class View:
     def __getitem__(self, key: slice) -> bytes: ...
 
     def __getitem__(self, key: int | slice) -> int | bytes:
-        """The byte at an offset from 0, or the bytes between two.
+        """Return the byte at an offset from 0, or the bytes of a slice.
 
         Raises:
-            IndexError: the offset is beyond the file's length.
-            OSError: the file cannot be read, or has become shorter.
+            IndexError: the offset is beyond the end of the file.
+            OSError: the file cannot be read, or was truncated.
         """
         if isinstance(key, slice):
             start, stop, _ = key.indices(self._size)
@@ -82,7 +82,7 @@ class View:
         return self._chunk[start - self._at : stop - self._at]
 
     def _hold(self, start: int) -> None:
-        """Read what follows an offset, which is likely to be asked for next."""
+        """Read a chunk from an offset, because the following bytes are likely to be requested next."""
         self._chunk = self._read(start, min(_CHUNK, self._size - start))
         self._at = start
 

@@ -10,7 +10,7 @@ import onnx
 from trtlint.case import Case
 from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
-from trtlint.files.limits import limited
+from trtlint.files.limits import limit_work
 from trtlint.fixes.outcome import Lint, Linted
 from trtlint.model.check import fault
 from trtlint.model.load import Model, interpret, undeclared
@@ -46,7 +46,7 @@ def linting(judge: Judge, path: Path, tensors: TensorStore) -> Lint:
     """
 
     def lint(proto: onnx.ModelProto) -> Linted:
-        with limited(path):
+        with limit_work(path):
             data, declared = undeclared(proto)
             model = interpret(path, data, tensors, declared)
             return Linted(proto, *judge(model))

@@ -8,7 +8,7 @@ from pathlib import Path
 import onnx
 
 from trtlint.files.beside import real_file
-from trtlint.files.limits import Allowance, grown, limited
+from trtlint.files.limits import Allowance, limit_work, scale_allowance
 from trtlint.lean import dataclass
 from trtlint.model.contents import all_tensors
 from trtlint.model.protos import text
@@ -60,7 +60,7 @@ class Source:
 
     def allowance(self) -> Allowance:
         """What fixing it may take from now on; that grows with the file and its external data."""
-        allowance = grown(SECONDS, MEMORY, self.raw.tensors.size + self.external)
+        allowance = scale_allowance(SECONDS, MEMORY, self.raw.tensors.size + self.external)
         allowance.memory = max(MEMORY, min(allowance.memory, machine_memory() * 3 // 4))
         return allowance
 
@@ -77,7 +77,7 @@ def read_source(path: Path) -> Source:
         UnreadableError: the file is not a model that can be linted, or takes more than may be.
         OSError: it cannot be read.
     """
-    with limited(path):
+    with limit_work(path):
         raw = read(path, whole=True)
         proto = decode(raw.data)
         if raw.has_functions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from trtlint.files.problem import shortened
+from trtlint.files.problem import shorten
 from trtlint.language.expression import Expression, ExpressionError, Scope, compile_expression
 from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
@@ -21,7 +21,7 @@ class Template:
 
     def fill(self, names: Mapping[str, object]) -> str:
         """The text with each expression replaced by its value in words, of long ones the beginning."""
-        return "".join(p if isinstance(p, str) else shortened(in_words(p.value(names))) for p in self.pieces)
+        return "".join(p if isinstance(p, str) else shorten(in_words(p.value(names))) for p in self.pieces)
 
 
 def template(text: str, scope: Scope | None = None) -> Template:

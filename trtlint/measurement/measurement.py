@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trtlint.errors import FileError
-from trtlint.files.limits import LimitError, limited
-from trtlint.files.problem import shortened
+from trtlint.files.limits import LimitError, limit_work
+from trtlint.files.problem import shorten
 from trtlint.files.regular import read_bytes
 from trtlint.lean import dataclass
 from trtlint.measurement.band import Band, BuildError, TypeBand, Verdict, number, together, verdict_of
@@ -287,7 +287,7 @@ def read_measurement(path: Path) -> Measurement:
         MeasurementError: the file cannot be read, or holds none.
     """
     try:
-        with limited(path):
+        with limit_work(path):
             return _parsed(path)
     except LimitError as error:
         raise MeasurementError(f"{path}: not a measurement: {error.message}") from None
@@ -302,12 +302,12 @@ def _parsed(path: Path) -> Measurement:
         raise MeasurementError(f"{path}: not JSON ({error})") from error
     named = data.get("schema") if isinstance(data, dict) else None
     if named != SCHEMA:
-        what = f"its schema is {shortened(named)!r}" if isinstance(named, str) else "it names no schema"
+        what = f"its schema is {shorten(named)!r}" if isinstance(named, str) else "it names no schema"
         raise MeasurementError(f"{path}: not written by `trtlint measure --format json`: {what}")
     try:
         return from_data(data)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        reason = shortened(f"{type(error).__name__}: {error}")
+        reason = shorten(f"{type(error).__name__}: {error}")
         raise MeasurementError(f"{path}: not a measurement ({reason})") from error
 
 

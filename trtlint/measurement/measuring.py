@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trtlint.files.problem import shortened
+from trtlint.files.problem import shorten
 from trtlint.measurement.analysis import findings, origins, sites
 from trtlint.measurement.band import TypeBand, together
 from trtlint.measurement.feeds import Feeds, digest, given_feeds, random_feeds
@@ -43,9 +43,9 @@ def work(request: Mapping[str, Any], say: Say) -> None:
     try:
         say({"measurement": to_data(measured(asked, say))})
     except InputsError as error:
-        say({"error": "inputs", "text": shortened(str(error))})
+        say({"error": "inputs", "text": shorten(str(error))})
     except (ModelError, TrialError) as error:
-        say({"error": "model", "text": shortened(str(error))})
+        say({"error": "model", "text": shorten(str(error))})
 
 
 def measured(request: Request, say: Say) -> Measurement:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import onnx
 
-from trtlint.files.limits import LimitError, limited
+from trtlint.files.limits import LimitError, limit_work
 from trtlint.lean import dataclass
 from trtlint.model.dimensions import clean_bodies, clean_dimensions
 from trtlint.model.errors import ModelError
@@ -96,7 +96,7 @@ def load(path: Path, elsewhere: Elsewhere | None = None) -> Model:
         ModelError: it is not a model that can be linted, or it takes more than the limits to read it.
     """
     try:
-        with limited(path):
+        with limit_work(path):
             raw = read(path) if elsewhere is None else elsewhere.read()
             data, declared, inlined = _inlined(raw)
             model = interpret(path, data, raw.tensors, declared, inlined)

@@ -20,7 +20,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from trtlint.files.regular import IrregularError, open_regular
-from trtlint.files.view import viewed
+from trtlint.files.view import open_view
 from trtlint.lean import dataclass
 from trtlint.model import sniff
 from trtlint.model.errors import ModelError
@@ -117,7 +117,7 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
             status = os.fstat(file.fileno())
             if status.st_size == 0:
                 raise ModelError("the file is empty")
-            data = viewed(file, status.st_size)
+            data = open_view(file, status.st_size)
             try:
                 return compacted(data, lambda notes: TensorStore(path, status, notes), whole=whole)
             finally:

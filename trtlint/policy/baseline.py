@@ -21,7 +21,7 @@ from typing import Any
 
 from trtlint.engine.finding import Finding, Gone, ModelReport, Site, Suppression
 from trtlint.errors import FileError
-from trtlint.files.limits import LimitError, limited
+from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.regular import open_regular, read_text
 from trtlint.files.replace import replace_text
 from trtlint.knowledge.redirects import current
@@ -89,7 +89,7 @@ class Baseline:
             BaselineError: it is not there, or is none.
         """
         try:
-            with limited(file):
+            with limit_work(file):
                 return cls._parsed(file)
         except LimitError as error:
             raise BaselineError(f"{shown(file)}: not a baseline: {error.message}") from None
@@ -172,11 +172,11 @@ class Baseline:
         ]
         return tuple(self._split(report, frozenset(sites)) for report in reports)
 
-    def write(self, spared: Iterable[Path] = ()) -> None:
+    def write(self, protected: Iterable[Path] = ()) -> None:
         """Write the file.
 
         Args:
-            spared: files that must not be replaced.
+            protected: files that must not be replaced.
 
         Raises:
             OSError: it cannot be written.
@@ -194,15 +194,15 @@ class Baseline:
                 f"{shown(self.file)}: {len(entries):,} places take more than {_MOST_BYTES >> 20} MiB, "
                 "the most that a baseline holds: write one for each folder of models"
             )
-        replace_text(self.file, text, spared)
+        replace_text(self.file, text, protected)
 
-    def shrink(self, spared: Iterable[Path] = ()) -> int:
+    def shrink(self, protected: Iterable[Path] = ()) -> int:
         """Drop what is gone, models that no longer exist included, and write the file if that changes it.
 
         No entry is added and no fingerprint changed; the places of the others are brought up to date.
 
         Args:
-            spared: files that must not be replaced.
+            protected: files that must not be replaced.
 
         Returns:
             How many entries were dropped.
@@ -219,7 +219,7 @@ class Baseline:
             else:
                 self._entries[model] = self._kept.get(model, before[model])
         if self._entries != before:
-            self.write(spared)
+            self.write(protected)
         return size - len(self)
 
     def missing(self) -> list[str]:

@@ -19,8 +19,8 @@ from trtlint.buildfiles.witnesses import WITNESSES, BuildFiles
 from trtlint.dry_build.agreement import PROBE
 from trtlint.engine.finding import Confidence, Severity
 from trtlint.errors import SettingError
-from trtlint.files.globs import covers_path
-from trtlint.files.limits import LimitError, limited
+from trtlint.files.globs import matches_path
+from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.regular import read_text
 from trtlint.lean import dataclass
 from trtlint.policy import schema
@@ -106,7 +106,7 @@ class Configuration:
         path = self.relative(model)
         yield self.general
         for section in self.sections:
-            if any(covers_path(glob, path) for glob in section.paths):
+            if any(matches_path(glob, path) for glob in section.paths):
                 yield section.choices
 
     def suppressions(self, model: Path) -> tuple[Acceptance, ...]:
@@ -235,7 +235,7 @@ def _toml(file: Path) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        with limited(file):
+        with limit_work(file):
             return tomllib.loads(read_text(file, _MOST_BYTES))
     except LimitError as error:
         raise ConfigError(f"{shown(file)}: {error.message}") from None

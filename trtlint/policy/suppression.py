@@ -18,7 +18,7 @@ from datetime import date
 from typing import Any
 
 from trtlint.engine.finding import SUPPRESS_KEY, Finding, ModelReport, Site, Suppression
-from trtlint.files.globs import covers_name, covers_path
+from trtlint.files.globs import matches_name, matches_path
 from trtlint.lean import dataclass
 from trtlint.policy import schema
 from trtlint.policy.selection import RuleName, covers, removed
@@ -83,7 +83,7 @@ class Acceptance:
 
     def covers_model(self, path: str) -> bool:
         """Whether it is about a model, given relative to the configuration's folder."""
-        return not self.paths or any(covers_path(glob, path) for glob in self.paths)
+        return not self.paths or any(matches_path(glob, path) for glob in self.paths)
 
     def covers_rule(self, rule: RuleName) -> bool:
         """Whether it is about a rule."""
@@ -95,9 +95,9 @@ class Acceptance:
 
     def covers_site(self, site: Site) -> bool:
         """Whether it is about a place."""
-        if self.node is not None and not covers_name(self.node, site.node):
+        if self.node is not None and not matches_name(self.node, site.node):
             return False
-        return self.module is None or (site.module is not None and covers_name(self.module, site.module))
+        return self.module is None or (site.module is not None and matches_name(self.module, site.module))
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class Style:
         show_conditional: also the findings that depend on something not known about the target.
         statistics: counts for each rule after the findings.
         quiet: findings and errors, and nothing else.
-        spared: files that the run reads, which no output replaces.
+        protected: files that the run reads, which no output replaces.
         look: by the path of a model, what is known of it, for formats that draw it; None where it cannot be
             read.  It is read once more for that.
     """
@@ -85,7 +85,7 @@ class Style:
     show_conditional: bool = False
     statistics: bool = False
     quiet: bool = False
-    spared: Sequence[Path] = ()
+    protected: Sequence[Path] = ()
     look: Callable[[str], Facts | None] | None = None
 
 

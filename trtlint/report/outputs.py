@@ -116,14 +116,14 @@ class Outputs:
         self._writers: list[Writer] = []
         self._buffers: list[tuple[Output, io.StringIO | io.BytesIO]] = []
         self._statistics: Writer | None = None
-        self._spared = list(style.spared)
+        self._protected = list(style.protected)
         for output in outputs:
             if output.format in OVERLAYS:
                 _require_overlay(output, style.files)
             file: TextIO = stdout
             if output.file is not None:
                 try:
-                    require_replaceable(output.file, self._spared)
+                    require_replaceable(output.file, self._protected)
                 except OSError as error:
                     what = f"{output.format} to {output.file}"
                     raise OutputError(f"cannot write {what}: {error.strerror or error}") from None
@@ -160,7 +160,9 @@ class Outputs:
             models: with sources located.
             fails: which of their findings give exit code 1.
         """
-        self._spared += [Path(model.path).parent / name for model in models[:1] for name in model.data_files]
+        self._protected += [
+            Path(model.path).parent / name for model in models[:1] for name in model.data_files
+        ]
         for writer in self._writers:
             writer.add(models, fails)
 
@@ -176,9 +178,9 @@ class Outputs:
             if output.file is None:
                 continue
             if isinstance(buffer, io.BytesIO):
-                with replacing(output.file, self._spared) as file:
+                with replacing(output.file, self._protected) as file:
                     file.write(buffer.getvalue())
                 continue
             text = buffer.getvalue()
             whole = text if output.format in COMMANDS else harmless(text)
-            replace_text(output.file, whole, self._spared)
+            replace_text(output.file, whole, self._protected)

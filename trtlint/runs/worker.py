@@ -10,7 +10,7 @@ from trtlint.dry_build.errors import WheelError
 from trtlint.engine.finding import ModelReport
 from trtlint.engine.ruleset import OtherRulesError
 from trtlint.files import lfs
-from trtlint.files.limits import LimitError, limited
+from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem
 from trtlint.measurement.inputs import InputsError
 from trtlint.runs import cache
@@ -30,7 +30,7 @@ def lint_job(job: Job) -> Outcome:
         return failed(job, job.refused, Exit.USAGE)
     try:
         pointer = job.case.address is None and lfs.is_pointer(job.case.path)
-        with limited(job.case.path, *job.case.build_files):
+        with limit_work(job.case.path, *job.case.build_files):
             outcome = _skipped(job) if pointer else _lint(job)
     except LimitError as error:
         outcome = failed(job, error.message, Exit.UNREADABLE)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from trtlint.files.limits import limited
+from trtlint.files.limits import limit_work
 from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import read_bytes
 from trtlint.knowledge.torchreleases import Route
@@ -148,7 +148,7 @@ def read_script(path: Path, name: str = "") -> tuple[TorchCall, ...]:
         ScriptError: the script is not Python, or too large.
         OSError: the script cannot be read.
     """
-    with limited(path):
+    with limit_work(path):
         text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig", "replace")
         return calls_in(text, name or str(path))
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trtlint.files.limits import limited
+from trtlint.files.limits import limit_work
 from trtlint.files.problem import UnreadableError
 from trtlint.files.regular import open_regular
 from trtlint.lean import dataclass
@@ -85,7 +85,7 @@ def read_program(path: Path, release: str) -> Program:
         ProgramError: the file is no program, or too large.
         OSError: the file cannot be read.
     """
-    with limited(path):
+    with limit_work(path):
         data = _graph_json(path)
         try:
             document = json.loads(data)
