@@ -1,4 +1,4 @@
-"""What is said of a file elsewhere that cannot be read."""
+"""Messages about remote files that cannot be read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADDRESS = SimpleNamespace(url="https://user:secret@a.example/m.onnx", name="http
     ("error", "said"),
     [
         (RemoteError("known"), "known"),
-        (FileNotFoundError("x"), "cannot be read: there is no such file"),
+        (FileNotFoundError("x"), "cannot be read: no such file"),
         (ValueError("a\n  b"), "cannot be read: a b"),
         (ValueError(), "cannot be read: ValueError"),
         (ValueError(f"at {ADDRESS.url} "), f"cannot be read: at {ADDRESS.name}"),

@@ -95,7 +95,7 @@ def test_a_server_without_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -
         assert file.whole() == CONTENT
         monkeypatch.setattr(far, "WHOLE", 1000)
         given = served.given
-        with pytest.raises(RemoteError, match="no parts of this file of 0 MiB: download it"):
+        with pytest.raises(RemoteError, match="no range requests for this file of 0 MiB; download it"):
             file.whole()
         assert served.given - given < 100_000
 
@@ -104,7 +104,7 @@ def test_a_server_without_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_servers_that_lie_about_parts(folder: Path, lie: str) -> None:
     with serving(folder, lies=lie) as served:
         message = refused(served)
-        assert "than was asked for" in message or "the part that was asked for" in message
+        assert "than requested" in message or "the requested part" in message
 
 
 def test_a_file_that_changes_meanwhile(folder: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_server_without_versions_is_believed(folder: Path) -> None:
 @pytest.mark.parametrize("status", [401, 403, 404, 500, 503])
 def test_what_the_server_says(folder: Path, status: int) -> None:
     with serving(folder, status=status) as served:
-        assert f"the server says {status}" in refused(served)
+        assert f"the server returned {status}" in refused(served)
 
 
 def test_nobody_is_there(folder: Path) -> None:
@@ -182,10 +182,10 @@ def test_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(folder) as served:
         file = opened(served)
         monkeypatch.setattr(far, "_MOST_BYTES", 1000)
-        with pytest.raises(RemoteError, match="of it would have to be read"):
+        with pytest.raises(RemoteError, match="needs more than the limit of"):
             file.parts([(0, 1001)])
         monkeypatch.setattr(far, "_SECONDS", 0.0)
-        with pytest.raises(RemoteError, match="took more than the limit of 0 s; download the file first"):
+        with pytest.raises(RemoteError, match="exceeded the limit of 0 s; download the file first"):
             opened(served).parts([(0, 1)])
 
 
@@ -238,7 +238,7 @@ class TestRedirects:
         if fine:
             require_allowed(URL(named), URL(target))
         else:
-            with pytest.raises(RedirectError, match="refused"):
+            with pytest.raises(RedirectError, match="not allowed"):
                 require_allowed(URL(named), URL(target))
 
 
@@ -253,7 +253,7 @@ def test_other_file_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (file.size, file.partial) == (SIZE, True)
     assert file.parts([(1, 5), (10, 20)]) == [CONTENT[1:5], CONTENT[10:20]]
     assert RemoteView(file)[77] == CONTENT[77]
-    with pytest.raises(RemoteError, match="there is no such file"):
+    with pytest.raises(RemoteError, match="no such file"):
         remote_file(Address("memory://bucket/n", "memory://bucket/n", "s3"))
     memory.rm("/bucket", recursive=True)
 
@@ -291,5 +291,5 @@ def test_systems_that_read_ahead_read_what_is_asked_for(monkeypatch: pytest.Monk
 def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(far, "find_spec", lambda name: None if name == "s3fs" else object())
     require_packages(parse("https://example.com/m.onnx"))
-    with pytest.raises(AddressError, match=r"needs s3fs: pip install 'trtlint\[remote\]'"):
+    with pytest.raises(AddressError, match=r"needs s3fs; run pip install 'trtlint\[remote\]'"):
         require_packages(parse("s3://bucket/m.onnx"))

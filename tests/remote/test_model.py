@@ -87,7 +87,7 @@ def test_one_that_cannot_be_read_costs_no_other(
             capsys, f"{served.url}/missing.onnx", f"{served.url}/encoder.onnx", str(here), code=3
         )
     assert local["errors"] == found["errors"] == []
-    assert missing["errors"][0]["message"] == "cannot be read: the server says 404 Not Found"
+    assert missing["errors"][0]["message"] == "cannot be read: the server returned 404 Not Found"
     assert missing["path"].endswith("/missing.onnx")
 
 
@@ -113,7 +113,7 @@ def test_files_that_a_model_names_are_not_asked_for(tmp_path: Path) -> None:
         (report,) = trtlint.lint(f"{served.url}/m.onnx", TARGET).models
         assert served.requests == 2
     assert report.errors == ()
-    assert any("are not read from elsewhere" in note for note in report.notes)
+    assert any("of a remote model are not read" in note for note in report.notes)
 
 
 def test_what_needs_the_model_here(large: Path, capsys: pytest.CaptureFixture[str]) -> None:

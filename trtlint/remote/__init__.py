@@ -1,1 +1,1 @@
-"""Models behind URLs, read by ranges."""
+"""Models at URLs, read in parts."""

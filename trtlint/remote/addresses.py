@@ -1,7 +1,7 @@
-"""Addresses of models that lie elsewhere: ``https://``, ``hf://``, ``s3://``.
+"""Addresses of remote models: ``https://``, ``hf://``, ``s3://``.
 
-Only what the user names is an address: nothing that stands in a model, a configuration or a baseline is ever
-taken for one.
+Only the command line and the API can name an address.  A URL in a model, a configuration or a baseline is
+never used as one.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from trtlint.errors import SettingError
 from trtlint.lean import dataclass
 
 PACKAGES = {"https": "aiohttp", "http": "aiohttp", "hf": "huggingface_hub", "s3": "s3fs"}
-"""Schemes, and the package that fsspec reads each with."""
+"""Package that fsspec needs for each scheme."""
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _LONGEST = 4096
 _CONTROL = re.compile(r"[\x00-\x20\x7f]")
 
 
 class AddressError(SettingError):
-    """An address that cannot be read from; the text says why."""
+    """An address that trtlint cannot use; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address as the user named it.
+    """A remote address.
 
     Attributes:
-        url: the whole of it.
-        name: what it is called in reports: without what may be secret in it, its query and its fragment.
+        url: the full address.
+        name: the address in reports, without query and fragment, which may contain secrets.
         scheme: in lower case.
     """
 
@@ -41,24 +41,24 @@ class Address:
 
 
 def is_address(text: str) -> bool:
-    """Whether a word of the command line is an address and no path."""
+    """Return whether a command-line argument is an address and not a path."""
     return _ADDRESS.match(text) is not None
 
 
 def parse(text: str) -> Address:
-    """The address that a word is.
+    """Parse an address.
 
     Raises:
-        AddressError: it is none that can be read from.
+        AddressError: the address is invalid, or its scheme is not supported.
     """
     match = _ADDRESS.match(text)
     scheme = match[1].lower() if match is not None else ""
     shown = text.partition("?")[0].partition("#")[0]
     if scheme not in PACKAGES:
         known = ", ".join(f"{name}://" for name in PACKAGES if name != "http")
-        raise AddressError(f"{shown}: there is no {scheme}://, only {known}")
+        raise AddressError(f"{shown}: unsupported address; use one of {known}")
     if len(text) > _LONGEST or _CONTROL.search(text) or "::" in text.partition("://")[2].rpartition("]")[2]:
-        raise AddressError(f"{shown[:200]!r} is no address")
+        raise AddressError(f"{shown[:200]!r} is not a valid address")
     try:
         parts = urlsplit(text)
         host, secret = parts.hostname, parts.username is not None or parts.password is not None
@@ -66,14 +66,16 @@ def parse(text: str) -> Address:
     except ValueError as error:
         raise AddressError(f"{shown}: {error}") from None
     if scheme in ("http", "https") and secret:
-        raise AddressError(f"{scheme}://{host}: an address with a password ends up in logs")
+        raise AddressError(
+            f"{scheme}://{host}: remove the password from the address; it would appear in logs"
+        )
     if scheme == "http" and not is_loopback(host or ""):
-        raise AddressError(f"{shown}: http:// is for this machine alone; use https://")
+        raise AddressError(f"{shown}: http:// is only allowed for this machine; use https://")
     return Address(text, shown, scheme)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine by its name alone."""
+    """Return whether a host is this machine, judged by its name alone."""
     if host == "localhost":
         return True
     address = literal(host)
@@ -81,7 +83,7 @@ def is_loopback(host: str) -> bool:
 
 
 def literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The IP address that a host is written as, None for a name."""
+    """Return the IP address that a host is written as, None for a name."""
     try:
         address = ipaddress.ip_address(host.strip("[]").partition("%")[0])
     except ValueError:
@@ -91,5 +93,5 @@ def literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """Whether an IP address is one of the public network; not so this machine's and its neighbours'."""
+    """Return whether an IP address is on the public network: not loopback, private or multicast."""
     return address.is_global and not address.is_multicast

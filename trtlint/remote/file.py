@@ -1,4 +1,4 @@
-"""Files that lie elsewhere, read in parts through fsspec, several at a time.
+"""Read parts of remote files through fsspec, several at a time.
 
 https://filesystem-spec.readthedocs.io
 """
@@ -18,47 +18,47 @@ from trtlint.lean import dataclass
 from trtlint.remote.addresses import PACKAGES, Address, AddressError
 
 WHOLE = 16 << 20
-"""Bytes of a file up to which it is read whole from a server that gives no parts of it."""
+"""Bytes of the largest file that is read whole from a server without range requests."""
 _MOST_BYTES = 256 << 20
-"""Bytes that are read of one file at most."""
+"""Bytes read from one file at most."""
 _SECONDS = 600.0
-"""Seconds in which a file must be read."""
+"""Seconds to read one file at most."""
 _AT_ONCE = 16
-"""Requests that are under way at a time."""
+"""Concurrent requests."""
 _VERSIONS = ("ETag", "etag", "VersionId", "blob_id")
-"""What file systems call the version of a file, by its content."""
+"""Keys that file systems use for the version of a file's content."""
 
 Span = tuple[int, int]
-"""Where a part begins and ends."""
+"""Start and end of a part, in bytes."""
 
 
 class RemoteError(UnreadableError):
-    """A file elsewhere that cannot be read."""
+    """A remote file that cannot be read."""
 
 
 def require_packages(address: Address) -> None:
-    """Refuse an address whose packages are not installed.
+    """Check that the packages for an address are installed.
 
     Raises:
-        AddressError: they are not.
+        AddressError: a package is missing.
     """
     missing = [name for name in ("fsspec", PACKAGES[address.scheme]) if find_spec(name) is None]
     if missing:
-        what = " and ".join(missing)
-        raise AddressError(f"{address.name}: needs {what}: pip install 'trtlint[remote]'")
+        names = " and ".join(missing)
+        raise AddressError(f"{address.name}: needs {names}; run pip install 'trtlint[remote]'")
 
 
 @dataclass(slots=True)
 class RemoteFile:
-    """A file elsewhere.
+    """A remote file.
 
     Attributes:
-        address: where it is.
-        size: its length in bytes.
-        version: what it is known by, such as an ETag, with quotes; empty where nothing is for sure.
-        partial: whether parts of it can be read.
-        fetched: bytes that have been read so far.
-        requests: how many requests that took.
+        address: the address.
+        size: length in bytes.
+        version: version of the content, such as an ETag with its quotes; empty if unknown.
+        partial: whether the server supports range requests.
+        fetched: bytes read so far.
+        requests: number of requests so far.
     """
 
     address: Address
@@ -72,31 +72,34 @@ class RemoteFile:
     _until: float = 0.0
 
     def parts(self, spans: Sequence[Span]) -> list[bytes]:
-        """Some parts, all asked for at once.
+        """Read several parts at once.
+
+        Args:
+            spans: start and end of each part, in bytes.
 
         Raises:
-            RemoteError: they cannot be read.
+            RemoteError: a part cannot be read.
         """
         self._spend(sum(stop - start for start, stop in spans))
         self.requests += len(spans)
         try:
             found = self._parts(spans)
-        except Exception as error:  # each file system has its own
+        except Exception as error:  # every file system raises its own exceptions
             raise _error(self.address, error) from error
         if any(len(data) != stop - start for data, (start, stop) in zip(found, spans, strict=True)):
-            raise RemoteError("the server gives less than was asked for")
+            raise RemoteError("the server returned fewer bytes than requested")
         return found
 
     def whole(self) -> bytes:
-        """All of it.
+        """Read the whole file.
 
         Raises:
-            RemoteError: it cannot be read, or is too large.
+            RemoteError: the file cannot be read or is too large.
         """
         if self.size > WHOLE:
             size = f"{self.size >> 20} MiB"
             raise RemoteError(
-                f"the server gives no parts of this file of {size}: download it and lint the copy"
+                f"the server has no range requests for this file of {size}; download it and lint the copy"
             )
         self._spend(self.size)
         self.requests += 1
@@ -110,13 +113,13 @@ class RemoteFile:
         return data
 
     def require_unchanged(self) -> None:
-        """Refuse what was read of a file that was written to meanwhile.
+        """Check that the file did not change while its parts were read.
 
         Raises:
-            RemoteError: it was.
+            RemoteError: the file changed.
         """
         if self._etag:
-            return  # every request has named it
+            return  # every request has sent this ETag in If-Match
         self.requests += 1
         self._system.invalidate_cache()
         if _info(self._system, self._path, self.address)[:2] != (self.size, self.version):
@@ -133,11 +136,11 @@ class RemoteFile:
     def _spend(self, count: int) -> None:
         self.fetched += count
         if self.fetched > _MOST_BYTES:
-            raise RemoteError(f"more than {_MOST_BYTES >> 20} MiB of it would have to be read")
-        if time.monotonic() > self._until:
             raise RemoteError(
-                f"reading it took more than the limit of {_SECONDS:.0f} s; download the file first"
+                f"reading it needs more than the limit of {_MOST_BYTES >> 20} MiB; download the file first"
             )
+        if time.monotonic() > self._until:
+            raise RemoteError(f"reading it exceeded the limit of {_SECONDS:.0f} s; download the file first")
 
     def _parts(self, spans: Sequence[Span]) -> list[bytes]:
         starts, stops = [start for start, _ in spans], [stop for _, stop in spans]
@@ -152,16 +155,16 @@ class RemoteFile:
             return list(pool.map(self._part, spans))
 
     def _part(self, span: Span) -> bytes:
-        # Without a cache: what reads ahead would read megabytes for each of many small parts.
+        # Without the cache, which would read megabytes ahead for each of many small parts.
         data: bytes = self._system.cat_file(self._path, *span, cache_type="none")
         return data
 
 
 def remote_file(address: Address) -> RemoteFile:
-    """The file at an address.
+    """Open the file at an address.
 
     Raises:
-        RemoteError: there is none that can be read.
+        RemoteError: the file does not exist or cannot be read.
     """
     until = time.monotonic() + _SECONDS
     try:
@@ -179,7 +182,7 @@ def remote_file(address: Address) -> RemoteFile:
 
 
 def version_of(address: Address) -> str:
-    """What the file at an address is known by, empty where nothing is for sure or it cannot be read."""
+    """Return the version and size of a remote file; empty if unknown or unreadable."""
     try:
         file = remote_file(address)
     except RemoteError:
@@ -194,18 +197,18 @@ def _info(system: Any, path: str, address: Address) -> tuple[int, str, bool]:
         raise _error(address, error) from error
     size = info.get("size")
     if info.get("type") == "directory":
-        raise RemoteError("this is a folder: name its models")
+        raise RemoteError("this is a folder; name the model files in it")
     if not isinstance(size, int):
-        raise RemoteError("the server does not say how large the file is")
+        raise RemoteError("the server does not report the size of the file")
     version = next((str(info[name]) for name in _VERSIONS if info.get(name)), "")
     return size, "" if version.startswith("W/") else version, bool(info.get("partial", True))
 
 
 def _error(address: Address, error: Exception) -> RemoteError:
-    """What a file system says, in one line and without what may be secret in the address."""
+    """Return the message of a file system in one line, without the secrets of the address."""
     if isinstance(error, RemoteError):
         return error
     text = " ".join(str(error).split()).replace(address.url, address.name) or type(error).__name__
     if isinstance(error, FileNotFoundError):
-        text = "there is no such file"
+        text = "no such file"
     return RemoteError(f"cannot be read: {text[:300]}")

@@ -1,6 +1,7 @@
-"""Parts of files over HTTP, for fsspec: parts only, of one version only, from where the user pointed.
+"""A safe HTTP file system for fsspec: range requests to one version of one file.
 
-Imported where an ``https://`` address is read, since ``aiohttp`` is in an extra.
+Redirects to other schemes or to local addresses are rejected.  Only ``https://`` addresses import this
+module, since ``aiohttp`` is an optional dependency.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ _CHANGED = "the file changed while it was read"
 
 
 class RedirectError(TrtlintError):
-    """The server sends us where the user did not point."""
+    """A redirect that trtlint does not follow."""
 
 
 class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
-    """HTTP as a file system, as far as it takes to read parts of one file.
+    """HTTP file system for reading parts of one file.
 
     Args:
         named: the address that the user named.
@@ -40,13 +41,13 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
         self._first: dict[str, str] = {}
 
     def _require_same(self, response: aiohttp.ClientResponse) -> None:
-        """Refuse an answer about another version of the file than the first answer.
+        """Check that an answer describes the same version of the file as the first answer.
 
-        A server need not honour ``If-Match``.  ETag, time of change and size are compared as far as the
-        answers have them; one that has none of them is taken for the same version.
+        A server may ignore ``If-Match``.  ETag, modification time and size are compared where both answers
+        have them.  An answer without any of them passes.
 
         Raises:
-            OSError: it is another version.
+            OSError: the version differs.
         """
         for name, value in _version(response).items():
             if self._first.setdefault(name, value) != value:
@@ -54,7 +55,7 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
                 raise OSError(_CHANGED)
 
     async def _info(self, url: str, **_: Any) -> dict[str, Any]:
-        """Size and version of the file, and whether the server gives parts of it."""
+        """Return the size and version of the file, and whether the server supports range requests."""
         session = await self.set_session()
         async with session.get(self.encode_url(url), headers={**_PLAIN, "Range": "bytes=0-0"}) as response:
             _require_found(response)
@@ -63,7 +64,7 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
             size = _total(response) if partial else response.content_length
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 size = None
-            response.close()  # a body that is not asked for is not waited for
+            response.close()  # do not wait for a body that is not needed
             return {
                 "name": url,
                 "type": "file",
@@ -76,13 +77,13 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
     async def _cat_file(
         self, url: str, start: int | None = None, end: int | None = None, **kwargs: Any
     ) -> bytes:
-        """Some bytes of the file, or all; never more than were asked for.
+        """Return some bytes of the file, or all of them; never more than requested.
 
         Args:
             url: the file.
-            start: where they begin, None for the whole file.
-            end: where they end.
-            kwargs: ``etag``, the version that they must be of, and ``most``, the bytes of a whole file.
+            start: first byte, None for the whole file.
+            end: end of the part.
+            kwargs: ``etag``, the required version; ``most``, the size of the whole file in bytes.
         """
         headers = dict(_PLAIN)
         if start is not None and end is not None:
@@ -98,12 +99,12 @@ class HttpRanges(HTTPFileSystem):  # type: ignore[misc]
             self._require_same(response)
             if start is not None and (response.status != _PARTIAL or _first(response) != start):
                 response.close()
-                raise OSError("the server does not give the part that was asked for")
+                raise OSError("the server did not return the requested part")
             data = b""
             while len(data) <= most and (chunk := await response.content.read(most + 1 - len(data))):
                 data += chunk
         if len(data) > most:
-            raise OSError("the server gives more than was asked for")
+            raise OSError("the server returned more bytes than requested")
         return data
 
 
@@ -113,13 +114,13 @@ def _require_found(response: aiohttp.ClientResponse) -> None:
         response.close()
         if status == 412:
             raise OSError(_CHANGED)
-        raise OSError(f"the server says {status} {reason or ''}".strip())
+        raise OSError(f"the server returned {status} {reason or ''}".strip())
 
 
 def _version(response: aiohttp.ClientResponse) -> dict[str, str]:
-    """What an answer says of the version of the file, by the names of the headers.
+    """Return the version of the file in an answer, by header name.
 
-    The comparison of ETags is the weak one, https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3.2
+    ETags are compared weakly, https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3.2
     """
     size = _total(response) if response.status == _PARTIAL else response.content_length
     found = {
@@ -131,7 +132,7 @@ def _version(response: aiohttp.ClientResponse) -> dict[str, str]:
 
 
 def _content_range(response: aiohttp.ClientResponse) -> tuple[str, str]:
-    """The range and the total of ``bytes 0-0/1234``."""
+    """Return the range and the total of ``bytes 0-0/1234``."""
     unit, _, rest = response.headers.get("Content-Range", "").partition(" ")
     span, _, total = rest.partition("/")
     return (span, total) if unit == "bytes" else ("", "")
@@ -148,7 +149,7 @@ def _first(response: aiohttp.ClientResponse) -> int | None:
 
 
 def _client_for(named: URL) -> Any:
-    """What makes the session; it goes to the host that was named, and from there to public addresses only."""
+    """Return a session factory: connections to the named host and to public addresses only."""
 
     async def client(**_: Any) -> aiohttp.ClientSession:
         trace = aiohttp.TraceConfig()
@@ -169,39 +170,41 @@ def _watch(named: URL) -> Any:
 
 
 def require_allowed(named: URL, target: URL) -> None:
-    """Refuse a redirect that leaves what the user named for another scheme or for a local address.
+    """Reject a redirect to another scheme or to a local address.
 
-    Names are looked up, and refused where they are local, when the connection is made.
+    Host names are resolved, and local ones rejected, when the connection is made.
 
     Raises:
-        RedirectError: it does.
+        RedirectError: the redirect is not allowed.
     """
     if target.scheme != named.scheme:
-        raise RedirectError(f"the server redirects from {named.scheme} to {target.scheme}: refused")
+        raise RedirectError(
+            f"the server redirects from {named.scheme} to {target.scheme}, which is not allowed"
+        )
     if (target.host, target.port) == (named.host, named.port):
         return
     address = literal(target.host or "")
     if target.host == named.host or (address is not None and not is_public(address)):
-        raise RedirectError("the server redirects to a local address: refused")
+        raise RedirectError("the server redirects to a local address, which is not allowed")
 
 
 class _Resolver(AbstractResolver):
-    """Looks names up; local addresses are given for the host that the user named, and for no other."""
+    """Resolves host names; only the named host may have local addresses."""
 
     def __init__(self, named: str) -> None:
         self._named = named
         self._inner = aiohttp.ThreadedResolver()
 
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> Any:
-        """The addresses of a host."""
+        """Return the addresses of a host."""
         found = await self._inner.resolve(host, port, family)
         if host != self._named:
             for entry in found:
                 address = literal(entry["host"])
                 if address is None or not is_public(address):
-                    raise RedirectError("the server redirects to a local address: refused")
+                    raise RedirectError("the server redirects to a local address, which is not allowed")
         return found
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Close the inner resolver."""
         await self._inner.close()

@@ -1,4 +1,4 @@
-"""Models that lie elsewhere, read without their weights and without being copied here."""
+"""Read remote models without their weights and without a local copy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from trtlint.remote.file import RemoteError, RemoteFile, remote_file
 from trtlint.remote.view import RemoteView
 
 _SMALL = 4 << 20
-"""Bytes of a model that is fetched whole: to ask for its parts takes longer."""
+"""Bytes of a model that is fetched whole, because reading parts would take longer."""
 _LEAST_VALUES = 1 << 20
 _VALUES = 100
-"""Of the values of tensors so many bytes are read, or a hundredth of the file where that is more."""
+"""Limit of bytes read for values of tensors: 1 MiB, or 1/100 of the file if that is more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class RemoteModel:
     address: Address
 
     def read(self) -> RawModel:
-        """Its structure.
+        """Read the structure of the model.
 
         Raises:
-            ModelError: it cannot be read, or is no ONNX model.
+            ModelError: the model cannot be read or is not ONNX.
         """
         try:
             file = remote_file(self.address)
@@ -53,12 +53,12 @@ class RemoteModel:
 
 
 class RemoteTensors(TensorStore):
-    """Reads tensors of a model elsewhere, as long as that is little.
+    """Reads small amounts of tensor data from a remote model.
 
-    Files with external data are not asked for: what a model names is no address.
+    External data files are never requested: a model cannot name an address.
 
     Attributes:
-        file: the file, which knows what has been read of it.
+        file: the remote file, with the count of bytes read.
     """
 
     def __init__(
@@ -70,16 +70,18 @@ class RemoteTensors(TensorStore):
         self._left_over = max(_LEAST_VALUES, file.size // _VALUES)
 
     def place(self, tensor: onnx.TensorProto) -> None:
-        """Nothing: no tensor lies in a file of this machine."""
+        """Return None: no tensor is in a local file."""
 
     def file_of(self, location: str) -> None:
-        """Nothing."""
-        self.note(f"external data {location!r} are not read from elsewhere: values in them are unknown")
+        """Return None and note that the external data are not read."""
+        self.note(f"external data {location!r} of a remote model are not read: their values are unknown")
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
         size = length or 0
         if size > self._left_over:
-            self.note(f"values of {text(tensor.name)!r} and others are not read from elsewhere: too many")
+            self.note(
+                f"values of {text(tensor.name)!r} and others are not read from a remote model: too large"
+            )
             return None
         self._left_over -= size
         try:

@@ -1,4 +1,4 @@
-"""The bytes of a file elsewhere, fetched in blocks where they are asked for, with a fixed read-ahead."""
+"""Read the bytes of a remote file on demand, in blocks with a fixed read-ahead."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from trtlint.remote.file import RemoteFile
 
 _BLOCK = 1 << 13
 _AHEAD = 3
-"""Blocks that are fetched at once, at least."""
+"""Least number of blocks in one request."""
 
 
 class RemoteView(View):
-    """A file elsewhere as a sequence of bytes.
+    """A remote file as a sequence of bytes.
 
     Args:
-        file: the file.
+        file: the remote file.
     """
 
     __slots__ = ("_blocks", "_remote")
@@ -43,7 +43,7 @@ class RemoteView(View):
         return self._read(start, stop - start) if stop > start else b""
 
     def _fetch(self, first: int, stop: int) -> None:
-        """Fetch the blocks of a range that are not there, neighbours in one request."""
+        """Fetch the missing blocks of a range; adjacent blocks share one request."""
         beyond = -(-len(self) // _BLOCK)
         spans: list[tuple[int, int]] = []
         for block in range(first, min(stop, beyond)):
