@@ -18,7 +18,7 @@ HEAD = """\
 # Arguments of Torch-TensorRT by release, made by scripts/torch_tensorrt_arguments.py from the wheels on
 # https://pypi.org/project/torch-tensorrt/. Do not edit.
 #
-# Each table names arguments; behind each release stand the line of the wheel's file that reads it (the same
+# Each table names arguments; each release has the line of the wheel's file that reads it (the same
 # line in the file of the release's tag), and the default where the signature has one.
 #
 # compile    torch_tensorrt.dynamo.compile: dynamo/_compiler.py

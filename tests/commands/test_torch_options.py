@@ -120,7 +120,7 @@ def test_no_program_is_loaded_without_consent(capsys: pytest.CaptureFixture[str]
     ("words", "said"),
     [
         (["build.py"], "give the release of Torch-TensorRT: --torch-tensorrt"),
-        (["build.py", "--torch-tensorrt", "1.4"], "no known release of Torch-TensorRT"),
+        (["build.py", "--torch-tensorrt", "1.4"], "unknown Torch-TensorRT release '1.4'"),
         (["--build", "torch_tensorrt.compile(m)"], "give its release"),
         (["--build", "torch_tensorrt.compile(", "--torch-tensorrt", "2.13"], "not valid Python"),
         (["--torch-tensorrt", "2.13"], "no path given"),
@@ -174,7 +174,7 @@ def test_python() -> None:
         trtlint.check("build.py", torch_tensorrt="2.10")
     program = trtlint.lint("net.pt2", torch_tensorrt="2.13", gpu="L4")
     assert [finding.rule for finding in program.models[0].findings] == ["TTR202"]
-    with pytest.raises(trtlint.SettingError, match="no known release"):
+    with pytest.raises(trtlint.SettingError, match="unknown Torch-TensorRT release"):
         trtlint.lint("build.py", torch_tensorrt="3")
     with pytest.raises(trtlint.SettingError, match="needs a Python script"):
         trtlint.lint("model.onnx", torch_tensorrt="2.13")

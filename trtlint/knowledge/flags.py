@@ -1,4 +1,4 @@
-"""The options of trtexec, and which release brought, deprecated or removed each."""
+"""History of trtexec options: the releases that added, deprecated or removed each."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from trtlint.knowledge.nearest import nearest
 from trtlint.lean import dataclass
 
 Line = tuple[int, int]
-"""A release line as numbers that compare: (10, 7) is 10.7."""
+"""A comparable release line: (10, 7) is 10.7."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlagHistory:
-    """What is known of one option of trtexec, from the file flags.yaml.
+    """History of one trtexec option, from flags.yaml.
 
     Attributes:
-        name: with its dashes, ``--fp16``.
+        name: the option with its dashes, ``--fp16``.
         group: ``precision``, ``calibration``, ``layer-precision``, ``shapes``, ``benchmark`` or empty.
-        since: the first release line that has it, None where it is as old as the releases known here.
-        deprecated: the first release line that advises against it, None where none does.
-        removed: the first release line without it, None where all later ones have it.
-        absent: first and last of the release lines in between that lack it, None where none does.
-        noop: the first release line where it does nothing, None where there is none.
-        instead: what to write instead, empty where there is nothing to say.
+        since: the first release line that has it; None if the oldest known line has it.
+        deprecated: the first release line that deprecates it, or None.
+        removed: the first release line without it, or None.
+        absent: the first and last release line of a gap without it, or None.
+        noop: the first release line that ignores it, or None.
+        instead: the replacement; empty if unknown.
         sources: public pages.
     """
 
@@ -42,7 +42,7 @@ class FlagHistory:
 
 @cache
 def flag_histories() -> Mapping[str, FlagHistory]:
-    """The options that some release line brought, deprecated or removed, by name."""
+    """Return the options that a release line added, deprecated or removed, by name."""
     content = data("flags")
     found = {}
     for row in content["flags"]:
@@ -63,12 +63,12 @@ def flag_histories() -> Mapping[str, FlagHistory]:
 
 @cache
 def known_flags() -> frozenset[str]:
-    """Every option that some release line from 8.6 on has."""
+    """Return every option that a release line since 8.6 has."""
     return frozenset(flag_histories()) | {flag for row in data("flags")["always"] for flag in row}
 
 
 def nearest_flag(name: str) -> str | None:
-    """The option that a misspelt one probably means, None where none is near enough to say so."""
+    """Return the option that a misspelt name probably means, or None."""
     if name in known_flags():
         return None
     return next(iter(nearest(name, sorted(known_flags()), cutoff=0.85)), None)

@@ -1,4 +1,4 @@
-"""The programs that build engines with TensorRT, and how a remedy is written in each (frontends.yaml)."""
+"""Programs that build engines with TensorRT, and how each spells a remedy (frontends.yaml)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from trtlint.lean import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FrontEnd:
-    """One program; a text is empty where it is not known.
+    """One program; unknown texts are empty.
 
     Attributes:
-        name: as the logs' readers call it, such as ``trtexec``.
-        verbose: how TensorRT's verbose messages are printed.
-        plugin: how a library of plugins is loaded.
-        memory: what bounds the workspace of the builder.
-        build: how an engine is built again.
-        marks: texts that give it away in lines that have no prefix of its own.
+        name: the name that log readers use, such as ``trtexec``.
+        verbose: how to print TensorRT's verbose messages.
+        plugin: how to load a plugin library.
+        memory: the setting that limits the builder's workspace.
+        build: the command that rebuilds an engine.
+        marks: texts that identify the program in lines without its prefix.
     """
 
     name: str
@@ -33,17 +33,17 @@ class FrontEnd:
 UNKNOWN = FrontEnd(
     "",
     "the logger at its verbose level (trtexec --verbose, trt.Logger.VERBOSE in Python)",
-    "trtexec --staticPlugins, or in a program before the network is parsed or the engine is loaded",
+    "trtexec --staticPlugins; in a program, load it before parsing the network or loading the engine",
     "--memPoolSize=workspace:MIB (config.set_memory_pool_limit)",
     "trtexec --onnx=model.onnx --saveEngine=model.engine, or the program that wrote it",
     (),
 )
-"""What is said where the program is not known: the words of trtexec and of the API."""
+"""Default texts for an unknown program: the words of trtexec and the API."""
 
 
 @cache
 def front_ends() -> Mapping[str, FrontEnd]:
-    """All of them by name."""
+    """Return all known programs by name."""
     rows = (
         FrontEnd(
             row["name"],
@@ -59,11 +59,11 @@ def front_ends() -> Mapping[str, FrontEnd]:
 
 
 def front_end(name: str | None) -> FrontEnd:
-    """The program of that name, :data:`UNKNOWN` where there is none."""
+    """Return the program of this name, or :data:`UNKNOWN`."""
     return front_ends().get(name or "", UNKNOWN)
 
 
 @cache
 def marks() -> Mapping[bytes, str]:
-    """The name of a program by each of its marks."""
+    """Return the program name of each mark."""
     return {mark.encode(): row.name for row in front_ends().values() for mark in row.marks}

@@ -1,4 +1,4 @@
-"""The GPUs, their compute capability and what they compute in."""
+"""GPUs, their compute capabilities and the data types they compute in."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from trtlint.lean import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """The GPUs of one compute capability, from the file gpus.yaml.
+    """The GPUs of one compute capability, from gpus.yaml.
 
     Attributes:
         sm: compute capability times ten, 89 for SM 8.9.
         arch: NVIDIA's name of the architecture, such as Ada.
         names: single GPUs.
         families: series such as ``RTX 40``.
-        tf32: whether it computes in TF32; None where no source was seen, as for the next two.
+        tf32: whether it computes in TF32; None without a source, as for the next two.
         bf16: whether it computes in BF16.
         fp8: whether it computes in FP8.
-        first: the first TensorRT that supports it, None where it is older than 8.6 or not stated.
-        last: the last TensorRT that supports it, None where support goes on.
-        rtx: the first TensorRT-RTX whose support matrix lists it, None where none does.
-        instances: by the family of a cloud's instances, such as ``g5``, the GPU in them.
+        first: the first TensorRT that supports it; None if older than 8.6 or not documented.
+        last: the last TensorRT that supports it; None if still supported.
+        rtx: the first TensorRT-RTX whose support matrix lists it, or None.
+        instances: the GPU of each family of cloud instances, such as ``g5``.
     """
 
     sm: int
@@ -44,7 +44,7 @@ class Architecture:
 
 @cache
 def architectures() -> tuple[Architecture, ...]:
-    """Every known compute capability, lowest first."""
+    """Return every known compute capability, lowest first."""
     return tuple(
         Architecture(
             row["sm"],
@@ -65,17 +65,16 @@ def architectures() -> tuple[Architecture, ...]:
 
 @cache
 def architecture(sm: int) -> Architecture | None:
-    """The GPUs of a compute capability, None if there is no such one."""
+    """Return the GPUs of a compute capability, or None."""
     return next((entry for entry in architectures() if entry.sm == sm), None)
 
 
 def find_gpu(text: str) -> tuple[str, Architecture] | None:
-    """The GPU that a name means, with the name to print; None if there is no such name.
+    """Find a GPU by name, and return the name to print; None if there is no such GPU.
 
-    Case, blanks, dashes and the words NVIDIA, GeForce and Tesla do not matter, nor does what
-    nvidia-smi adds of the board, as in ``NVIDIA A100-SXM4-80GB``.  Members of a series are told by
-    their number: an ``RTX 4070 Ti`` is one of the ``RTX 40``, and so is a ``4070 Ti``.  An instance of a
-    cloud (``g5.xlarge``) stands for its GPU.
+    Case, blanks, dashes and the words NVIDIA, GeForce and Tesla are ignored.  So are the board details that
+    nvidia-smi adds, as in ``NVIDIA A100-SXM4-80GB``.  The number identifies members of a series: both
+    ``RTX 4070 Ti`` and ``4070 Ti`` belong to ``RTX 40``.  A cloud instance (``g5.xlarge``) means its GPU.
     """
     wanted = _squeeze(" ".join(word for word in re.split(r"[\s_-]+", text) if not _BOARD.fullmatch(word)))
     for entry in architectures():
@@ -93,7 +92,7 @@ def find_gpu(text: str) -> tuple[str, Architecture] | None:
 
 
 def _in_instance(text: str) -> tuple[str, Architecture] | None:
-    """The GPU of a cloud instance such as ``g5.xlarge`` or ``g2-standard-4``."""
+    """Find the GPU of a cloud instance such as ``g5.xlarge`` or ``g2-standard-4``."""
     family = re.split(r"[.-]", text.strip().casefold(), maxsplit=1)[0]
     if family == text.strip().casefold():
         return None
@@ -104,7 +103,7 @@ def _in_instance(text: str) -> tuple[str, Architecture] | None:
 
 
 def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
-    """The known names nearest to an unknown one: those of its own series, else those that look like it."""
+    """Return the known names nearest to an unknown one, those of its own series first."""
     squeezed = _squeeze(text)
     letters = re.match(r"[a-z]*", squeezed)
     prefix = letters[0] if letters else ""
@@ -118,24 +117,24 @@ def near_gpus(text: str, count: int = 3) -> tuple[str, ...]:
 
 
 def _letters(name: str) -> str:
-    """The letters that the squeezed form of a name begins with: ``rtx`` of ``RTX 40``."""
+    """Return the leading letters of a squeezed name: ``rtx`` of ``RTX 40``."""
     found = re.match(r"[a-z]*", _squeeze(name))
     return found[0] if found else ""
 
 
 def gpu_names() -> tuple[str, ...]:
-    """Every name that :func:`find_gpu` knows, series included."""
+    """Return every name that :func:`find_gpu` accepts, series included."""
     return tuple(name for entry in architectures() for name in (*entry.names, *entry.families))
 
 
 _MEMBER = r"(|xx|series|[1-9]0(ti|super|tisuper|d|maxq|laptop|mobile|laptopgpu)?)"
-"""What may follow the squeezed name of a series: nothing, or the rest of a model number."""
+"""Regular expression after the squeezed name of a series: nothing, or the rest of a model number."""
 _NUMBER = r"[1-9]0(ti|super|tisuper|d|maxq|laptop|mobile|laptopgpu)?"
-"""What follows the number of a series where a name is a number alone: ``4090``, ``3080 Ti``."""
+"""Regular expression after the number of a series in a bare number: ``4090``, ``3080 Ti``."""
 _BOARD = re.compile(
     r"pcie|sxm\d?|nvl|\d+gb|hbm\d?e?|workstation|server|edition|generation|developer|kit", re.IGNORECASE
 )
-"""Words that nvidia-smi and shops add to the name of a GPU."""
+"""Words that nvidia-smi and shops add to a GPU name."""
 _NOISE = re.compile(r"nvidia|geforce|tesla|[®™\s_-]")
 
 

@@ -1,4 +1,4 @@
-"""Which operators each release's ONNX parser imports, and ranges of releases as sets."""
+"""Operators that the ONNX parser of each release imports, and sets of releases."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from trtlint.knowledge.releases import PRODUCTS, Product, minors
 ONNX_DOMAINS = frozenset(
     {"", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview", "ai.onnx.preview.training"}
 )
-"""Domains whose operators ONNX itself defines; in any other one an operator may be a plugin."""
+"""Domains whose operators ONNX defines; in other domains an operator may be a plugin."""
 
 
 @cache
 def lines_of(product: Product, specifier: str) -> frozenset[str]:
-    """The release lines that a range covers; ``*`` and nothing are all, ``none`` is none."""
+    """Return the release lines of a range; ``*`` and the empty text mean all, ``none`` means none."""
     if specifier == "none":
         return frozenset()
     allowed = SpecifierSet("" if specifier == "*" else specifier, prereleases=True)
@@ -27,9 +27,9 @@ def lines_of(product: Product, specifier: str) -> frozenset[str]:
 
 
 def range_of(product: Product, lines: Collection[str]) -> str | None:
-    """Release lines as a PEP 440 range, None where there is none of them.
+    """Return release lines as a PEP 440 range, or None if there are none.
 
-    The range is open towards releases that are not known yet where it holds for the newest one.
+    If the newest known line is included, the range has no upper bound.
     """
     known = minors(product)
     held = [line in lines for line in known]
@@ -44,21 +44,21 @@ def range_of(product: Product, lines: Collection[str]) -> str | None:
 
 @cache
 def parser_line(rtx_line: str) -> str:
-    """The TensorRT release line whose parser a TensorRT-RTX release line has; the newest if unknown."""
+    """Return the TensorRT release line whose parser a TensorRT-RTX line uses; the newest if unknown."""
     known: str = data("operators")["rtx"].get(rtx_line, minors("tensorrt")[-1])
     return known
 
 
 @cache
 def lines_with_parser(specifier: str) -> frozenset[str]:
-    """The TensorRT-RTX release lines whose parser is of a range of TensorRT releases."""
+    """Return the TensorRT-RTX release lines whose parser comes from these TensorRT releases."""
     held = lines_of("tensorrt", specifier)
     return frozenset(line for line in minors("tensorrt-rtx") if parser_line(line) in held)
 
 
 @cache
 def importing(op: str, product: Product) -> frozenset[str]:
-    """The release lines that import an operator type, whatever its domain, without any plugin."""
+    """Return the release lines that import an operator type, in any domain, without a plugin."""
     table = data("operators")
     specifier = table["operators"].get(op) or table["importers"].get(op) or "none"
     if product == "tensorrt":
@@ -68,7 +68,7 @@ def importing(op: str, product: Product) -> frozenset[str]:
 
 @cache
 def refusing(op: str) -> Mapping[Product, str]:
-    """The releases, as ranges, that neither import an operator type nor come with a plugin of that name."""
+    """Return the releases, as ranges, that have neither an importer nor a plugin for an operator type."""
     ranges = {
         product: range_of(product, set(minors(product)) - importing(op, product) - bundled(op, product))
         for product in PRODUCTS
@@ -78,7 +78,7 @@ def refusing(op: str) -> Mapping[Product, str]:
 
 @cache
 def bundled(plugin: str, product: Product) -> frozenset[str]:
-    """The release lines whose plugin library has a plugin; TensorRT-RTX comes without one."""
+    """Return the release lines whose plugin library has a plugin; TensorRT-RTX has no such library."""
     if product == "tensorrt-rtx":
         return frozenset()
     return lines_of(product, data("operators")["plugins"].get(plugin, "none"))
@@ -86,9 +86,9 @@ def bundled(plugin: str, product: Product) -> frozenset[str]:
 
 @cache
 def library_plugin(op: str) -> tuple[str, frozenset[str]]:
-    """The plugin of TensorRT's own library that an operator type needs, and the release lines where it does.
+    """Return the TensorRT plugin that an operator type needs, and the release lines that need it.
 
-    The name is empty where no release needs one.
+    The name is empty if no release needs a plugin.
     """
     entry = data("operators")["by_plugin"].get(op)
     if entry is not None:
@@ -98,15 +98,15 @@ def library_plugin(op: str) -> tuple[str, frozenset[str]]:
 
 
 def is_contrib(domain: str) -> bool:
-    """Whether ONNX Runtime defines the operators of a domain."""
+    """Return whether ONNX Runtime defines the operators of a domain."""
     return domain in data("operators")["contrib"]
 
 
 def is_removed(op: str) -> bool:
-    """Whether ONNX once had an operator that it has no more."""
+    """Return whether ONNX removed an operator that it once had."""
     return op in data("operators")["removed"]
 
 
 def is_listed(op: str) -> bool:
-    """Whether the parser's documents name an operator, be it as not supported."""
+    """Return whether the parser's documents list an operator, even as unsupported."""
     return op in data("operators")["operators"]

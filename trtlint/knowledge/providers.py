@@ -1,4 +1,4 @@
-"""The options of ONNX Runtime's TensorRT providers, and their values."""
+"""Options of ONNX Runtime's TensorRT providers, and their values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trtlint.knowledge.nearest import nearest
 from trtlint.lean import dataclass
 
 Provider = Literal["tensorrt", "nv-tensorrt-rtx"]
-"""The providers by the names of ``--ep``."""
+"""Provider names of ``--ep``, and the names in reports."""
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 CLASSES: Mapping[str, Provider] = {
     "TensorrtExecutionProvider": "tensorrt",
@@ -20,7 +20,7 @@ CLASSES: Mapping[str, Provider] = {
     "NvTensorRTRTXExecutionProvider": "nv-tensorrt-rtx",
     "NvTensorRtRtx": "nv-tensorrt-rtx",
 }
-"""The providers by the names that ONNX Runtime and its tools give them."""
+"""Providers by the names that ONNX Runtime and its tools use."""
 BOOLEANS: Mapping[str, bool] = {
     "1": True,
     "true": True,
@@ -29,7 +29,7 @@ BOOLEANS: Mapping[str, bool] = {
     "false": False,
     "False": False,
 }
-"""The words that ONNX Runtime reads as a boolean:
+"""Texts that ONNX Runtime reads as a boolean:
 https://github.com/microsoft/onnxruntime/blob/v1.23.0/include/onnxruntime/core/common/parse_string.h
 """
 
@@ -50,7 +50,7 @@ WORDS: Mapping[str, str] = {
     "text": "a text",
     "path": "a path",
 }
-"""What values each kind of option takes."""
+"""The values that each kind of option takes, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class ProviderOption:
     """One option of a provider.
 
     Attributes:
-        name: as ONNX Runtime has it, ``trt_fp16_enable``.
+        name: the name in ONNX Runtime, ``trt_fp16_enable``.
         kind: a key of :data:`WORDS`.
-        since: first release with it, empty where it is older than those known here.
+        since: the first release with it; empty if the oldest known release has it.
         group: ``precision`` or empty.
-        only: the form of the RTX provider that alone has it, ``in-tree`` or ``plug-in``; empty for both.
+        only: the form of the RTX provider that has it, ``in-tree`` or ``plug-in``; empty for both.
     """
 
     name: str
@@ -72,7 +72,7 @@ class ProviderOption:
     only: str
 
     def takes(self, value: str) -> bool:
-        """Whether a value is of the right form."""
+        """Return whether a value has the right form."""
         if self.kind == "bool":
             return value in BOOLEANS
         if self.kind == "shapes":
@@ -95,5 +95,5 @@ def provider_options(provider: Provider) -> Mapping[str, ProviderOption]:
 
 
 def nearest_option(name: str, provider: Provider) -> str:
-    """Return the option that a misspelt one probably means, empty where none is near."""
+    """Return the option that a misspelt name probably means; empty if none is similar."""
     return next(iter(nearest(name, sorted(provider_options(provider)), cutoff=0.8)), "")

@@ -1,4 +1,4 @@
-"""Version ranges in words, as far as releases are known."""
+"""Version ranges in words, limited to known releases."""
 
 from __future__ import annotations
 
@@ -15,28 +15,27 @@ _BEFORE, _AFTER = Version("0"), Version("99999")
 
 @cache
 def known(product: Product) -> tuple[Version, ...]:
-    """The known releases of a product, oldest first."""
+    """Return the known releases of a product, oldest first."""
     return tuple(release.number for release in releases(product))
 
 
 @cache
 def matching(product: Product, specifier: str) -> tuple[Version, ...]:
-    """The known releases that a specifier covers, oldest first."""
+    """Return the known releases that a specifier covers, oldest first."""
     allowed = SpecifierSet(specifier, prereleases=True)
     return tuple(version for version in known(product) if version in allowed)
 
 
 def covers_all(product: Product, specifier: str) -> bool:
-    """Whether a specifier covers every known release."""
+    """Return whether a specifier covers every known release."""
     return len(matching(product, specifier)) == len(known(product))
 
 
 @cache
 def in_words(product: Product, specifier: str) -> str:
-    """A specifier in words: ``TensorRT 10.7``, ``TensorRT 10.12 to 10.13``, ``TensorRT 8.6 and newer``.
+    """Describe a specifier: ``TensorRT 10.7``, ``TensorRT 10.12 to 10.13``, ``TensorRT 8.6 and newer``.
 
-    A minor version stands for all of its releases.  A range that covers no known release is printed
-    as it is written.
+    A minor version means all of its releases.  A range without a known release is printed unchanged.
     """
     name = PRODUCTS[product]
     if not specifier:
@@ -71,7 +70,7 @@ def _run(run: Sequence[Version], everything: Sequence[Version]) -> str:
 
 
 def _edge(run: Sequence[Version], end: int, everything: Sequence[Version]) -> str:
-    """The first (0) or last (-1) version of a run, as its minor version if the run does not cut that."""
+    """Return the first (0) or last (-1) version of a run; as a minor version if the run has all of it."""
     version = run[end]
     minor = [other for other in everything if other.release[:2] == version.release[:2]]
     return f"{version.major}.{version.minor}" if minor[end] == version else str(version)

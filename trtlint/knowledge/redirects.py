@@ -1,4 +1,4 @@
-"""Rules that were renamed or removed: the file redirects.yaml."""
+"""Renamed and removed rules: the file redirects.yaml."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from trtlint.lean import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """What became of a rule.
+    """The change of one rule.
 
     Attributes:
-        id: the id that it had.
-        name: the name that it had.
-        to: the id of the rule that says it now, None where none does.
-        since: the release of trtlint that changed it.
-        because: half a sentence, why.
+        id: the old id.
+        name: the old name.
+        to: the id of the replacement, or None.
+        since: the release of trtlint with the change.
+        because: the reason, half a sentence.
     """
 
     id: str
@@ -28,15 +28,15 @@ class Redirect:
     since: str
     because: str
 
-    def words(self, said: str) -> str:
-        """What to tell whoever wrote the old id or name: ``ABC101 is XYZ101 since trtlint 1.2: ...``."""
+    def words(self, old: str) -> str:
+        """Describe the change of an old id or name: ``ABC101 is XYZ101 since trtlint 1.2: ...``."""
         became = "was removed in" if self.to is None else f"is {self.to} since"
-        return f"{said} {became} trtlint {self.since}: {self.because}"
+        return f"{old} {became} trtlint {self.since}: {self.because}"
 
 
 @cache
 def redirects() -> tuple[Redirect, ...]:
-    """All of them, in the order of the file."""
+    """Return all redirects, in the order of the file."""
     return tuple(
         Redirect(row["id"], row["name"], row.get("to"), row["since"], row["because"])
         for row in data("redirects")
@@ -44,24 +44,24 @@ def redirects() -> tuple[Redirect, ...]:
 
 
 def redirect(word: str) -> Redirect | None:
-    """What became of the rule that had this id or name, None where nothing is known of one."""
+    """Return the change of the rule with this old id or name, or None."""
     return _by_word().get(word.lower())
 
 
 def current(id_: str) -> str:
-    """The id that a rule has now, given the one that it had; an id that never changed as it is."""
+    """Return the current id of a rule, given an old or current id."""
     found = redirect(id_)
     return id_ if found is None or found.to is None else found.to
 
 
 def first_id(id_: str) -> str:
-    """The id under which a rule became known: fingerprints hold it, so that they outlive a new one."""
+    """Return the first id of a rule; fingerprints use it, so that they survive a renaming."""
     return _first_ids().get(id_, id_)
 
 
 @cache
 def _by_word() -> Mapping[str, Redirect]:
-    """By old ids and old names in lower case, each with where it leads in the end."""
+    """Return redirects by old id and old name in lower case, with chains resolved."""
     moved = {each.id: each for each in redirects() if each.to != each.id}
     found: dict[str, Redirect] = {}
     for each in redirects():
@@ -77,7 +77,7 @@ def _by_word() -> Mapping[str, Redirect]:
 
 @cache
 def _first_ids() -> Mapping[str, str]:
-    """By the id that a rule has, the first one that it had."""
+    """Return the first id of each rule, by current id."""
     found: dict[str, str] = {}
     for each in redirects():
         if each.to is not None and each.to != each.id:

@@ -14,26 +14,26 @@ Product = Literal["tensorrt", "tensorrt-rtx"]
 Typing = Literal["weak", "choice", "strong"]
 
 PRODUCTS: dict[Product, str] = {"tensorrt": "TensorRT", "tensorrt-rtx": "TensorRT-RTX"}
-"""The products and what reports call them."""
+"""Products, and their names in reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One release, from the file versions.yaml.
+    """One release, from versions.yaml.
+
+    All fields except the product and the version may be None or empty: no public source was found.
 
     Attributes:
         product: TensorRT or TensorRT-RTX.
-        version: the number NVIDIA prints, such as ``10.13.3``.
-        build: the fourth part of the number, as the wheels carry it.
+        version: the number that NVIDIA prints, such as ``10.13.3``.
+        build: the fourth part of the number in wheels.
         released: year and month, ``2025-09``.
-        opset_max: the highest ONNX opset that its parser states.
+        opset_max: the highest ONNX opset that its parser documents.
         min_sm: the lowest compute capability times ten, such as 75.
-        added_sm: compute capabilities that came with it.
-        removed_sm: compute capabilities that went with it.
-        cuda: CUDA versions that it is built for, as far as sources name them.
+        added_sm: compute capabilities that this release added.
+        removed_sm: compute capabilities that this release removed.
+        cuda: documented CUDA versions.
         sources: public pages.
-
-    Everything but the product and the version may be None or empty: no public source was seen.
     """
 
     product: Product
@@ -49,7 +49,7 @@ class Release:
 
     @property
     def number(self) -> Version:
-        """The version in a form that compares."""
+        """The version in a comparable form."""
         return _number(self.version)
 
     @property
@@ -59,9 +59,9 @@ class Release:
 
     @property
     def inspector(self) -> Literal["bindings", "io-tensors"] | None:
-        """The form of layer information in JSON: a list ``Bindings``, or objects under ``I/O Tensors``.
+        """Form of layer information in JSON: a list ``Bindings``, or objects under ``I/O Tensors``.
 
-        None for TensorRT-RTX, of which no source says.
+        None for TensorRT-RTX, which has no public source.
 
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x-IEngineInspector.html
         """
@@ -71,12 +71,12 @@ class Release:
 
     @property
     def typing(self) -> Typing:
-        """Whether networks take their types from the ONNX file, from the builder, or as asked.
+        """Source of the network's types: the ONNX file, the builder, or the user's choice.
 
-        Strong typing came with 9.x (https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp)
-        and is all there is from 11.0, where the builder's precision flags are gone
-        (https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html);
-        TensorRT-RTX never had anything else
+        Strong typing came with 9.x (https://github.com/NVIDIA/TensorRT/blob/v9.3.0/samples/common/sampleOptions.cpp).
+        It is the only mode from 11.0, which removed the builder's precision flags
+        (https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html).
+        TensorRT-RTX never had another mode
         (https://docs.nvidia.com/deeplearning/tensorrt-rtx/latest/getting-started/release-notes-1/1.0.html).
         """
         if self.product == "tensorrt-rtx" or self.number.major >= 11:
@@ -91,7 +91,7 @@ def _number(text: str) -> Version:
 
 @cache
 def releases(product: Product) -> tuple[Release, ...]:
-    """Every known release of a product, oldest first."""
+    """Return every known release of a product, oldest first."""
     content = data("versions")
     return tuple(
         Release(
@@ -112,5 +112,5 @@ def releases(product: Product) -> tuple[Release, ...]:
 
 @cache
 def minors(product: Product) -> tuple[str, ...]:
-    """The release lines of a product, ``8.6`` to the newest, oldest first."""
+    """Return the release lines of a product, from ``8.6``, oldest first."""
     return tuple(dict.fromkeys(release.minor for release in releases(product)))

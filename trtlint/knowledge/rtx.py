@@ -1,4 +1,4 @@
-"""What TensorRT-RTX can build without a GPU, by release line: the file rtx.yaml."""
+"""Builders of TensorRT-RTX that work without a GPU, by release line: the file rtx.yaml."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from trtlint.knowledge import data
 from trtlint.lean import dataclass
 
 USUAL_SM = 89
-"""What is built for where nobody has said it: SM 8.9, which every release can."""
+"""The default compute capability: SM 8.9, which every release supports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """The builder in the wheels of one release line of TensorRT-RTX.
+    """The builder in the wheels of one TensorRT-RTX release line.
 
     Attributes:
         line: the release line, ``1.7``.
-        sms: the compute capabilities times ten that it builds for, in order.
-        parser: the release line of TensorRT whose parser's sources it has, None where none is known.
+        sms: the compute capabilities times ten that it supports, in order.
+        parser: the TensorRT release line that its parser comes from; None if unknown.
     """
 
     line: str
@@ -28,20 +28,20 @@ class Builder:
     parser: str | None
 
     def nearest(self, sm: int) -> int:
-        """The compute capability that it builds for that is nearest to one; the older of two."""
+        """Return the supported compute capability nearest to one; the older of two."""
         return min(self.sms, key=lambda own: (abs(own - sm), own))
 
 
 @cache
 def builders() -> tuple[Builder, ...]:
-    """The builders that are known, oldest first."""
+    """Return the known builders, oldest first."""
     return tuple(Builder(row["line"], tuple(row["sm"]), row.get("parser")) for row in data("rtx"))
 
 
 def builder(version: str) -> Builder:
-    """The builder of a release; of one that is not known, the newest that is older, else the oldest.
+    """Return the builder of a release.
 
-    Which parser such a release has is not known.
+    An unknown release gets the newest older builder, else the oldest one; its parser is unknown.
     """
     wanted = Version(version).release[:2]
     known = [each for each in builders() if Version(each.line).release <= wanted]

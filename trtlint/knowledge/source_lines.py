@@ -1,4 +1,4 @@
-"""Releases by the lines of the library's source that its errors give: the file source_lines.yaml."""
+"""Releases by the source lines in error messages: the file source_lines.yaml."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from trtlint.knowledge import data
 
 _SEARCHED = 1500
-"""Characters of a message that are searched."""
+"""Maximum length of the searched part of a message, in characters."""
 _PLACES = ("[optimizer.cpp::", "/codeGenerator.cpp:")
-"""What every message has that gives a line: the file is read for no other."""
+"""Text in every message with a source line; others do not need the table."""
 
 
 def release_of(message: str) -> Mapping[str, str]:
-    """Return the releases whose source has the line that an error gives, by product.
+    """Return the releases whose source has the line in an error message, by product.
 
-    A release that is not known is empty; there is no product where the message gives no such line.
+    The text is empty for an unknown release; the mapping is empty for a message without such a line.
     """
     text = message[:_SEARCHED]
     if not any(place in text for place in _PLACES):

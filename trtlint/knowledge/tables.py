@@ -1,4 +1,4 @@
-"""Tables about operators, an entry at a time: reading all as YAML costs more than to check a small model."""
+"""Tables about operators, split into entries: parsing a whole table costs more than a small check."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from trtlint.knowledge import text
 from trtlint.lean import dataclass
 
 _BEGIN = re.compile(r"^- op: (.*)$", re.MULTILINE)
-"""Where an entry begins."""
+"""The start of an entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """An entry as it is written.
+    """One unparsed entry.
 
     Attributes:
-        line: line of the table, from 1, where it begins.
-        ops: the operators that it is about.
-        text: the entry, a list of one in YAML.
+        line: its first line in the table, from 1.
+        ops: its operators.
+        text: the entry, a YAML list with one element.
     """
 
     line: int
@@ -27,7 +27,7 @@ class TableEntry:
 
 
 def written(name: str) -> tuple[TableEntry, ...]:
-    """The entries of a table, each of which begins with ``- op: Name`` or ``- op: [Name, ...]``."""
+    """Return the entries of a table; each begins with ``- op: Name`` or ``- op: [Name, ...]``."""
     whole = text(name)
     starts = list(_BEGIN.finditer(whole))
     ends = [start.start() for start in starts[1:]] + [len(whole)]

@@ -12,7 +12,7 @@ from trtlint.knowledge.nearest import nearest
 from trtlint.lean import dataclass
 
 Route = Literal["compile", "options", "windows", "engine"]
-"""The way that arguments take: the compiler, the options of ``torch.compile``, or one of its two kin."""
+"""Function that takes the arguments: a compiler, ``torch.compile`` (``options``) or a variant."""
 
 _TABLES: Mapping[str, tuple[str, ...]] = {
     "compile": ("compile", "trace"),
@@ -20,7 +20,7 @@ _TABLES: Mapping[str, tuple[str, ...]] = {
     "windows": ("windows", "windows_front"),
     "engine": ("engine",),
 }
-"""The tables that each route reads arguments from; the first one has the defaults."""
+"""Tables of arguments of each route; the first one has the defaults."""
 _FILES: Mapping[str, str] = {
     "compile": "dynamo/_compiler.py",
     "windows": "dynamo/_compiler.py",
@@ -33,11 +33,11 @@ _FILES: Mapping[str, str] = {
     "backend": "dynamo/backend/backends.py",
 }
 _FRONT = frozenset({"module", "ir", "inputs", "arg_inputs", "kwarg_inputs"})
-"""Arguments of ``torch_tensorrt.compile`` that it reads itself, whatever the route."""
+"""Arguments that ``torch_tensorrt.compile`` reads itself, on every route."""
 
 
 class TorchReleaseError(SettingError):
-    """A release of Torch-TensorRT that is not known."""
+    """An unknown release of Torch-TensorRT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class TorchRelease:
     Attributes:
         version: the release, ``2.13.0``.
         tensorrt: the TensorRT that its wheel requires, ``11.0.0``.
-        tagged: whether the line numbers were compared with the tag; else they are those of the wheel.
+        tagged: whether line numbers were compared with the tag; otherwise they come from the wheel.
     """
 
     version: str
@@ -72,10 +72,10 @@ class TorchArgument:
     Attributes:
         name: the argument.
         read: whether the release reads it.
-        first: the first release line known here that reads it; empty for none.
-        last: the last one that reads it; empty for none.
-        default: the default, as Python text; empty where it is not known.
-        source: the line of the source that reads it; of an argument that is gone, the last such line.
+        first: the first known release line that reads it; empty for none.
+        last: the last known release line that reads it; empty for none.
+        default: the default, as Python text; empty if unknown.
+        source: the source line that reads it; for a removed argument, the last such line.
     """
 
     name: str
@@ -94,10 +94,10 @@ def torch_releases() -> tuple[TorchRelease, ...]:
 
 
 def torch_release(text: str) -> TorchRelease:
-    """Return the release that ``2.13`` or ``2.13.0`` names.
+    """Return the release for ``2.13`` or ``2.13.0``.
 
     Raises:
-        TorchReleaseError: it is not known.
+        TorchReleaseError: the release is unknown.
     """
     parts = text.strip().split(".")
     for release in torch_releases():
@@ -105,12 +105,12 @@ def torch_release(text: str) -> TorchRelease:
             return release
     known = torch_releases()
     raise TorchReleaseError(
-        f"{text!r} is no known release of Torch-TensorRT; use {known[0].line} to {known[-1].line}"
+        f"unknown Torch-TensorRT release {text!r}; use {known[0].line} to {known[-1].line}"
     )
 
 
 def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
-    """Return what a release does with an argument."""
+    """Return the state of an argument in a release."""
     reading: dict[str, tuple[str, Sequence[object]]] = {}
     tables = (*_TABLES[route], "front") if name in _FRONT else _TABLES[route]
     for table in reversed(tables):
@@ -132,7 +132,7 @@ def argument(name: str, route: Route, release: TorchRelease) -> TorchArgument:
 
 
 def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
-    """Return the argument of a release that a misspelt one probably means; empty for none."""
+    """Return the argument of a release that a misspelt name probably means; empty for none."""
     known = {
         each
         for table in _TABLES[route]
@@ -143,7 +143,7 @@ def nearest_argument(name: str, route: Route, release: TorchRelease) -> str:
 
 
 def idle(name: str, route: Route, release: TorchRelease) -> str:
-    """Return what to write instead of an argument that the release reads and ignores; empty for none."""
+    """Return the replacement of an argument that the release ignores; empty for none."""
     kin = "compile" if route != "options" else route
     for row in data("torch_tensorrt")["idle"]:
         if row["name"] == name and release.minor >= row["since"] and kin in row["routes"]:
@@ -152,12 +152,12 @@ def idle(name: str, route: Route, release: TorchRelease) -> str:
 
 
 def instead_of(name: str) -> str:
-    """Return what to write in place of an argument that is gone; empty where nothing is known."""
+    """Return the replacement of a removed argument; empty if unknown."""
     return str(data("torch_tensorrt")["instead"].get(name, ""))
 
 
 def needed_by(name: str) -> tuple[str, ...]:
-    """Return the arguments of which one must be set for an argument to have an effect."""
+    """Return the arguments of which one must be set for this argument to have an effect."""
     return tuple(data("torch_tensorrt")["needs"].get(name, ()))
 
 
@@ -173,12 +173,12 @@ def _line(version: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TorchOperator:
-    """What releases do with an operator of a program, by torch_operators.yaml.
+    """Support of an operator in releases, from torch_operators.yaml.
 
     Attributes:
-        asked: the releases that were asked.
-        falls_back: those of them that leave it to PyTorch.
-        lowered: the operator that it is decomposed into and that has no converter.
+        asked: the tested releases.
+        falls_back: the tested releases that leave it to PyTorch.
+        lowered: the operator without a converter that it is decomposed into.
     """
 
     asked: tuple[str, ...]
@@ -186,9 +186,9 @@ class TorchOperator:
     lowered: str
 
     def in_torch(self, release: str) -> bool:
-        """Return whether a release leaves it to PyTorch.
+        """Return whether a release leaves the operator to PyTorch.
 
-        A release that was not asked does so if the nearest ones on both sides do.
+        For an untested release, both nearest tested releases must do so.
         """
         if release in self.asked:
             return release in self.falls_back
