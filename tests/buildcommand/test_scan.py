@@ -168,7 +168,7 @@ class TestReading:
     def test_what_is_no_command_is_an_error(self, tmp_path: Path) -> None:
         empty = tmp_path / "Makefile"
         empty.write_text("all:\n\techo trtexec\n", encoding="utf-8")
-        with pytest.raises(CommandError, match="no trtexec or tensorrt_rtx command"):
+        with pytest.raises(CommandError, match="contains no trtexec or tensorrt_rtx command"):
             read_commands(str(empty))
         with pytest.raises(CommandError, match="no such file"):
             read_commands("missing.sh")

@@ -126,7 +126,7 @@ def test_a_link_that_nobody_named_is_not_followed_out_of_its_folder(tmp_path: Pa
     model.parent.mkdir(parents=True)
     config = tmp_path / "models" / "norm" / "config.pbtxt"
     config.symlink_to("../../secret")
-    with pytest.raises(CommandError, match="a link out of its folder") as caught:
+    with pytest.raises(CommandError, match="links to another folder") as caught:
         config_beside(model)
     assert "hunter2" not in str(caught.value)
 
@@ -156,21 +156,21 @@ def test_links_that_tools_make_are_followed(tmp_path: Path, kept: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('input {\n  name: "x"\n  data_type: TYPE_F32\n}', "c.pbtxt:3: no configuration of Triton"),
-        ("input {\n  data_type: 99\n}", "c.pbtxt:2: no configuration of Triton"),
-        ("input { data_type: -1 }", "c.pbtxt:1: no configuration of Triton"),
-        ("instance_group { kind: 77 }", "c.pbtxt:1: no configuration of Triton"),
-        ("max_batch_size: 1\nmax_batch_size: 2", "c.pbtxt:2: no configuration of Triton"),
+        ('input {\n  name: "x"\n  data_type: TYPE_F32\n}', "c.pbtxt:3: not a Triton configuration"),
+        ("input {\n  data_type: 99\n}", "c.pbtxt:2: not a Triton configuration"),
+        ("input { data_type: -1 }", "c.pbtxt:1: not a Triton configuration"),
+        ("instance_group { kind: 77 }", "c.pbtxt:1: not a Triton configuration"),
+        ("max_batch_size: 1\nmax_batch_size: 2", "c.pbtxt:2: not a Triton configuration"),
         ("max_batch_size: 99999999999999999999", "c.pbtxt:1: "),
         ("input {", "c.pbtxt:1: "),
-        ('name: "a', "c.pbtxt: no configuration of Triton: "),
+        ('name: "a', "c.pbtxt: not a Triton configuration: "),
         ("}}", "c.pbtxt:1: "),
-        ("input {" * 100, "more than 50 messages in one another"),
-        ("a [" * 10_000, "more than 50 messages in one another"),
+        ("input {" * 100, "more than 50 nested messages"),
+        ("a [" * 10_000, "more than 50 nested messages"),
         ("unknown { " * 40, "c.pbtxt:1: "),
         ("input { }\n" * 10_001, "more than 10,000 inputs and outputs"),
-        ("max_batch_size: " + "m" * 500_000, "c.pbtxt:1: no configuration of Triton"),
-        ('name: "' + "m" * 500_000, "c.pbtxt: no configuration of Triton"),
+        ("max_batch_size: " + "m" * 500_000, "c.pbtxt:1: not a Triton configuration"),
+        ('name: "' + "m" * 500_000, "c.pbtxt: not a Triton configuration"),
         ("max_batch_size: " + "9" * 500_000, "c.pbtxt:1: "),
     ],
 )

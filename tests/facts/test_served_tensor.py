@@ -116,7 +116,7 @@ def test_a_configuration_that_cannot_be_read_costs_its_model_alone(cli: Cli, rep
     onnx.save(onnx.parser.parse_model(NORM), other / "model.onnx")
     (repository / "norm" / "config.pbtxt").write_text("max_batch_size: many", encoding="utf-8")
     norm, fine = cli.models(str(repository), code=2)
-    assert "config.pbtxt:1: no configuration of Triton" in norm["errors"][0]["message"]
+    assert "config.pbtxt:1: not a Triton configuration" in norm["errors"][0]["message"]
     assert fine["errors"] == []
 
 

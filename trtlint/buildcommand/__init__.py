@@ -1,7 +1,7 @@
-"""Build commands as input: ``trtexec`` and ``tensorrt_rtx`` command lines, alone or in scripts, and Triton.
+"""Build commands: ``trtexec`` and ``tensorrt_rtx`` command lines, alone or in scripts, and Triton.
 
-Nothing here knows of models, rules or targets: a command line or a configuration is read into plain data,
-and what it does not say - a shell variable that is not expanded - is unknown.
+This package knows no models, rules or targets.  It reads a command line or configuration into plain data.
+Anything it cannot read, such as an unexpanded shell variable, is unknown.
 """
 
 from __future__ import annotations

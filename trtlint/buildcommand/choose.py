@@ -1,4 +1,4 @@
-"""Which of the commands in a script builds a model."""
+"""Choice of the commands in a script that build a model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from trtlint.buildcommand.command import BuildCommand
 
 
 def commands_for(model: Path, commands: Sequence[BuildCommand]) -> tuple[BuildCommand, ...]:
-    """The commands that build a model, in their order.
+    """Return the commands that build a model, in order.
 
-    They are those whose ``--onnx`` has the model's file name.  Where none has, they are those whose
-    file is not written out; and where there is one command only, it is that, as its file may be
-    called otherwise on the machine that builds.
+    These are the commands whose ``--onnx`` has the model's file name, or else those with a variable file
+    name.  A single command always counts, because its file may have another name on the build machine.
     """
     builds = [command for command in commands if command.builds]
     named = [command for command in builds if _file_name(command.model) == model.name]

@@ -1,4 +1,4 @@
-"""One build command, read option by option.
+"""A build command and its options.
 
 trtexec takes options as ``--name`` or ``--name=value``, names with their upper and lower case.
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
@@ -16,14 +16,15 @@ from trtlint.knowledge.providers import PROVIDERS, Provider
 from trtlint.lean import dataclass
 
 Tool = Literal["trtexec", "tensorrt_rtx", "triton", "onnxruntime"]
-"""What builds; a configuration of Triton is a command whose options are the keys of its accelerator.
+"""The program that builds.
 
-Of a session of ONNX Runtime they are the options of a provider, and ``provider`` and ``model``.
+For a configuration of Triton, the options are the keys of its accelerator.  For a session of ONNX Runtime,
+they are the options of a provider, and ``provider`` and ``model``.
 """
 Role = Literal["input", "output"]
 
 VARIABLE = re.compile(r"\$|%\w+%|`|\{\{")
-"""What a shell, make, a batch file or a template would still expand."""
+"""Syntax that a shell, make, a batch file or a template expands."""
 
 _SWITCHES: Mapping[str, tuple[str, bool]] = {
     "--fp16": ("fp16", True),
@@ -34,9 +35,9 @@ _SWITCHES: Mapping[str, tuple[str, bool]] = {
     "--stronglyTyped": ("strongly-typed", True),
     "--noTF32": ("tf32", False),
 }
-"""Options that settle what is built, by the names that targets have for them, and whether on or off."""
+"""Options that decide builder settings: the name in targets, and on or off."""
 _MODES: Mapping[str, str] = {"FP16": "fp16", "BF16": "bf16", "INT8": "int8"}
-"""Values of ``precision_mode`` and what they turn on.
+"""Values of ``precision_mode`` and the settings they turn on.
 https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
 """
 
@@ -44,22 +45,22 @@ https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/READ
 _PRECISIONS: Mapping[str, str] = {
     "trt_fp16_enable": "fp16", "trt_bf16_enable": "bf16", "trt_int8_enable": "int8"
 }  # fmt: skip
-"""Options of ONNX Runtime's TensorRT provider and what they turn on."""
+"""Options of ONNX Runtime's TensorRT provider and the settings they turn on."""
 _ON = frozenset({"1", "true", "True"})
 
 
 class CommandError(SettingError):
-    """A text or file that holds no build command, or a command whose shapes cannot be read."""
+    """A text or file without a build command, or a command with unreadable shapes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option as written.
+    """One option.
 
     Attributes:
-        name: with its dashes, ``--minShapes``.
-        value: what is behind the ``=``; None where there is none, or where it holds a variable.
-        known: whether ``value`` says all; False where it holds a variable that is not expanded.
+        name: the name with its dashes, ``--minShapes``.
+        value: the text after ``=``; None if it is missing or contains a variable.
+        known: whether ``value`` is complete; False if it contains an unexpanded variable.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Option:
 
     @property
     def text(self) -> str:
-        """The option as a reader would write it, ``--minShapes=x:1x3``."""
+        """The option as in a command line, ``--minShapes=x:1x3``."""
         if not self.known:
             return f"{self.name}=..."
         return self.name if self.value is None else f"{self.name}={self.value}"
@@ -79,13 +80,12 @@ class ServedTensor:
     """An input or output that a server offers.
 
     Attributes:
-        role: which of the two.
-        name: as the model calls it.
-        data_type: ``TYPE_FP32``, as Triton writes it.
-        dims: the shape that the model gets or gives, -1 for any size, without the batch where the server
-            batches.
-        ragged: whether requests of different shapes are joined in a batch.
-        optional: whether requests may leave it out.
+        role: input or output.
+        name: the name in the model.
+        data_type: the type in Triton's notation, ``TYPE_FP32``.
+        dims: the shape in the model, -1 for any size; without the batch if the server batches.
+        ragged: whether the server joins requests of different shapes in a batch.
+        optional: whether requests may omit it.
     """
 
     role: Role
@@ -98,11 +98,11 @@ class ServedTensor:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a server offers of a model.
+    """The model configuration of a server.
 
     Attributes:
-        backend: what runs it, ``onnxruntime`` or ``tensorrt``.
-        max_batch_size: the largest batch that the server makes; 0 where it makes none.
+        backend: the backend that runs it, ``onnxruntime`` or ``tensorrt``.
+        max_batch_size: the largest batch that the server makes; 0 if it does not batch.
         tensors: the inputs and outputs, in the order of the file.
     """
 
@@ -113,17 +113,17 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class BuildCommand:
-    """A command line, or the configuration of a server, that builds or runs an engine.
+    """A command line or server configuration that builds or runs an engine.
 
     Attributes:
         tool: the program.
-        options: its options, in their order.
-        words: what stands among them without dashes; the program refuses it.
-        complete: whether all options are written out; False where a variable stands for some.
-        source: where it was found: the file, or empty for a command given as text.
+        options: its options, in order.
+        words: arguments without dashes; the program rejects them.
+        complete: whether all options are known; False if a variable may contain some.
+        source: the file; empty for a command given as text.
         line: line of the file, from 1.
         text: the command in one line.
-        served: what is served, where it is the configuration of a server.
+        served: the served model, for a server configuration.
     """
 
     tool: Tool
@@ -137,16 +137,16 @@ class BuildCommand:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The options' names, each once."""
+        """The distinct names of the options."""
         return tuple(dict.fromkeys(option.name for option in self.options))
 
     def option(self, name: str) -> Option | None:
-        """The last option of that name, which is the one that counts; None if it is not given."""
+        """Return the last option of that name, which takes effect; None if it is missing."""
         return next((option for option in reversed(self.options) if option.name == name), None)
 
     @property
     def switches(self) -> Mapping[str, bool]:
-        """What it settles of the build, on or off: ``fp16``, ``int8``, ``strongly-typed``, ``tf32``..."""
+        """Builder settings that it turns on or off: ``fp16``, ``int8``, ``strongly-typed``, ``tf32``..."""
         if self.served is not None:
             option = self.option("precision_mode")
             mode = None if option is None else _MODES.get(option.value or "")
@@ -158,7 +158,7 @@ class BuildCommand:
 
     @property
     def provider(self) -> Provider | None:
-        """The TensorRT provider of ONNX Runtime that it configures, None where it configures none."""
+        """The TensorRT provider of ONNX Runtime that it configures, or None."""
         if self.tool == "triton":
             return None if self.option("tensorrt") is None else "tensorrt"
         named = self.option("provider") if self.tool == "onnxruntime" else None
@@ -166,28 +166,28 @@ class BuildCommand:
 
     @property
     def model(self) -> str | None:
-        """The ONNX file as written; None where there is none, or it is not written out."""
+        """The ONNX file as written; None if it is missing or contains a variable."""
         names = {"triton": "default_model_filename", "onnxruntime": "model"}
         option = self.option(names.get(self.tool, "--onnx"))
         return option.value if option is not None and option.known else None
 
     @property
     def builds(self) -> bool:
-        """Whether it builds an engine; False where it runs or looks at one."""
+        """Whether it builds an engine; False if it only runs or inspects one."""
         if self.served is not None or self.tool == "onnxruntime":
             return True
         return "--onnx" in self.names and "--loadEngine" not in self.names
 
     @property
     def place(self) -> str:
-        """Where it is, ``build.sh:12``; empty for a command given as text."""
+        """Its place, ``build.sh:12``; empty for a command given as text."""
         if self.served is not None:
             return self.source
         return f"{self.source}:{self.line}" if self.source else ""
 
 
 def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int = 1) -> BuildCommand:
-    """A command line from its words, the program's own left out."""
+    """Return a command from its arguments, without the program."""
     options: list[Option] = []
     words: list[str] = []
     complete = True
@@ -210,7 +210,7 @@ def command(arguments: Sequence[str], tool: Tool, *, source: str = "", line: int
 
 
 def tool_of(word: str) -> Tool | None:
-    """The program that a word of a shell line names: a path to it, or a variable called after it."""
+    """Return the program that a shell word means: a path to it, or a variable named after it."""
     if "=" in word:
         return None  # an assignment such as TRTEXEC=/usr/src/tensorrt/bin/trtexec
     name = PureWindowsPath(word).name if "\\" in word else PurePath(word).name

@@ -1,6 +1,6 @@
-"""What a command line asks of single layers: ``--layerPrecisions=conv1:fp32,head*:fp16`` and its like.
+"""Options for single layers, such as ``--layerPrecisions=conv1:fp32,head*:fp16``.
 
-A name may hold one ``*`` that stands for any characters; quotes around it count for nothing.
+A name may contain one ``*`` for any characters; quotes around it are ignored.
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
 """
 
@@ -15,20 +15,20 @@ from trtlint.lean import dataclass
 
 LayerOption = Literal["--layerPrecisions", "--layerOutputTypes", "--layerDeviceTypes"]
 OPTIONS: tuple[LayerOption, ...] = get_args(LayerOption)
-"""The options that name layers."""
+"""Options that name layers."""
 
 _MOST = 10_000
-"""Layers that one option names at most."""
+"""Maximum number of layers that one option names."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerSpec:
-    """What is asked of the layers of one name.
+    """Settings for the layers of one name.
 
     Attributes:
         option: the option, ``--layerPrecisions``.
-        name: the layers, perhaps with a ``*``.
-        value: what is asked: ``fp32``, ``fp16+fp16`` for two outputs, ``DLA``; empty where nothing is.
+        name: the layers, possibly with a ``*``.
+        value: the setting: ``fp32``, ``fp16+fp16`` for two outputs, ``DLA``; empty if there is none.
     """
 
     option: LayerOption
@@ -36,12 +36,12 @@ class LayerSpec:
     value: str
 
     def means(self, name: str) -> bool:
-        """Whether it is about a layer of this name."""
+        """Return whether it applies to a layer of this name."""
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 
 def layer_specs(command: BuildCommand) -> Iterator[LayerSpec]:
-    """What a command asks of single layers, in its order; of an option given twice, the last one counts."""
+    """Yield the settings of single layers, in order; the last one of a repeated option takes effect."""
     for name in OPTIONS:
         option = command.option(name)
         if option is None or option.value is None:

@@ -1,6 +1,6 @@
-"""Options of ONNX Runtime's TensorRT providers, as build commands: from Python, JSON and a command line.
+"""ONNX Runtime's TensorRT provider options as build commands: from Python, JSON and a command line.
 
-Python is parsed and never run.  A value that is computed is unknown.
+The parser never runs Python code.  Computed values are unknown.
 https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
 """
 
@@ -15,24 +15,24 @@ from trtlint.buildcommand.command import BuildCommand, CommandError, Option
 from trtlint.knowledge.providers import CLASSES, Provider
 
 _MOST_NODES = 200_000
-"""Syntax nodes of a script."""
+"""Maximum number of syntax nodes in a script."""
 _LARGEST = 1 << 20
-"""Characters of a script."""
+"""Maximum length of a script, in characters."""
 _DEEPEST = 50
 _MOST_OPTIONS = 500
 _LONGEST = 2000
-"""Characters of a value."""
+"""Maximum length of a value, in characters."""
 
 
 def of_command_line(provider: Provider, texts: Iterable[str]) -> BuildCommand:
-    """Return the command that ``--ep`` and ``--ep-options`` give.
+    """Return the command for ``--ep`` and ``--ep-options``.
 
     Args:
         provider: the name of the provider.
-        texts: ``KEY=VALUE``, several apart by white space.
+        texts: ``KEY=VALUE``, several separated by white space.
 
     Raises:
-        CommandError: a word is no option.
+        CommandError: a word is not an option.
     """
     options = []
     for word in (word for text in texts for word in text.split()):
@@ -40,12 +40,12 @@ def of_command_line(provider: Provider, texts: Iterable[str]) -> BuildCommand:
         if not equals or not name:
             raise CommandError(f"--ep-options {word!r}: write KEY=VALUE, such as trt_engine_cache_enable=1")
         options.append(Option(name, value))
-    # Without any option the others are unknown, and not left out on purpose.
+    # With no option at all, the options are unknown rather than omitted on purpose.
     return _command(provider, options, "", 1, complete=bool(options))
 
 
 def of_options(provider: Provider, options: Mapping[str, object]) -> BuildCommand:
-    """Return the command of a provider with its options, as a program gives them."""
+    """Return the command for a provider and its options."""
     return _command(provider, _options(options), "", 1, complete=bool(options))
 
 
@@ -53,17 +53,17 @@ def of_json(text: str, source: str = "") -> tuple[BuildCommand, ...]:
     """Return the providers that a JSON document configures.
 
     Raises:
-        CommandError: it is no JSON.
+        CommandError: the text is not JSON.
     """
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CommandError(f"{source or '--build'}: no JSON: {str(error)[:200]}") from None
+        raise CommandError(f"{source or '--build'}: not JSON: {str(error)[:200]}") from None
     return tuple(_command(provider, options, source, 1) for provider, options in _in_data(document, 0))
 
 
 def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
-    """Return the providers that a Python script configures; none where it is no Python."""
+    """Return the providers that a Python script configures; none if it is not Python."""
     if len(text) > _LARGEST:
         return ()
     try:
@@ -77,7 +77,7 @@ def of_python(text: str, source: str = "") -> tuple[BuildCommand, ...]:
             return ()
     reader = _Python(nodes)
     session, model = reader.session, reader.model
-    # A script may name a provider in one place and its options in another: more options say more.
+    # A script may name a provider in one place and its options in another: prefer the one with more options.
     best: dict[Provider, tuple[list[Option], int]] = {}
     for provider, options, line in reader.providers():
         if provider not in best or len(options) > len(best[provider][0]):
@@ -104,7 +104,7 @@ def _command(
 
 
 def _text(value: object) -> str | None:
-    """Return a value as ONNX Runtime gets it, None for one that is no single value."""
+    """Return a value as ONNX Runtime gets it; None if it is not a single value."""
     if isinstance(value, str | bool | int | float):
         return str(value)[:_LONGEST]
     return "" if value is None else None
@@ -119,7 +119,7 @@ def _options(given: Mapping[str, object]) -> list[Option]:
 
 
 def _in_data(data: Any, depth: int) -> Iterator[tuple[Provider, list[Option]]]:
-    """Yield the providers in JSON data, wherever they are."""
+    """Yield the providers anywhere in JSON data."""
     if depth > _DEEPEST:
         return
     if isinstance(data, dict):
@@ -150,7 +150,7 @@ def _in_data(data: Any, depth: int) -> Iterator[tuple[Provider, list[Option]]]:
 
 
 class _Python:
-    """The providers in the syntax of a script."""
+    """Finds providers in the syntax tree of a script."""
 
     def __init__(self, nodes: list[ast.AST]) -> None:
         self._nodes = nodes
@@ -164,7 +164,7 @@ class _Python:
 
     @property
     def model(self) -> str:
-        """The file that the script opens; empty where it is not written out, or there are several."""
+        """The model file of the script; empty if it is computed or there are several."""
         files = {
             node.args[0].value
             for node in self._calls("InferenceSession")
@@ -174,7 +174,7 @@ class _Python:
 
     @property
     def session(self) -> list[Option]:
-        """The entries of the session that are about context files."""
+        """The session options about context files."""
         found = []
         for node in self._calls("add_session_config_entry"):
             words = [each.value for each in node.args if isinstance(each, ast.Constant)]
@@ -231,7 +231,7 @@ class _Python:
         return self._assigned.get(node.id, node) if isinstance(node, ast.Name) else node
 
     def _dictionary(self, node: ast.expr) -> list[Option] | None:
-        """Return the options of a dictionary, None for what is none."""
+        """Return the options of a dictionary, or None for another expression."""
         node = self._value(node)
         if isinstance(node, ast.Dict):
             pairs = list(zip(node.keys, node.values, strict=True))
@@ -247,7 +247,7 @@ class _Python:
         return found
 
     def _constant(self, node: ast.expr) -> str | None:
-        """Return a value as text, None where it is computed; sizes are often written as products."""
+        """Return a constant value as text, or None; sizes are often written as products."""
         node = self._value(node)
         if isinstance(node, ast.Constant):
             return _text(node.value)
@@ -256,13 +256,13 @@ class _Python:
 
 
 def _name(node: ast.expr) -> str:
-    """Return the name of a provider; empty for another value."""
+    """Return the name of a provider; empty for another expression."""
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, str) and value in CLASSES else ""
 
 
 def _number(node: ast.expr, depth: int) -> int | None:
-    """Return the value of ``2 * 1024 ** 3`` and ``1 << 30``; None where it is none or very large."""
+    """Return the value of ``2 * 1024 ** 3`` and ``1 << 30``; None for others and very large ones."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, int) and abs(node.value) < 1 << 63 else None
     if not isinstance(node, ast.BinOp) or depth > 10:

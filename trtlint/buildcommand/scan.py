@@ -1,7 +1,7 @@
-"""Finding build commands in text: a command line, a shell script, a Makefile, a Dockerfile.
+"""Search for build commands in text: a command line, a shell script, a Makefile, a Dockerfile.
 
-The text is read line by line, lines that end in a backslash joined, and split as a POSIX shell
-would (https://docs.python.org/3/library/shlex.html).  Nothing is expanded or run.
+The text is read line by line.  Lines that end in a backslash are joined, and words are split as in a POSIX
+shell (https://docs.python.org/3/library/shlex.html).  Nothing is expanded or run.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from trtlint.files.regular import read_bytes
 
 _MAX_BYTES = 4 * 1024 * 1024
 _MAX_JOINED = 400
-"""Lines that one command may take; a quote left open in a comment must not swallow the file."""
+"""Maximum number of lines in one command, so that an open quote in a comment cannot swallow the file."""
 _OPERATORS = frozenset("();<>|&")
 _PARENTHESES = re.compile(r"\$\((\w+)\)")
-"""A variable of make, which a shell would read as a command to run."""
+"""A make variable, which a shell would read as a command substitution."""
 _AUTOMATIC = re.compile(r"\$[<^@?*+|]")
-"""Variables that make sets itself, some of which a shell would read as operators."""
+"""Automatic make variables, some of which a shell would read as operators."""
 _COMMAND_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`")
 _RECIPE = re.compile(r"^(?:\s*(?:RUN|CMD|ENTRYPOINT|-|\+|@|\$ |> )\s*)+")
-"""What Dockerfiles, recipes and quoted prompts put before a command."""
+"""Prefixes of commands in Dockerfiles, recipes and quoted prompts."""
 
 
 def read_commands(text: str) -> tuple[BuildCommand, ...]:
-    """The build commands that the value of ``--build`` gives: a command, a file of them, ``config.pbtxt``.
+    """Return the build commands in a ``--build`` value: a command, a file of them, or ``config.pbtxt``.
 
     Raises:
-        CommandError: there is none, or the file cannot be read.
+        CommandError: there is no command, or the file cannot be read.
     """
     path = Path(text)
     try:
@@ -62,7 +62,9 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
         if not found and path.suffix in (".py", ""):
             found = of_python(content, text)
         if not found:
-            raise CommandError(f"{text}: no trtexec or tensorrt_rtx command and no TensorRT provider in it")
+            raise CommandError(
+                f"{text}: contains no trtexec or tensorrt_rtx command and no TensorRT provider"
+            )
         return found
     if text.lstrip()[:1] in ("{", "[") and "ExecutionProvider" in text:
         return of_json(text)
@@ -78,7 +80,7 @@ def _commands(path: Path, text: str) -> tuple[BuildCommand, ...]:
 
 
 def find_commands(text: str, source: str = "") -> Iterator[BuildCommand]:
-    """The commands in a text, in its order.
+    """Yield the commands in a text, in order.
 
     Args:
         text: a command line, or a script.
@@ -103,7 +105,7 @@ def _looks_like_a_path(text: str) -> bool:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Number and words of each line, continuation lines and open quotes joined."""
+    """Yield the number and words of each line, with continuation lines and open quotes joined."""
     lines = text.splitlines()
     position = 0
     while position < len(lines):
@@ -120,7 +122,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
                 yield start + 1, words
                 break
             if position - start > _MAX_JOINED:
-                position = start + 1  # the quote is no quote: go on behind its line
+                position = start + 1  # an apostrophe rather than a quote: continue after its line
                 break
             joined += "\n"
         else:
@@ -132,7 +134,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _without_comment(line: str) -> str:
-    """A line up to the ``#`` that begins a comment, if one does."""
+    """Return a line without its comment."""
     quote = ""
     for position, char in enumerate(line):
         if quote:
@@ -145,7 +147,7 @@ def _without_comment(line: str) -> str:
 
 
 def _split(line: str) -> list[str] | None:
-    """The words of a line, operators such as ``&&`` as words of their own; None if a quote is open."""
+    """Return the words of a line, with operators such as ``&&`` as words; None if a quote is open."""
     line = _RECIPE.sub("", line)
     line = _PARENTHESES.sub(r"${\1}", line)
     line = _AUTOMATIC.sub("${_}", line)
@@ -160,7 +162,7 @@ def _split(line: str) -> list[str] | None:
 
 
 def _invocations(words: Iterable[str]) -> Iterator[tuple[Tool, list[str]]]:
-    """Each run of a known program, with its arguments up to the next operator of the shell."""
+    """Yield each call of a known program, with its arguments up to the next shell operator."""
     tool: Tool | None = None
     arguments: list[str] = []
     for word in words:

@@ -1,10 +1,10 @@
-"""The shapes that a command line gives: optimization profiles, input by input.
+"""Shapes in a command line: optimization profiles of each input.
 
-``--minShapes=x:1x3x224x224,y:1``; ``x:scalar`` and ``x:`` are scalars, names may be quoted and may
-hold one ``*``, ``--profile=N`` begins another profile, and ``--shapes`` alone is a profile that
-accepts just that shape.
+The syntax is ``--minShapes=x:1x3x224x224,y:1``.  ``x:scalar`` and ``x:`` are scalars.  Names may be quoted
+and may contain one ``*``.  ``--profile=N`` begins another profile.  ``--shapes`` alone is a profile for
+exactly that shape.
 https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
-ONNX Runtime writes them likewise; where it is given none, it takes the shapes of requests.
+ONNX Runtime uses the same syntax; without shapes, it takes those of requests.
 https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html
 """
 
@@ -40,15 +40,15 @@ _DIMENSIONS = re.compile(r"\d{1,19}(?:x\d{1,19})*")
 
 @dataclass(frozen=True, slots=True)
 class ShapeSpec:
-    """The shapes that one profile gives to one input.
+    """The shapes of one input in one profile.
 
     Attributes:
-        name: the input as written, perhaps with a ``*``.
+        name: the input as written, possibly with a ``*``.
         profile: index of the optimization profile.
-        min: the smallest shape, None where it is not given; so for the next two.
+        min: the smallest shape, or None; likewise the next two.
         opt: the shape that kernels are chosen for.
         max: the largest shape.
-        options: the options that say so, ``--minShapes`` for one.
+        options: the options that set them, such as ``--minShapes``.
     """
 
     name: str
@@ -64,7 +64,7 @@ class ShapeSpec:
         return self.min is not None and self.max is not None and self.min != self.max
 
     def means(self, name: str) -> bool:
-        """Whether it is about an input."""
+        """Return whether it applies to an input."""
         return fnmatchcase(name, self.name.replace("[", "[[]").replace("?", "[?]"))
 
 
@@ -73,10 +73,9 @@ class Shapes:
     """The shapes of a command.
 
     Attributes:
-        specs: one for each profile and input, in the order given.
-        complete: whether all shapes are known; False where a variable stands for some, one cannot be read, or
-            requests to a server bring them.
-        unreadable: values that are no shapes, as written.
+        specs: one for each profile and input, in order.
+        complete: whether all shapes are known; False with variables, unreadable shapes or requests' shapes.
+        unreadable: values that are not shapes, as written.
     """
 
     specs: tuple[ShapeSpec, ...]
@@ -85,7 +84,7 @@ class Shapes:
 
 
 def shapes_of(command: BuildCommand) -> Shapes:
-    """The shapes that a command builds for; those of ``--shapes`` only where no profile is given."""
+    """Return the shapes that a command builds for; ``--shapes`` counts only without a profile."""
     found: dict[tuple[int, str], dict[Bound, Shape]] = {}
     options: dict[tuple[int, str], dict[str, None]] = {}
     unreadable: list[str] = []
@@ -117,17 +116,17 @@ def shapes_of(command: BuildCommand) -> Shapes:
 
 
 def read_shapes(text: str) -> list[tuple[str, Shape | None]]:
-    """Names and shapes of ``x:1x3,y:1``; no shape where one cannot be read."""
+    """Return the names and shapes of ``x:1x3,y:1``; None for an unreadable shape."""
     return [_read(part) for part in _parts(text)]
 
 
 def _parts(value: str) -> list[str]:
-    """The pieces between the commas, those in single quotes left whole."""
+    """Split at commas outside of single quotes."""
     return [part.strip() for part in re.findall(r"(?:'[^']*'|[^,])+", value) if part.strip()]
 
 
 def _read(part: str) -> tuple[str, Shape | None]:
-    """Name and shape of ``x:1x3``; no shape where it cannot be read."""
+    """Return name and shape of ``x:1x3``; None for an unreadable shape."""
     name, colon, dims = part.rpartition(":")
     if not colon:
         return part.strip("'"), None

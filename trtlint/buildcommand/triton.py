@@ -1,9 +1,9 @@
-"""Configurations of Triton Inference Server, ``config.pbtxt``: what is built there, and what is served.
+"""Configurations of Triton Inference Server, ``config.pbtxt``: build options and served tensors.
 
-They are ``ModelConfig`` in protobuf's text format.  The part that is read is declared here with the names
-of that file; all else is skipped.  To skip lists of messages their names must be known, and are declared too.
+They are ``ModelConfig`` messages in protobuf's text format.  This module declares the fields that it reads,
+and skips all others.  To skip lists of messages, it must declare their names, too.
 https://github.com/triton-inference-server/common/blob/08365ea/protobuf/model_config.proto
-TensorRT builds an ONNX model where the backend of ONNX Runtime has an accelerator ``tensorrt``:
+TensorRT builds an ONNX model if the ONNX Runtime backend has an accelerator ``tensorrt``:
 https://github.com/triton-inference-server/onnxruntime_backend/blob/00fd3e8/README.md
 """
 
@@ -21,10 +21,10 @@ from trtlint.files.regular import read_bytes
 NAME = "config.pbtxt"
 _MOST_BYTES = 1 << 20
 _DEEPEST = 50
-"""Messages in one another; the deepest of a configuration have seven around them."""
+"""Maximum depth of nested messages; the deepest field of a configuration has seven around it."""
 _MOST_TENSORS = 10_000
 _LONGEST_REASON = 200
-"""Characters of what the library says; it quotes the line."""
+"""Maximum length of a protobuf error in a message; it quotes the line."""
 
 _STRING, _INT32, _INT64, _BOOL, _ENUM, _MESSAGE = 9, 5, 3, 8, 14, 11
 """Types of fields in https://github.com/protocolbuffers/protobuf/blob/main/src/google/protobuf/descriptor.proto."""
@@ -47,7 +47,7 @@ _LISTS = (
     "initial_state", "input", "input_map", "inputs", "metric_control", "output_map", "parameters",
     "priority_queue_policy", "resources", "secondary_devices", "state", "step",
 )  # fmt: skip
-"""Fields that hold messages, of messages that are skipped."""
+"""Names of repeated message fields in skipped messages."""
 _SKIPPED = (_MESSAGE, "*Skipped")
 _MESSAGES: dict[str, dict[str, tuple[int, int, str]]] = {
     "Skipped": {name: (number, *_SKIPPED) for number, name in enumerate(_LISTS, 1)},
@@ -87,24 +87,24 @@ _MESSAGES: dict[str, dict[str, tuple[int, int, str]]] = {
         "model_metrics": (26, *_SKIPPED),
     },
 }
-"""The fields that are read, by message: number, type, and for repeated ones a star before what they hold."""
+"""The declared fields by message: number, type, and enum or message name; ``*`` marks repeated fields."""
 
 _STARTS = re.compile(r"\s*(?:#[^\n]*\n\s*)*[a-z_]+\s*[:{\[]")
 _PLATFORMS = {"onnxruntime_onnx": "onnxruntime", "tensorrt_plan": "tensorrt"}
 
 
 def is_config(text: str) -> bool:
-    """Whether a text may be a configuration: it begins with the name of a field."""
+    """Return whether a text may be a configuration: it begins with a field name."""
     return _STARTS.match(text) is not None
 
 
 def config_beside(model: Path) -> Path | None:
-    """The configuration of a model in a model repository, ``NAME/config.pbtxt`` beside ``NAME/1/model.onnx``.
+    """Return the configuration in a model repository, ``NAME/config.pbtxt`` for ``NAME/1/model.onnx``.
 
     https://github.com/triton-inference-server/server/blob/main/docs/user_guide/model_repository.md
 
     Raises:
-        CommandError: it is a link to elsewhere, which nobody has named.
+        CommandError: the file is a link out of its folder, and the user did not name it.
     """
     if not model.parent.name.isdecimal():
         return None
@@ -112,15 +112,15 @@ def config_beside(model: Path) -> Path | None:
     if not config.is_file():
         return None
     if real_file(config.parent, NAME, model) is None:
-        raise CommandError(f"{config}: a link out of its folder is followed only where --build names it")
+        raise CommandError(f"{config}: links to another folder; pass it as --build to use it")
     return config
 
 
 def read_config(path: Path) -> BuildCommand:
-    """The build command that a configuration is.
+    """Read a configuration as a build command.
 
     Raises:
-        CommandError: it cannot be read.
+        CommandError: the file cannot be read.
     """
     try:
         text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig")
@@ -132,19 +132,19 @@ def read_config(path: Path) -> BuildCommand:
 
 
 def parse_config(text: str, source: str = "") -> BuildCommand:
-    """The build command that the text of a configuration is.
+    """Parse the text of a configuration as a build command.
 
     Args:
         text: in protobuf's text format.
         source: the name of the file, for reports.
 
     Raises:
-        CommandError: it is no configuration; with the line where that shows.
+        CommandError: the text is not a configuration; the message has the line.
     """
     from google.protobuf import text_format
 
     if _depth(text) > _DEEPEST:
-        raise CommandError(f"{source or NAME}: more than {_DEEPEST} messages in one another")
+        raise CommandError(f"{source or NAME}: more than {_DEEPEST} nested messages")
     config = _message()()
     try:
         text_format.Parse(text, config, allow_unknown_field=True)
@@ -152,16 +152,16 @@ def parse_config(text: str, source: str = "") -> BuildCommand:
         line, place = error.GetLine(), source or NAME
         reason = " ".join(str(error).split()).removeprefix(f"{line}:{error.GetColumn()} : ")[:_LONGEST_REASON]
         raise CommandError(
-            f"{place}{f':{line}' if line else ''}: no configuration of Triton: {reason}"
+            f"{place}{f':{line}' if line else ''}: not a Triton configuration: {reason}"
         ) from None
     except (ValueError, RecursionError) as error:  # a number out of range
         reason = str(error)[:_LONGEST_REASON]
-        raise CommandError(f"{source or NAME}: no configuration of Triton: {reason}") from None
+        raise CommandError(f"{source or NAME}: not a Triton configuration: {reason}") from None
     return _command(config, source)
 
 
 def _depth(text: str) -> int:
-    """How deep brackets stand in one another at most, those in strings and comments counted too."""
+    """Return the maximum depth of brackets, including those in strings and comments."""
     deepest = depth = 0
     for char in text:
         if char in "{<[":
@@ -188,13 +188,13 @@ def _command(config: Any, source: str) -> BuildCommand:
 
 
 def _on_gpu(config: Any) -> bool:
-    """Whether some instance may be on a GPU, where accelerators are looked at."""
+    """Return whether an instance may be on a GPU; only then Triton uses accelerators."""
     kinds = [group.kind for group in config.instance_group]
     return not kinds or any(_KINDS[kind] in ("KIND_AUTO", "KIND_GPU") for kind in kinds)
 
 
 def _accelerated(config: Any) -> list[Option]:
-    """What is set for TensorRT in ONNX Runtime; the name of the accelerator alone where nothing is."""
+    """Return the TensorRT options of ONNX Runtime, after the name of the accelerator."""
     for accelerator in config.optimization.execution_accelerators.gpu_execution_accelerator:
         if accelerator.name == "tensorrt":
             set_ = [Option(each.key, each.value) for each in accelerator.parameters]
@@ -218,11 +218,11 @@ def _tensors(listed: Any, role: Role) -> list[ServedTensor]:
 
 @cache
 def _message() -> Any:
-    """The class of the messages that configurations are read into."""
+    """Return the message class for configurations."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     file = descriptor_pb2.FileDescriptorProto(name="trtlint_triton.proto", package="trtlint.triton")
-    file.syntax = "proto2"  # the file's own syntax, proto3, takes numbers that name no type
+    file.syntax = "proto2"  # proto3, the file's own syntax, accepts undefined enum numbers
     for name, values in (("DataType", _TYPES), ("Kind", _KINDS)):
         enum = file.enum_type.add(name=name)
         for number, value in enumerate(values):
