@@ -102,7 +102,7 @@ class TestConfirmed:
 
     def test_a_conflict_is_a_note(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         out, _ = output(capsys, "a.onnx", "build.log", "--trt", "10.7")
-        note = "says TensorRT-RTX, the target given is TensorRT 10.7: TensorRT 10.7 is used"
+        note = "reports TensorRT-RTX, but the target is TensorRT 10.7; using TensorRT 10.7"
         assert re.search(rf"^note: a\.onnx: build\.log:\d+ {note}$", out, re.MULTILINE)
         assert "for TensorRT 10.7" in out
 

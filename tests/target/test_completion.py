@@ -53,8 +53,7 @@ def test_releases_that_are_unknown_are_no_version() -> None:
     settled = complete(Target(), build(BANNER.replace("101303", "8252")))
     assert settled.target.version is None
     assert settled.notes == (
-        "build.log:1 says TensorRT 8.2.52, a release that is not covered here:"
-        " its version is taken as not given",
+        "build.log:1 reports TensorRT 8.2.52, which trtlint does not know; the version is treated as unknown",
     )
 
 
@@ -67,24 +66,24 @@ def test_a_release_that_is_unknown_stands_for_its_line() -> None:
     [
         (
             Target(version="10.7"),
-            "build.log:1 says TensorRT 10.13.3, the target given is TensorRT 10.7: TensorRT 10.7 is used",
+            "build.log:1 reports TensorRT 10.13.3, but the target is TensorRT 10.7; using TensorRT 10.7",
         ),
         (
             Target("tensorrt-rtx", "1.4"),
-            "build.log:1 says TensorRT 10.13.3, the target given is TensorRT-RTX 1.4: "
-            "TensorRT-RTX 1.4 is used",
+            "build.log:1 reports TensorRT 10.13.3, but the target is TensorRT-RTX 1.4; "
+            "using TensorRT-RTX 1.4",
         ),
         (
             Target(version="10.13", gpu="T4"),
-            "build.log:4 says SM 8.9 (NVIDIA L4), the target given is SM 7.5: SM 7.5 is used",
+            "build.log:4 reports SM 8.9 (NVIDIA L4), but the target is SM 7.5; using SM 7.5",
         ),
         (
             Target(asked=frozenset({"int8"})),
-            "build.log:1 says int8 was off, the target given is --int8: --int8 is used",
+            "build.log:1 reports int8 as off, but the target is --int8; using --int8",
         ),
         (
             Target(refused=frozenset({"fp16"})),
-            "build.log:1 says fp16 was on, the target given is --no-fp16: --no-fp16 is used",
+            "build.log:1 reports fp16 as on, but the target is --no-fp16; using --no-fp16",
         ),
     ],
 )

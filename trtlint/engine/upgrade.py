@@ -141,7 +141,7 @@ def targets(base: Target, first: str, last: str) -> list[Target]:
     A line is represented by its newest release, unless an end of the range names another.
 
     Raises:
-        TargetError: an end does not exist, or the range runs backwards.
+        TargetError: an end is unknown, or the range is reversed.
     """
     product = base.product
     lines = parse_versions(f"{first}..{last}", product)

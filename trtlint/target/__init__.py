@@ -1,1 +1,1 @@
-"""What an engine is built for."""
+"""Build targets: product, version, GPU and builder settings."""

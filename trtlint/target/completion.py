@@ -1,4 +1,4 @@
-"""What the command and the files of a build settle about its target, and where users say otherwise."""
+"""Completion of a target from the command and the files of a build, and conflicts between them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _PRECISIONS: tuple[Flag, ...] = ("fp16", "bf16", "int8", "fp8")
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A target completed by what a build said of itself.
+    """A target completed with what the build reports.
 
     Attributes:
-        target: what was given, and what the build settles of the rest.
-        notes: where the build says otherwise; what was given counts.
+        target: the given target, with unset properties taken from the build.
+        notes: conflicts with the build; the given target takes precedence.
     """
 
     target: Target
@@ -42,14 +42,14 @@ def complete(target: Target, record: BuildRecord) -> Completed:
 
 
 def complete_all(targets: Sequence[Target], record: BuildRecord | None) -> tuple[Completed, ...]:
-    """:func:`complete` for several targets; without a build they stay as they are."""
+    """Complete several targets; without a build, return them unchanged."""
     if record is None:
         return tuple(Completed(target, ()) for target in targets)
     return tuple(complete(target, record) for target in targets)
 
 
 def built_with(targets: Iterable[Target], command: BuildCommand | None) -> list[Target]:
-    """Targets with what they leave open taken from a build command."""
+    """Fill the unset properties of targets from a build command."""
     if command is None:
         return list(targets)
     of_rtx = command.tool == "tensorrt_rtx" or command.provider == "nv-tensorrt-rtx"
@@ -68,9 +68,9 @@ class _Completion:
         self._gpu()
         self._flags()
 
-    def _conflict(self, name: str, says: str, given: str) -> None:
+    def _conflict(self, name: str, built: str, given: str) -> None:
         place = self.record.places.get(name, "the build")
-        self.notes.append(f"{place} says {says}, the target given is {given}: {given} is used")
+        self.notes.append(f"{place} reports {built}, but the target is {given}; using {given}")
 
     def _version(self) -> None:
         product = _product(self.settings.product)
@@ -81,26 +81,26 @@ class _Completion:
         if self.given.version is not None or self.given.product != "tensorrt":
             given = f"{PRODUCTS[self.given.product]} {self.given.version or ''}".strip()
             if product != self.given.product or (
-                version is not None and self.given.version is not None and not self._stands_for(version)
+                version is not None and self.given.version is not None and not self._may_be(version)
             ):
                 self._conflict("version" if version else "product", words, given)
             return
         known = None if version is None else _known_version(version, product)
         if version is not None and known is None:
             place = self.record.places.get("version", "the build")
-            unknown = "a release that is not covered here: its version is taken as not given"
-            self.notes.append(f"{place} says {words}, {unknown}")
+            unknown = "which trtlint does not know; the version is treated as unknown"
+            self.notes.append(f"{place} reports {words}, {unknown}")
         self.target = replace(self.target, product=product, version=known)
 
-    def _stands_for(self, version: str) -> bool:
-        """Whether the version given can be the one that the build names."""
+    def _may_be(self, version: str) -> bool:
+        """Return whether the given version can be the version of the build."""
         try:
-            said = Version(version).release[:3]
+            built = Version(version).release[:3]
         except ValueError:  # InvalidVersion, and int() where a part has thousands of digits
             return True
         given = tuple(map(int, (self.given.version or "").split(".")))[:3]
-        common = min(len(given), len(said))
-        return given[:common] == said[:common]
+        common = min(len(given), len(built))
+        return given[:common] == built[:common]
 
     def _gpu(self) -> None:
         sm, name = self.settings.sm, self.settings.gpu
@@ -111,8 +111,8 @@ class _Completion:
             return
         if self.given.sm is not None:
             if self.given.sm != sm:
-                said = f"{sm_words(sm)}{f' ({name})' if name else ''}"
-                self._conflict("sm" if self.settings.sm else "gpu", said, sm_words(self.given.sm))
+                built = f"{sm_words(sm)}{f' ({name})' if name else ''}"
+                self._conflict("sm" if self.settings.sm else "gpu", built, sm_words(self.given.sm))
             return
         try:
             sm = parse_gpu(str(sm)).sm
@@ -122,16 +122,16 @@ class _Completion:
         self.target = replace(self.target, sm=sm, gpu=gpu)
 
     def _flags(self) -> None:
-        for flag, on, field in self._said():
+        for flag, on, field in self._build_flags():
             if flag in self.given.asked or flag in self.given.refused:
                 if (flag in self.given.asked) != on:
                     words = f"--{flag}" if flag in self.given.asked else f"--no-{flag}"
-                    self._conflict(field, f"{flag} was {'on' if on else 'off'}", words)
+                    self._conflict(field, f"{flag} as {'on' if on else 'off'}", words)
             else:
                 self.target = self.target.completed({flag: on})
 
-    def _said(self) -> Iterator[tuple[Flag, bool, str]]:
-        """What the build says of each setting: the flag, whether it was on, and by which field."""
+    def _build_flags(self) -> Iterator[tuple[Flag, bool, str]]:
+        """Yield the flags that the build reports, whether each was on, and the setting that shows it."""
         settings = self.settings
         typed = settings.strongly_typed
         if typed is not None and self.target.strongly_typed is not typed:
@@ -156,7 +156,7 @@ def _product(name: str | None) -> Product | None:
 
 
 def _known_version(version: str, product: Product) -> str | None:
-    """The version as far as it is a known release: all of it, else its release line."""
+    """Return the version if it is a known release, else its release line if that is known."""
     parts = version.split(".")
     texts = (".".join(parts[:count]) for count in (len(parts), 3, 2))
     return next((known for text in texts if (known := _checked(text, product)) is not None), None)

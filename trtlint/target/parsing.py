@@ -1,4 +1,4 @@
-"""Versions, GPUs and builder settings as users write them; what does not exist is refused."""
+"""Parsing of versions, GPUs and builder settings; unknown ones are errors."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 class TargetError(SettingError):
-    """A version, GPU or flag that does not exist; the text names the nearest that do."""
+    """An unknown version, GPU or flag; the message names the nearest known ones."""
 
 
 _LONGEST_SHOWN = 60
-"""Characters of a wrong version that a message repeats."""
+"""Maximum length of a wrong version in a message, in characters."""
 
 
 class Gpu(NamedTuple):
-    """A compute capability times ten (89 is SM 8.9), and the GPU's name if one was given."""
+    """A compute capability times ten (89 is SM 8.9), and the GPU's name if given."""
 
     sm: int
     name: str | None
 
 
 def check_version(text: str, product: Product = "tensorrt") -> str:
-    """A version number in its plain form, ``v10.13.3.9.post1`` as ``10.13.3.9``.
+    """Return a version number in its plain form, ``v10.13.3.9.post1`` as ``10.13.3.9``.
 
     Raises:
-        TargetError: no such release; the text names the nearest ones.
+        TargetError: the release is unknown; the message names the nearest ones.
     """
     name = PRODUCTS[product]
     try:
@@ -49,7 +49,7 @@ def check_version(text: str, product: Product = "tensorrt") -> str:
         ) from None
     parts = number.release
     version = ".".join(map(str, parts))
-    if len(parts) > 4 or number.is_prerelease or not standing_for(version, product):
+    if len(parts) > 4 or number.is_prerelease or not releases_matching(version, product):
         known = [release.number.release for release in releases(product)]
         if any(parts[:2] == other[:2] for other in known):
             near = [".".join(map(str, other)) for other in known if parts[:2] == other[:2]]
@@ -58,32 +58,32 @@ def check_version(text: str, product: Product = "tensorrt") -> str:
         place = sum(line < parts[:2] for line in lines)
         near = [".".join(map(str, line)) for line in lines[max(place - 1, 0) : place + 1]]
         if parts[:2] < lines[0]:
-            raise TargetError(f"{name} {version} is older than what is covered here, {near[0]} and newer")
+            raise TargetError(f"{name} {version} is not supported; use {near[0]} or newer")
         raise TargetError(f"{name} {version} does not exist; nearest: {', '.join(near)}")
     return version
 
 
 def _short(text: str) -> str:
-    """The start of a long text, for a message."""
+    """Return the start of a long text, for a message."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def parse_versions(text: str, product: Product = "tensorrt") -> list[str]:
-    """The versions that ``10.7`` or a range ``10.7..11.4`` names; a range gives its release lines.
+    """Return the versions of ``10.7`` or of a range ``10.7..11.4``; a range gives release lines.
 
     Raises:
-        TargetError: an end does not exist, or the range runs backwards.
+        TargetError: an end is unknown, or the range is reversed.
     """
     first, dots, last = text.partition("..")
     if not dots:
         return [check_version(text, product)]
     if not first.strip() or not last.strip():
         known = minors(product)
-        raise TargetError(f"the range {text} has one end only; write it as {known[0]}..{known[-1]}")
-    start = standing_for(check_version(first, product), product)[0]
-    end = standing_for(check_version(last, product), product)[-1]
+        raise TargetError(f"the range {text} has only one end; write it as {known[0]}..{known[-1]}")
+    start = releases_matching(check_version(first, product), product)[0]
+    end = releases_matching(check_version(last, product), product)[-1]
     if start.number > end.number:
-        raise TargetError(f"the range {text} runs backwards; write {last}..{first}")
+        raise TargetError(f"the range {text} is reversed; write {last}..{first}")
     found = [r.minor for r in releases(product) if start.number <= r.number <= end.number]
     return list(dict.fromkeys(found))
 
@@ -92,10 +92,10 @@ _SM = re.compile(r"(?:sm|cc|compute)?[\s_-]*(\d{1,2})\.?(\d)[af]?", re.IGNORECAS
 
 
 def parse_gpu(text: str) -> Gpu:
-    """The GPU that a name (``L4``, ``RTX 4070``) or a compute capability (``sm89``, ``8.9``) means.
+    """Return the GPU of a name (``L4``, ``RTX 4070``) or compute capability (``sm89``, ``8.9``).
 
     Raises:
-        TargetError: no such GPU; the text names the nearest ones.
+        TargetError: the GPU is unknown; the message names the nearest ones.
     """
     if match := _SM.fullmatch(text.strip()):
         sm = int(match[1]) * 10 + int(match[2])
@@ -113,12 +113,12 @@ def parse_gpu(text: str) -> Gpu:
 
 
 def sm_words(sm: int) -> str:
-    """A compute capability as NVIDIA writes it, 89 as ``SM 8.9``."""
+    """Return a compute capability in NVIDIA's notation, 89 as ``SM 8.9``."""
     return f"SM {sm // 10}.{sm % 10}"
 
 
 def flags_named(given: Iterable[str]) -> frozenset[Flag]:
-    """Flags by name; ``stronglyTyped`` and ``strongly_typed`` are ``strongly-typed``."""
+    """Return flags by name; ``stronglyTyped`` and ``strongly_typed`` mean ``strongly-typed``."""
     known = {flag.replace("-", ""): flag for flag in get_args(Flag)}
     found = set()
     for name in given:
@@ -135,25 +135,25 @@ def _nearest(text: str, words: Iterable[str]) -> str:
 
 
 @cache
-def standing_for(version: str | None, product: Product) -> tuple[Release, ...]:
-    """The releases whose number begins with a version; a build number (fourth part) is not compared."""
+def releases_matching(version: str | None, product: Product) -> tuple[Release, ...]:
+    """Return the releases whose number begins with a version, ignoring its build number (fourth part)."""
     parts = () if version is None else tuple(map(int, version.split(".")))[:3]
     return tuple(r for r in releases(product) if r.number.release[: len(parts)] == parts)
 
 
 @cache
 def typing_of(version: str | None, product: Product) -> Typing | None:
-    """How networks are typed, None where the releases that the version stands for differ."""
-    found = {release.typing for release in standing_for(version, product)}
+    """Return the typing of networks; None if the releases of the version differ."""
+    found = {release.typing for release in releases_matching(version, product)}
     return found.pop() if len(found) == 1 else None
 
 
 @cache
 def specifier_of(text: str) -> SpecifierSet:
-    """A version range, ``*`` and nothing being all.
+    """Parse a version range; ``*`` and the empty text mean all versions.
 
     Raises:
-        TargetError: it is none.
+        TargetError: the text is not a version range.
     """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 

@@ -1,7 +1,7 @@
-"""What an engine is built for: product, version, GPU and builder flags, as far as they are known.
+"""Target of a build: product, version, GPU and builder flags.
 
-What was not given is unknown, not false: each property that a rule may ask for is True, False or
-None, and :meth:`Target.needs` names the command-line options that would settle a None.
+A property that is not set is unknown, not false.  Each property that a rule may read is True, False or None,
+and :meth:`Target.needs` names the command-line options that would settle a None.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from trtlint.target.parsing import (
     check_version,
     flags_named,
     parse_gpu,
+    releases_matching,
     sm_words,
     specifier_of,
-    standing_for,
     typing_of,
 )
 from trtlint.target.truth import Truth, Unknown
@@ -45,33 +45,32 @@ _TYPES: Mapping[str, tuple[type, str]] = {
     "gpu": (str, "a text such as 'L4' or 'sm89'"),
     "previous": (str, "a text such as '10.7'"),
 }
-"""Fields that have one value: its type, and the allowed values in words."""
+"""Single-valued fields: the type, and the allowed values for messages."""
 _SETS: Mapping[str, str] = {
     "asked": "names of builder settings such as {'fp16'}",
     "refused": "names of builder settings such as {'tf32'}",
     "plugins": "names of plugins such as {'MyPlugin'}",
 }
-"""Fields that have several values, and the allowed values in words."""
+"""Multi-valued fields: the allowed values for messages."""
 _PRECISIONS: frozenset[Flag] = frozenset({"fp16", "bf16", "int8", "fp8", "best"})
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an engine is built for.
+    """The target of a build.
 
     Attributes:
         product: ``tensorrt`` or ``tensorrt-rtx``.
-        version: a release number or the beginning of one; ``10.8`` stands for every 10.8.x.
-        sm: compute capability times ten, 89 for SM 8.9; taken from ``gpu`` where that is given.
+        version: a release number or a prefix of one; ``10.8`` means every 10.8.x.
+        sm: compute capability times ten, 89 for SM 8.9; derived from ``gpu`` if that is set.
         gpu: name of the GPU; ``sm89`` and ``8.9`` are accepted too.
         asked: builder settings that the user turned on.
         refused: builder settings that the user turned off.
-        plugins: names of the plugins that the build loads besides those that come with the product,
-            None where nothing was said of them.
-        previous: the version that is left for this one, where the question is what an upgrade changes.
+        plugins: plugins that the build loads besides those of the product; None if unknown.
+        previous: the old version, for an upgrade.
 
     Raises:
-        TargetError: a version, GPU or flag that does not exist, or an ``sm`` that is not the GPU's.
+        TargetError: an unknown version, GPU or flag, or an ``sm`` that contradicts the GPU.
         ArgumentError: a field has a value of the wrong type.
     """
 
@@ -121,7 +120,7 @@ class Target:
         if self.previous is not None:
             put(self, "previous", check_version(self.previous, self.product))
         if contradiction := self.asked & self.refused:
-            raise TargetError(f"{min(contradiction)} is both asked for and refused")
+            raise TargetError(f"{min(contradiction)} is both enabled and disabled")
 
     def _require_types(self) -> None:
         for name, (type_, expected) in _TYPES.items():
@@ -142,21 +141,21 @@ class Target:
 
     @property
     def release(self) -> tuple[int, int] | None:
-        """The release line as numbers that compare, (10, 7) for 10.7; None where none was given."""
+        """The release line in a comparable form, (10, 7) for 10.7; None without a version."""
         if self.version is None:
             return None
         major, minor = self.releases[0].number.release[:2]
         return major, minor
 
     def completed(self, settings: Mapping[str, bool], product: Product | None = None) -> Target:
-        """This target with what it leaves open taken from elsewhere, such as a build command.
+        """Return this target with unset properties filled in, for example from a build command.
 
         Args:
-            settings: builder settings by name, on or off; what was asked for or refused stays.
-            product: taken where no version was given.
+            settings: builder settings by name, on or off; settings of this target take precedence.
+            product: the product, used if this target has no version.
 
         Raises:
-            TargetError: there is no such setting.
+            TargetError: a setting is unknown.
         """
         said = self.asked | self.refused
         open_ = {name: on for name, on in settings.items() if name not in said}
@@ -169,54 +168,53 @@ class Target:
 
     @property
     def leaving(self) -> tuple[int, int] | None:
-        """The release line that is left for this one, as numbers; None where this is no upgrade."""
+        """The old release line of an upgrade, in a comparable form; None without an upgrade."""
         if self.previous is None:
             return None
-        major, minor = standing_for(self.previous, self.product)[0].number.release[:2]
+        major, minor = releases_matching(self.previous, self.product)[0].number.release[:2]
         return major, minor
 
     @property
     def opset_max(self) -> int | None:
-        """The highest ONNX opset that the newest of these releases states, None where it states none."""
+        """The highest documented ONNX opset of the newest of these releases, or None."""
         return None if self.version is None else self.releases[-1].opset_max
 
     @property
     def gpu_supported(self) -> bool | None:
-        """Whether this version runs on this GPU; None where either was not given."""
+        """Whether this version supports this GPU; None if either is unknown."""
         return None if self.version is None or self.sm is None else self.unsupported() is None
 
     @property
     def gpu_notice(self) -> str | None:
-        """Why this version does not run on this GPU, as a sentence; None where it may."""
+        """A sentence why this version does not support this GPU; None if it may."""
         return self.unsupported()
 
     @property
     def fp16(self) -> bool | None:
-        """Whether the builder may run FP32 layers in FP16 because of a flag."""
+        """Whether a flag lets the builder run FP32 layers in FP16."""
         return self._builder_flag("fp16")
 
     @property
     def bf16(self) -> bool | None:
-        """Whether the builder may run FP32 layers in BF16 because of a flag."""
+        """Whether a flag lets the builder run FP32 layers in BF16."""
         return self._builder_flag("bf16")
 
     @property
     def int8(self) -> bool | None:
-        """Whether the builder may run FP32 layers in INT8 because of a flag."""
+        """Whether a flag lets the builder run FP32 layers in INT8."""
         return self._builder_flag("int8")
 
     @property
     def fp8(self) -> bool | None:
-        """Whether the builder may use FP8 because of a flag."""
+        """Whether a flag lets the builder use FP8."""
         return self._builder_flag("fp8")
 
     @property
     def strongly_typed(self) -> bool | None:
-        """Whether the types come from the ONNX file alone, and precision flags do nothing.
+        """Whether all types come from the ONNX file, so that precision flags have no effect.
 
-        Always so from TensorRT 11.0 and in TensorRT-RTX, never before 9.0. In between it is a
-        choice; asking for a precision flag makes it the other choice, because trtexec drops such
-        flags from a strongly typed build.
+        Always true from TensorRT 11.0 and in TensorRT-RTX, never before 9.0.  In between, the user chooses; a
+        precision flag means False, because trtexec drops such flags from a strongly typed build.
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html
         https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
         """
@@ -233,7 +231,7 @@ class Target:
     def tf32(self) -> bool | None:
         """Whether FP32 convolutions and matrix products may round their inputs to TF32.
 
-        On by default in trtexec and the API, needs SM 8.0, and kept as a flag in 11.x.
+        On by default in trtexec and the API.  It needs SM 8.0, and is still a flag in 11.x.
         https://docs.nvidia.com/deeplearning/tensorrt/11.0.0/api/migration/tensorrt-10x-to-11x.html
         """
         if "tf32" in self.refused:
@@ -241,7 +239,7 @@ class Target:
         return self._architecture.tf32 if self._architecture else None
 
     def needs(self, name: str) -> frozenset[str]:
-        """The command-line options that would settle a property that is None; none if nothing can."""
+        """Return the command-line options that would settle an unknown property."""
         if name in ("version", "release"):
             return frozenset({"--rtx" if self.product == "tensorrt-rtx" else "--trt"})
         if name == "strongly_typed" and self._typing is None:
@@ -253,14 +251,13 @@ class Target:
         return frozenset({self.options[name]}) if name in self.options else frozenset()
 
     def matches(self, specifier: str, product: Product = "tensorrt") -> Truth:
-        """Whether a PEP 440 range such as ``>=10.7,<10.8`` holds for this version of a product.
+        """Return whether a PEP 440 range such as ``>=10.7,<10.8`` covers this version of a product.
 
-        A version that stands for several releases matches if all of them do and fails if none does;
-        otherwise, and where no version was given, a more exact version would settle it.  An empty
-        range and ``*`` hold for every version.
+        A version that means several releases matches if all of them match, and fails if none does.  In other
+        cases, and without a version, the result is unknown.  An empty range and ``*`` cover every version.
 
         Raises:
-            TargetError: the range cannot be read.
+            TargetError: the text is not a version range.
         """
         versions = specifier_of(specifier)
         if product != self.product:
@@ -274,11 +271,11 @@ class Target:
 
     @property
     def releases(self) -> tuple[Release, ...]:
-        """The known releases that the version stands for; all of the product where none was given."""
-        return standing_for(self.version, self.product)
+        """The known releases of the version; all of the product without a version."""
+        return releases_matching(self.version, self.product)
 
     def unsupported(self) -> str | None:
-        """A sentence that says why this version does not run on this GPU, None where it may."""
+        """Return a sentence why this version does not support this GPU; None if it may."""
         entry = self._architecture
         if entry is None or self.version is None:
             return None
@@ -288,7 +285,7 @@ class Target:
         first, last = entry.first, entry.last
         if self.product == "tensorrt-rtx":
             if entry.rtx is None:
-                return f"{gpu} is in no support matrix of {product}"
+                return f"{gpu} is not in any support matrix of {product}"
             first, last = entry.rtx, None
         if first is not None and newest < Version(first):
             return f"{product} {self.version} does not support {gpu}: support came with {first}"
@@ -318,7 +315,7 @@ class Target:
         if self.strongly_typed:
             return False
         if flag == "bf16" and self._typing == "weak":
-            return False  # the flag came with 9.x, as strong typing did
+            return False  # the flag was added with strong typing, in 9.x
         entry = self._architecture
         if entry is not None and {"bf16": entry.bf16, "fp8": entry.fp8}.get(flag) is False:
             return False
@@ -329,7 +326,7 @@ class Target:
         return self._best(flag) if "best" in self.asked else None
 
     def _best(self, flag: Flag) -> bool | None:
-        """What ``--best`` turns on: FP16, INT8 except on SM 10.3, and BF16 from SM 8.0; never FP8.
+        """Return whether ``--best`` enables FP16, INT8 (not on SM 10.3) and BF16 (from SM 8.0); never FP8.
 
         https://github.com/NVIDIA/TensorRT/blob/v10.16/samples/common/sampleOptions.cpp
         """

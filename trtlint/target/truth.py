@@ -1,9 +1,9 @@
 """Three-valued logic: a condition is true, false, or unknown.
 
-This is Kleene's strong logic (https://plato.stanford.edu/entries/logic-manyvalued/#KleSys): an
-unknown operand makes a result unknown only where it matters.  An unknown also carries which options
-of the command line could decide it, and for which of the two answers, so that a report may say what
-to add: ``target.fp16 and known_only_at_run_time`` can never become true, whatever is added.
+This is Kleene's strong logic (https://plato.stanford.edu/entries/logic-manyvalued/#KleSys): an unknown
+operand makes the result unknown only if it matters.  An unknown also carries the command-line options that
+could make it true and those that could make it false.  Reports use them to name options:
+``target.fp16 and known_only_at_run_time`` can never become true, whatever option is added.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from trtlint.lean import dataclass
 
 @dataclass(frozen=True, slots=True, init=False)
 class Unknown:
-    """Neither true nor false as far as we can tell.
+    """A value that is neither true nor false.
 
     Attributes:
-        needs: options that, once given, could make it true; empty where nothing given could,
-            because the file itself does not tell.
-        refutes: options that could make it false; the same as ``needs`` unless told.
+        needs: options that could make it true; empty if none can, because the file itself leaves it open.
+        refutes: options that could make it false; by default the same as ``needs``.
     """
 
     needs: frozenset[str]
@@ -36,14 +35,14 @@ Truth = bool | Unknown
 
 
 def negate(truth: Truth) -> Truth:
-    """What is true where ``truth`` is false, and unknown where it is unknown."""
+    """Return the opposite; the opposite of unknown is unknown."""
     if isinstance(truth, Unknown):
         return truth if truth.needs == truth.refutes else Unknown(truth.refutes, truth.needs)
     return not truth
 
 
 def both(*truths: Truth) -> Truth:
-    """True if all are true (also if there are none), false as soon as one is false."""
+    """Return True if all are true (also if there are none), False if one is false."""
     unknown = []
     for truth in truths:
         if truth is False:
@@ -55,7 +54,7 @@ def both(*truths: Truth) -> Truth:
     first = unknown[0]
     if all(part is first for part in unknown):
         return first
-    # All of them must become true; one that cannot makes the whole incapable of it.
+    # All of them must become true; one that cannot makes this impossible.
     reachable = all(part.needs for part in unknown)
     needs: frozenset[str] = frozenset().union(*(part.needs for part in unknown))
     refutes: frozenset[str] = frozenset().union(*(part.refutes for part in unknown))
@@ -63,5 +62,5 @@ def both(*truths: Truth) -> Truth:
 
 
 def either(*truths: Truth) -> Truth:
-    """True as soon as one is true, false if all are false (also if there are none)."""
+    """Return True if one is true, False if all are false (also if there are none)."""
     return negate(both(*map(negate, truths)))
