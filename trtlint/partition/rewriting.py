@@ -12,6 +12,8 @@ from pathlib import Path
 
 import onnx
 
+from trtlint.files.telemetry import onnx_runtime
+
 _CASTS = ("InsertedPrecisionFreeCast_", "InsertedCast_")
 """Names of the Casts with which ONNX Runtime runs FP16 on a CPU; a GPU provider never sees them.
 https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/optimizer/insert_cast_transformer.cc
@@ -24,7 +26,7 @@ _NAMES = frozenset(onnx.TensorProto.DataType.keys())
 def rewritten(path: Path) -> onnx.ModelProto | None:
     """Return a model after the rewrites, its weights left where they are; None where that is not possible."""
     try:
-        import onnxruntime
+        onnxruntime = onnx_runtime()
     except ImportError:
         return None
     options = onnxruntime.SessionOptions()
@@ -49,7 +51,7 @@ def shapes_of(model: onnx.ModelProto, names: Sequence[str]) -> dict[str, onnx.Ty
     if not names or len(names) > _MOST_SHAPES or _is_external(model):
         return {}
     try:
-        import onnxruntime
+        onnxruntime = onnx_runtime()
     except ImportError:
         return {}
     asked = onnx.ModelProto()
