@@ -113,4 +113,4 @@ def test_a_cluster_without_workers_is_not_waited_for(
         address = cluster.scheduler_address.replace("tcp://", pools.SCHEME)
         assert work.run("models", "--executor", address) == 3
     said = work.capsys.readouterr()
-    assert (said.out + said.err).count("the executor has no workers any more") == 2
+    assert (said.out + said.err).count("the executor has no workers left") == 2

@@ -27,7 +27,7 @@ from trtlint.runs import pools, progress
 from trtlint.runs.exits import Exit
 from trtlint.runs.job import Job, Outcome
 from trtlint.runs.pools import Pool
-from trtlint.runs.run import Runner
+from trtlint.runs.run import JobRunner
 from trtlint.target.target import Target
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -77,7 +77,7 @@ def message(outcome: Outcome) -> str:
 
 def test_no_file_hides_the_findings_of_another(work: Workspace) -> None:
     names = ["slow", "one", "killed", "two", "bug", "three", "memory", "four", "five", "six"]
-    found = dict(zip(names, Runner(crashing.pools, 2).outcomes(jobs(work, *names)), strict=True))
+    found = dict(zip(names, JobRunner(crashing.pools, 2).outcomes(jobs(work, *names)), strict=True))
     for name, outcome in found.items():
         assert [report.path for report in outcome.reports] == [f"{name}.onnx"] * 2
         assert [report.target for report in outcome.reports] == ["TensorRT 10.7", "TensorRT 10.8"]
@@ -97,7 +97,7 @@ def test_other_rules_are_not_used(work: Workspace) -> None:
     (entry,) = jobs(work, "one")
     file = work.path / "house" / "XYZ901-house-relu.md"
     file.write_text(file.read_text().replace("is here", "was here"))
-    (outcome,) = Runner(pools.processes, 2).outcomes([entry])
+    (outcome,) = JobRunner(pools.processes, 2).outcomes([entry])
     assert outcome.exit == Exit.USAGE
     assert "rule files changed" in message(outcome)
 
@@ -159,7 +159,7 @@ def test_jobs_are_sent_in_batches(work: Workspace, batch: int) -> None:
         with Executor(2) as executor:
             yield Pool(executor, 2)
 
-    found = list(Runner(threads, batch=batch).outcomes(jobs(work, *names)))
+    found = list(JobRunner(threads, batch=batch).outcomes(jobs(work, *names)))
     assert [outcome.reports[0].path for outcome in found] == [f"{name}.onnx" for name in names]
     assert sum(sizes) == 10
     assert max(sizes) == min(batch, 10)
@@ -181,12 +181,12 @@ def test_a_killed_worker_of_a_cluster_costs_its_batch_alone(
         with distributed.Client(started) as client:
             client.run(crashing.begin)
         address = started.scheduler_address.replace("tcp://", pools.SCHEME)
-        runner = Runner(pools.dask(address), remote=True, batch=4)
+        runner = JobRunner(pools.dask(address), remote=True, batch=4)
         found = dict(zip(names, runner.outcomes(jobs(work, *names)), strict=True))
     lost = {name for name, outcome in found.items() if outcome.exit}
     assert lost == {"b0", "killed", "b2", "b3"}
     assert "KilledWorker" in message(found["b0"])
-    assert "one of 4 that were sent together" in message(found["b0"])
+    assert "any of 4 files" in message(found["b0"])
     assert all(len(found[name].reports[1].findings) == 2 for name in names if name not in lost)
 
 
@@ -261,7 +261,7 @@ def test_a_bar_for_who_waits(both: bool, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     monkeypatch.setattr(progress, "_INTERVAL", 0)
     monkeypatch.setenv("TERM", "xterm")
-    for item in progress.watched(range(3), 3):
+    for item in progress.with_progress(range(3), 3):
         if both and item:
             # The bar is off the terminal while somebody else may write there.
             assert error.getvalue().rstrip().endswith("\x1b[2K")
@@ -275,5 +275,5 @@ def test_a_bar_for_who_waits(both: bool, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_no_bar(stream: io.StringIO, total: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "_PATIENCE", 0)
-    assert list(progress.watched(range(3), total)) == [0, 1, 2]
+    assert list(progress.with_progress(range(3), total)) == [0, 1, 2]
     assert stream.getvalue() == ""

@@ -20,7 +20,7 @@ from trtlint.runs import pools
 from trtlint.runs.cache import Cache, folder
 from trtlint.runs.dryjob import DryJob
 from trtlint.runs.job import Job, Outcome
-from trtlint.runs.run import Runner
+from trtlint.runs.run import JobRunner
 
 _MOST_TOGETHER = 50
 """Jobs that are sent to a cluster together at most; what ends a worker costs so many."""
@@ -37,7 +37,7 @@ def outcomes(tasks: Sequence[Task], options: LintOptions) -> Iterator[Outcome]:
     kept = _Kept(options)
     with _users():
         with_builds = any(task.has_build for task in tasks)
-        runner = Runner() if with_builds else _runner(options, tasks)
+        runner = JobRunner() if with_builds else _runner(options, tasks)
         if runner.pools is not None:
             for task in tasks:
                 task.case.rules.stamp()
@@ -45,15 +45,15 @@ def outcomes(tasks: Sequence[Task], options: LintOptions) -> Iterator[Outcome]:
     kept.sweep()
 
 
-def _runner(options: LintOptions, tasks: Sequence[Task]) -> Runner:
+def _runner(options: LintOptions, tasks: Sequence[Task]) -> JobRunner:
     if options.executor is not None:
         if not options.executor.startswith(pools.SCHEME):
             raise click.UsageError(f"--executor {options.executor!r}: write it as {pools.SCHEME}HOST:PORT")
-        return Runner(pools.dask(options.executor), remote=True, batch=_batch(len(tasks)))
+        return JobRunner(pools.dask(options.executor), remote=True, batch=_batch(len(tasks)))
     workers = min(options.jobs or pools.cores(), len(tasks))
     if workers > 1:
         workers = min(workers, _fitting(tasks))
-    return Runner(pools.processes, workers) if workers > 1 else Runner()
+    return JobRunner(pools.processes, workers) if workers > 1 else JobRunner()
 
 
 def _batch(count: int) -> int:

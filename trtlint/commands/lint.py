@@ -27,7 +27,7 @@ from trtlint.report.counts import plural
 from trtlint.report.formats import Style
 from trtlint.report.outputs import OutputError, Outputs, parse
 from trtlint.runs.exits import Exit
-from trtlint.runs.progress import watched
+from trtlint.runs.progress import with_progress
 
 if TYPE_CHECKING:
     from trtlint.facts.facts import Facts
@@ -142,7 +142,7 @@ class _Run:
 
     def reports(self, tasks: Sequence[Task]) -> Iterator[tuple[ModelReport, ...]]:
         """The reports of each file, one for each target, as its configuration wants them."""
-        done = watched(outcomes(tasks, self.options), len(tasks))
+        done = with_progress(outcomes(tasks, self.options), len(tasks))
         for task, outcome in zip(tasks, done, strict=True):
             self.failure = max(self.failure, outcome.exit)
             reports = task.case.reviewed(outcome.reports, self.review)

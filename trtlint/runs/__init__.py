@@ -1,1 +1,1 @@
-"""Linting many files: in this process, in several, or on a cluster, and not twice what has not changed."""
+"""Lint many files in this process, in worker processes or on a cluster, with a result cache."""

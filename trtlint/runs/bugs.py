@@ -1,4 +1,4 @@
-"""What the user is told when trtlint itself fails."""
+"""Message for an internal error of trtlint."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import traceback
 from importlib import metadata
 
 DEBUG = "TRTLINT_DEBUG"
-"""Environment variable that asks for tracebacks."""
+"""Environment variable that turns on tracebacks."""
 
 
 def describe(error: BaseException) -> str:
-    """One line for an unexpected exception; its traceback goes to standard error if asked for."""
+    """Describe an unexpected exception in one line.
+
+    With ``TRTLINT_DEBUG`` set, the traceback goes to standard error.
+    """
     if os.environ.get(DEBUG, "0") not in ("", "0"):
         traceback.print_exception(error, file=sys.stderr)
         hint = ""
@@ -24,7 +27,7 @@ def describe(error: BaseException) -> str:
 
 
 def _tracker() -> str:
-    """Where to, as the installed package says it."""
+    """The issue tracker of the installed package, as the end of a sentence."""
     try:
         urls = metadata.metadata("trtlint").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:

@@ -1,17 +1,17 @@
-"""What was found in a model, kept for the next run.
+"""Cache of lint results for the next run.
 
-An entry is named by a digest of all that its result depends on: the model's content, the targets, the
-files of the rules that ran, and trtlint itself.  Files with external data, which are only known
-once the model has been read, are listed in the entry and compared when it is found.
+The name of an entry is a digest of everything that the result depends on: the model's content, the
+targets, the files of the active rules, and trtlint itself.  Files with external data are known only
+after the model has been read.  The entry lists them, and :meth:`Cache.find` compares them.
 
-Content is what counts for files of up to 64 MB, so that a fresh clone finds what another has kept.
-Hashing a larger file takes longer than linting it, which leaves the weights where they are: such a
-file is known by its path, size, times and inode, and is linted again when it has been touched.
+Files of up to 64 MB are identified by content, so that a fresh clone finds the results of another one.
+Hashing a larger file takes longer than linting it, because linting does not read the weights.  A larger
+file is identified by path, size, times and inode, and is linted again after a ``touch``.
 
-An entry is JSON below a checksum, never a pickle, and is written to a file of its own that then takes
-its place: runs at the same time see whole entries only, and a damaged one is as good as none.  The
-checksum is against damage, not against malice: who can write to the folder can say what is found.  It is
-the user's, therefore, and never looked for in a checkout.
+An entry is JSON below a checksum, never a pickle.  It is written to a temporary file, which then replaces
+the entry: concurrent runs see whole entries only.  A damaged entry is ignored.  The checksum protects
+against damage, not against malice: whoever can write to the folder can forge results.  Therefore
+the folder belongs to the user, and trtlint never looks for one in a checkout.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from trtlint.runs import cachefolder, serialize
 from trtlint.runs.job import Job, Store
 
 ENVIRONMENT = "TRTLINT_CACHE_DIR"
-"""Environment variable that names the folder, for where no option does."""
+"""Environment variable with the cache folder, for commands without the option."""
 
 LARGE = 64 << 20
-"""Files of more bytes are known by their status, not by their content."""
+"""Files with more bytes are identified by their status, not by their content."""
 _UNSETTLED = 2_000_000_000
-"""Nanoseconds within which a file may change again without its times showing it."""
+"""Nanoseconds within which a second change may leave the times of a file as they are."""
 
 _ELSEWHERE = "elsewhere"
-"""What external data are known by that are not read, because they lie outside of the model's folder."""
+"""Key of external data outside of the model's folder, which are not read."""
 
 _LARGEST_ENTRY = 64 << 20
 _MOST_BYTES = 256 << 20
@@ -56,12 +56,12 @@ _SWEEP_EVERY = 24 * 3600
 
 
 class UncertainError(TrtlintError):
-    """A file that may change without a trace."""
+    """A file that may change without a change of its status."""
 
 
 @dataclass(frozen=True, slots=True)
 class _KeptResult:
-    """A result, and the files that it also depends on, each with what it was known by."""
+    """A result with the other files that it depends on, each with its key."""
 
     companions: tuple[_Companion, ...]
     reports: tuple[ModelReport, ...]
@@ -74,9 +74,9 @@ class _Companion:
 
 
 def folder() -> Path | None:
-    """Where results are kept: in the user's folder for caches; None where there is no such folder.
+    """Return the cache folder of the user, or None where there is none.
 
-    Links that the user has made are followed.
+    Links made by the user are followed.
     """
     if named := os.environ.get(ENVIRONMENT):
         return Path(os.path.realpath(named))
@@ -93,10 +93,10 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self._folder = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would follow links
         self.usable = cachefolder.may_be_cache(self._folder)
-        """Whether the folder is a cache or can be made one; any other is left alone."""
+        """Whether the folder is a cache, or is missing or empty. trtlint does not touch other folders."""
 
     def place(self, job: Job) -> Store | None:
-        """Where the result of a job belongs; None where the model cannot be known for sure."""
+        """Return the place of a job's result, or None if the model cannot be identified for sure."""
         try:
             case = job.case
             built = _described(case.built_for), _described(case.command)
@@ -108,7 +108,7 @@ class Cache:
         return Store(cachefolder.entry_in(self._folder, key), before)
 
     def find(self, job: Job, store: Store) -> tuple[ModelReport, ...] | None:
-        """The reports that were kept; None where there are none that can be used."""
+        """Return the cached reports, or None if there are no usable ones."""
         data = read(store.entry)
         if data is None:
             return None
@@ -121,7 +121,7 @@ class Cache:
         return entry.reports
 
     def sweep(self) -> None:
-        """Delete what has not been used for long, and the oldest where there is too much; once a day."""
+        """Delete old entries, and the oldest ones of a cache that is too large; once a day."""
         tag = self._folder / cachefolder.TAG
         try:
             if time.time() - tag.lstat().st_mtime < _SWEEP_EVERY or not cachefolder.is_cache(self._folder):
@@ -140,7 +140,10 @@ class Cache:
 
 
 def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
-    """Keep the result of linting a model, unless the model has changed since or could not be read."""
+    """Cache the result of linting a model.
+
+    Nothing is cached if the model has changed since or could not be read.
+    """
     if any(report.errors for report in reports):
         return
     try:
@@ -153,12 +156,12 @@ def keep(store: Store, model: Path, reports: Sequence[ModelReport]) -> None:
             serialize.dump(_KeptResult(companions, nameless), _KeptResult), separators=(",", ":")
         ).encode()
         write(store.entry, data)
-    except (OSError, UncertainError):  # a full disk, a folder that is not ours: lint again next time
+    except (OSError, UncertainError):  # a full disk, a folder that is not ours: the next run lints again
         return
 
 
 def stamp(path: Path) -> tuple[int, ...]:
-    """What shows that a file has changed: device, inode, size and times.
+    """Device, inode, size and times of a file: a change of the file changes one of them.
 
     Raises:
         OSError: there is no such file.
@@ -174,7 +177,7 @@ def digest(data: bytes) -> str:
 
 @cache
 def program() -> list[str]:
-    """What of trtlint a result depends on: its version; in a checkout, where that says little, its files."""
+    """Version of trtlint and ONNX; in a checkout also the status of trtlint's files."""
     from trtlint import __version__
 
     package = Path(__file__).parents[1]
@@ -188,7 +191,7 @@ def program() -> list[str]:
 
 
 def _described(value: object) -> Any:
-    """A target or a build command as JSON data that are the same for the same one."""
+    """A target or build command as JSON data; equal values give equal data."""
     if is_dataclass(value):
         return {field.name: _described(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, frozenset):
@@ -201,11 +204,11 @@ def _described(value: object) -> Any:
 
 
 def known_by(path: Path) -> str:
-    """The digest of a file's content, or of its status where it is large.
+    """Return the digest of a file's content, or of a large file's status.
 
     Raises:
-        OSError: it cannot be read.
-        UncertainError: it has just been written, so that its status says too little.
+        OSError: the file cannot be read.
+        UncertainError: the file has just been written, so its status may not show a change.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -218,11 +221,11 @@ def known_by(path: Path) -> str:
 
 
 def known_of(case: Case) -> str:
-    """What the model of a case is known by: its content or status, or what its server says it has.
+    """Identify the model of a case: by content, status, or the version that its server reports.
 
     Raises:
-        OSError: it cannot be read.
-        UncertainError: that says too little.
+        OSError: the model cannot be read.
+        UncertainError: the model cannot be identified for sure.
     """
     if case.address is None:
         return known_by(case.path)
@@ -235,7 +238,7 @@ def known_of(case: Case) -> str:
 
 
 def revision(case: Case) -> str:
-    """What tells the revisions of a model apart; empty where nothing does for sure."""
+    """Identify the revision of a model; empty if it cannot be identified for sure."""
     try:
         if case.address is not None:
             return known_of(case).partition(" ")[2]
@@ -246,15 +249,15 @@ def revision(case: Case) -> str:
 
 
 def _companion_of(model: Path, name: str) -> _Companion:
-    """A file that a model names, relative to its folder, with what it is known by."""
+    """A file that a model names relative to its folder, with the file's key."""
     return _Companion(name, companion(model, name))
 
 
 def companion(model: Path, name: str) -> str:
-    """What a file that a model names, relative to its folder, is known by; nothing if missing.
+    """Return the key of a file that a model names relative to its folder; empty if missing.
 
     Raises:
-        UncertainError: it has just been written.
+        UncertainError: the file has just been written.
     """
     try:
         file = real_file(model.parent, name, model)
@@ -264,7 +267,7 @@ def companion(model: Path, name: str) -> str:
 
 
 def read(entry: Path) -> bytes | None:
-    """What an entry holds, which is then used; None where it is missing or damaged."""
+    """Return the content of an entry and mark it as used; None if missing or damaged."""
     try:
         checksum, _, data = cachefolder.read_entry(entry, _LARGEST_ENTRY).partition(b"\n")
         used = entry.lstat().st_mtime
@@ -282,6 +285,6 @@ def write(entry: Path, data: bytes) -> None:
     """Write an entry below its checksum.
 
     Raises:
-        OSError: a full disk, a folder that is not ours.
+        OSError: the disk is full, or the folder is not a cache of trtlint.
     """
     cachefolder.write_entry(entry, digest(data).encode() + b"\n" + data)

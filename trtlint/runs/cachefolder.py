@@ -1,8 +1,8 @@
-"""The folder that results are kept in: nothing is read, written or deleted but regular files of its own.
+"""The cache folder: trtlint reads, writes and deletes only its own regular files there.
 
-A folder is a cache by the tag in it, which says whose it is (https://bford.info/cachedir/).  Any other
-folder that is not empty is left alone: a checkout can bring one, with links out of it for names that a
-cache uses, and a user can name one by mistake.
+A tag file marks a folder as a cache of trtlint (https://bford.info/cachedir/).  Any other folder
+that is not empty is not touched.  A checkout may contain a folder with links to files outside,
+under names that a cache uses; and a user may name a wrong folder by mistake.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ TAG_TEXT = (
 )
 _SHELF = re.compile(r"[0-9a-f]{2}")
 _FILE = re.compile(r"[0-9a-f]{38}\.(?:json|dry)|\.trtlint-[0-9a-f]{16}\.tmp")
-"""Names of the files in it, those under way among them."""
+"""Names of the files in the cache, including temporary ones."""
 
 
 def is_cache(folder: Path) -> bool:
-    """Whether a folder has the tag; a link to one is none."""
+    """Whether a folder has the tag; a link to a tagged folder does not count."""
     try:
         return (
             stat.S_ISDIR(folder.lstat().st_mode)
@@ -39,7 +39,7 @@ def is_cache(folder: Path) -> bool:
 
 
 def may_be_cache(folder: Path) -> bool:
-    """Whether a folder is a cache, or could be made one: it is not there, or empty."""
+    """Whether a folder is a cache, or is missing or empty and can become one."""
     try:
         return is_cache(folder) or (stat.S_ISDIR(folder.lstat().st_mode) and not any(folder.iterdir()))
     except FileNotFoundError:
@@ -54,20 +54,20 @@ def entry_in(folder: Path, key: str) -> Path:
 
 
 def read_entry(entry: Path, most: int) -> bytes:
-    """What a file of the cache holds.
+    """Return the content of a file in the cache.
 
     Raises:
-        OSError: it is not there, longer, no regular file, or not in a cache.
+        OSError: the file is missing, too large, not a regular file, or not in a cache.
     """
     _require(is_cache(entry.parents[1]) and _is_folder(entry.parent), entry)
     return read_bytes(entry, most, links=False)
 
 
 def write_entry(entry: Path, data: bytes) -> None:
-    """Write a file of the cache, which is made if it is not there.
+    """Write a file of the cache; the cache is created if necessary.
 
     Raises:
-        OSError: it cannot be written, or its place is not in a cache.
+        OSError: the file cannot be written, or its folder is not a cache.
     """
     root = entry.parents[1]
     if not is_cache(root):
@@ -80,7 +80,7 @@ def write_entry(entry: Path, data: bytes) -> None:
 
 
 def files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """The files of a cache, the tag apart, with their status; none of what is no cache."""
+    """The files of a cache except the tag, with their status; empty if the folder is not a cache."""
     if not is_cache(folder):
         return
     for shelf in folder.iterdir():
@@ -94,7 +94,7 @@ def files_in(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _make(root: Path) -> None:
-    """Make a cache; it appears with its tag, so that runs at the same time see none without."""
+    """Create a cache. It appears together with its tag, so concurrent runs never see one without."""
     _require(may_be_cache(root), root)
     import shutil  # here, since most runs find one
 

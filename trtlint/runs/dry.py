@@ -1,7 +1,7 @@
-"""Dry builds of a run: one for each GPU that is built for, none twice, and no more at once than fit.
+"""Dry builds of a run: one for each GPU, cached, and limited by memory.
 
-Results are kept in the folder of the cache: the values, and the log behind them.  An entry is named by
-all that a dry build depends on; files of external data are compared when it is found.
+The cache holds the results and their logs.  The name of an entry is a digest of everything that a dry
+build depends on.  Files with external data are compared when an entry is found.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from trtlint.runs.dryjob import DryJob
 
 _LARGEST_LOG = 256 << 20
-"""Bytes of a log that is kept."""
+"""Largest log in bytes that is cached."""
 
 
-def gathered(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[DryBuildEvidence, ...]:
-    """The dry builds for some targets; targets of one GPU share theirs.
+def dry_builds(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[DryBuildEvidence, ...]:
+    """Make the dry builds of some targets; targets with the same GPU share one.
 
     Raises:
-        WheelError: the wheels are not there.
+        WheelError: the wheels are not installed.
         InputsError: the inputs for a comparison do not fit the model.
     """
     wheels = find(job.version, None if job.folder is None else Path(job.folder))
@@ -64,7 +64,7 @@ def gathered(job: DryJob, model: Path, targets: tuple[Target, ...]) -> tuple[Dry
 
 
 def _for(made: DryBuildEvidence, request: Request) -> DryBuildEvidence:
-    """The dry build of another target whose nearest GPU is the same."""
+    """Return the dry build for another target with the same nearest GPU."""
     if made.build is None:
         return made
     result = replace(made.build.result, asked_sm=request.sm)
@@ -99,7 +99,7 @@ def _made(job: DryJob, request: Request, model: Path) -> DryBuildEvidence:
 
 
 def _compared(job: DryJob, request: Request, model: Path) -> Agreement:
-    """The comparison of the parsed network with the model."""
+    """Compare the parsed network with the model."""
     from trtlint.network.compare import compare_network
 
     assert job.compare is not None
@@ -113,7 +113,7 @@ def _compared(job: DryJob, request: Request, model: Path) -> Agreement:
 
 
 def _entry(folder: Path, request: Request, model: Path) -> Path | None:
-    """Where the result of a dry build belongs, None where the model cannot be known for sure."""
+    """Return the cache entry of a dry build, or None if the model cannot be identified for sure."""
     shapes = [[given.name, given.shapes] for given in request.shapes]
     asked = ["dry", request.wheels.version, request.level, request.built_sm, shapes, request.limits.memory]
     with suppress(OSError, cache.UncertainError):
@@ -123,7 +123,7 @@ def _entry(folder: Path, request: Request, model: Path) -> Path | None:
 
 
 def _kept(entry: Path, request: Request, model: Path, log: Path) -> Result | None:
-    """The result that was kept, its log written to a file; None where there is none that can be used."""
+    """Return the cached result and write its log to a file; None if there is no usable one."""
     data = cache.read(entry)
     if data is None:
         return None
@@ -141,7 +141,7 @@ def _kept(entry: Path, request: Request, model: Path, log: Path) -> Result | Non
 
 
 def _keep(entry: Path, result: Result, model: Path, log: Path) -> None:
-    """Keep a result with its log, unless it depends on how much the machine had to do."""
+    """Cache a result with its log, unless the result depends on the load of the machine."""
     if result.cause not in ("done", "crashed") or result.signal == "SIGKILL":
         return
     with suppress(OSError, cache.UncertainError):
@@ -153,7 +153,7 @@ def _keep(entry: Path, result: Result, model: Path, log: Path) -> None:
 
 
 def _save(folder: Path, model: Path, result: Result, log: Path) -> None:
-    """Leave the log and the result where the user wants them.
+    """Save the log and the result in the folder for logs.
 
     Raises:
         OSError: they cannot be written.
@@ -169,7 +169,7 @@ def _save(folder: Path, model: Path, result: Result, log: Path) -> None:
 
 
 class _Room:
-    """The memory that the dry builds of one process may take at a time."""
+    """Memory that the concurrent dry builds of one process may use."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
@@ -177,7 +177,7 @@ class _Room:
 
     @contextmanager
     def of(self, needed: int, most: int) -> Iterator[None]:
-        """Wait until so many bytes are free of those there are; one dry build may always run."""
+        """Wait until the given number of bytes is free; one dry build may always run."""
         with self._condition:
             self._condition.wait_for(lambda: not self._taken or self._taken + needed <= most)
             self._taken += needed
@@ -194,13 +194,13 @@ _ROOM = _Room()
 
 @contextmanager
 def _room(needed: int) -> Iterator[None]:
-    """Threads of one process, as a Dask worker has them, share its machine's memory."""
+    """The threads of one process, such as a Dask worker, share the memory of their machine."""
     with _ROOM.of(needed, available_memory()):
         yield
 
 
 def available_memory() -> int:
-    """Bytes of memory that can be taken without harm to others; very many where the system does not tell."""
+    """Bytes of available memory; a very large number if the system does not report it."""
     with suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):

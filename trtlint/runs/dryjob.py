@@ -1,4 +1,4 @@
-"""What is to be asked of NVIDIA's parser and builder, as data that can go to another process."""
+"""Request to NVIDIA's parser and builder, as data for another process."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DryJob:
-    """What is to be asked of NVIDIA's parser and builder about one model.
+    """Request to NVIDIA's parser and builder about one model.
 
     Attributes:
         version: the release of TensorRT-RTX.
-        folder: where its wheels are, None for the packages of the Python that does it.
-        level: how far to go.
-        shapes: what inputs are to be built for.
-        limits: what one process may take.
-        kept: the folder of the cache, None to keep nothing.
-        logs: the folder that the user wants logs in, None for none.
-        compare: what to compare the parsed network with the model on, None for no comparison.
+        folder: the folder of the wheels; None for the packages of the Python that runs the job.
+        level: ``parse`` or ``build``.
+        shapes: the shapes of the inputs.
+        limits: the limits of one process.
+        kept: the cache folder; None to cache nothing.
+        logs: the folder for logs; None to save none.
+        compare: the inputs for the comparison of network and model; None for no comparison.
     """
 
     version: str
@@ -44,20 +44,20 @@ class DryJob:
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The grounds that the dry builds will let facts be found in."""
+        """The grounds of the facts that the dry builds make available."""
         return frozenset({"build", "trial"})
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
         """Make the dry builds, one for each GPU among the targets.
 
         Raises:
-            WheelError: the wheels are not there.
+            WheelError: the wheels are not installed.
             InputsError: the inputs for a comparison do not fit the model.
         """
-        from trtlint.runs.dry import gathered
+        from trtlint.runs.dry import dry_builds
 
-        return gathered(self, model, targets)
+        return dry_builds(self, model, targets)
 
     def elsewhere(self) -> DryJob:
-        """The job as a machine can do it that reaches neither the cache nor the folder for logs."""
+        """Return the job for a machine that reaches neither the cache nor the folder for logs."""
         return replace(self, kept=None, logs=None)

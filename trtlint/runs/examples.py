@@ -1,10 +1,10 @@
-"""The examples of rule files, run in a process of their own with limits.
+"""Run the examples of rule files in a process with limits.
 
-A rule file can be a stranger's, and its examples are models for ONNX's parser, checker and shape
-inference: native code that crashes on some texts and needs gigabytes for others.  One forked process
-runs all examples, one after the other, and says before each which it is.  Where the process dies, that
-example is broken, the others of its rule file are skipped, and a new process goes on behind them.  Where
-there is no fork the examples run in this process.
+A rule file can come from a stranger.  Its examples are models for ONNX's parser, checker and shape
+inference.  This native code crashes on some texts and needs gigabytes for others.  One forked process
+runs all examples, one after the other, and announces each before it starts.  If the process dies, the
+current example is broken, the other examples of its rule file are skipped, and a new process continues
+with the next rule file.  Where the system has no fork, the examples run in this process.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from trtlint.process.fork import Child, limit_time, write_all
 from trtlint.runs.bugs import describe
 
 SECONDS = 10
-"""Processor time that the examples of one rule file may take; the slowest of trtlint's own take one."""
+"""Processor time for the examples of one rule file; the slowest of trtlint's own take one second."""
 WALL = 60.0
-"""Seconds in which an example must end, whatever it waits for."""
+"""Seconds after which an example is stopped, even if it only waits."""
 MEMORY = 1 << 30
-"""Bytes of memory that an example may take."""
+"""Bytes of memory for one example."""
 MOST_BROKEN = 5
-"""Rule files with broken examples after which the run stops."""
+"""Number of rule files with broken examples after which the run stops."""
 _ROOM = 8 << 30
-"""Bytes of address space beside what is mapped: threads of libraries reserve more than they use."""
-_LOOK = 0.05
-"""Seconds between two looks at the memory of the process."""
+"""Bytes of address space beyond what is mapped: threads of libraries reserve more than they use."""
+_POLL_INTERVAL = 0.05
+"""Seconds between two checks of the memory of the process."""
 _CHUNK = 1 << 16
 _LONGEST_MESSAGE = 1 << 20
 
 Examples = Callable[[Begin], Iterator[Result]]
-"""Runs examples: asks before each whether it is to run."""
+"""Runs examples, and asks before each whether to run it."""
 
 
 class RuleFileError(FileError, ValueError):
@@ -51,14 +51,14 @@ class RuleFileError(FileError, ValueError):
 
 
 class BugError(TrtlintError):
-    """trtlint itself fails at an example; the text is for the user."""
+    """An example triggers a bug in trtlint; the text is for the user."""
 
 
 def run_limited(examples: Examples) -> Iterator[Result]:
-    """What comes of examples, those that end their process included.
+    """Return the results of examples, including those that end their process.
 
     Args:
-        examples: runs them, the same each time.
+        examples: runs the examples, in the same order each time.
 
     Raises:
         RuleFileError: a rule file is wrong.
@@ -71,7 +71,7 @@ def run_limited(examples: Examples) -> Iterator[Result]:
 
 
 def in_place(examples: Examples) -> Iterator[Result]:
-    """What comes of examples in this process, without limits.
+    """Return the results of examples in this process, without limits.
 
     Raises:
         RuleFileError: a rule file is wrong.
@@ -84,23 +84,23 @@ def in_place(examples: Examples) -> Iterator[Result]:
 
 @dataclass(slots=True)
 class _Progress:
-    """How far the examples have got.
+    """State of the run.
 
     Attributes:
         done: how many examples need not be run again.
         broken: rule files of which no further example is run.
-        said: results that are no examples, which a new process finds again.
+        others: results that are not examples; a new process finds them again.
     """
 
     done: int
     broken: set[Path]
-    said: set[Result]
+    others: set[Result]
 
 
 def _forked(examples: Examples) -> Iterator[Result]:
     progress = _Progress(0, set(), set())
     while True:
-        # A process that dies does not remove what it wrote.
+        # A process that dies does not remove its files.
         with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
             child = _Child(examples, progress, folder)
             try:
@@ -122,24 +122,24 @@ class _Child:
     """The process, as its parent sees it.
 
     Attributes:
-        finished: whether it has run the last example.
-        pending: the example that it is at, None for none.
-        begun: how many examples have begun, those of earlier processes included.
-        reason: how it ended, if it did not finish.
+        finished: whether the process has run the last example.
+        pending: the current example; None for none.
+        begun: number of examples that have begun, including those of earlier processes.
+        reason: how the process ended, if it did not finish.
     """
 
     def __init__(self, examples: Examples, progress: _Progress, folder: str) -> None:
         self.finished = False
         self.pending: Result | None = None
         self.begun = progress.done
-        self.reason = "ended without a word"
+        self.reason = "ended without a result"
         self._progress = progress
         self._highest = memory_of() + MEMORY
         self._child = Child(lambda writer: _work(examples, progress, folder, writer), _ROOM)
 
     @property
     def broken(self) -> Result:
-        """What came of the example at which it ended."""
+        """Return the result of the example at which the process ended."""
         pending = self.pending
         assert pending is not None
         return Result(
@@ -147,10 +147,10 @@ class _Child:
         )
 
     def results(self) -> Iterator[Result]:
-        """What it says, until it ends.
+        """Yield the results of the process until it ends.
 
         Raises:
-            RuleFileError, BugError: it says so.
+            RuleFileError, BugError: the process reports one.
         """
         for kind, data in self._messages():
             if kind == "begin":
@@ -162,9 +162,9 @@ class _Child:
                 result = _result(data)
                 self.pending = None
                 if result.got == "missing":
-                    if result in self._progress.said:
+                    if result in self._progress.others:
                         continue
-                    self._progress.said.add(result)
+                    self._progress.others.add(result)
                 yield result
             elif kind == "wrong":
                 raise RuleFileError(str(data))
@@ -174,7 +174,7 @@ class _Child:
                 self.finished = True
 
     def end(self) -> None:
-        """End it, if it has not ended."""
+        """End the process, if it has not ended."""
         self._child.__exit__(None, None, None)
 
     def _messages(self) -> Iterator[tuple[str, Any]]:
@@ -183,7 +183,7 @@ class _Child:
         poll.register(self._child.reader, select.POLLIN)
         deadline = time.monotonic() + WALL
         while True:
-            if poll.poll(_LOOK * 1000):
+            if poll.poll(_POLL_INTERVAL * 1000):
                 piece = os.read(self._child.reader, _CHUNK)
                 if not piece:
                     self._wait()
@@ -213,19 +213,19 @@ def _work(examples: Examples, progress: _Progress, folder: str, writer: int) -> 
     """Run the examples in the child."""
     tempfile.tempdir = folder
     faulthandler.disable()  # the parent says which signal it was
-    speaker = _Speaker(writer, progress)
+    sender = _Sender(writer, progress)
     try:
-        for result in examples(speaker.begin):
-            speaker.say("result", _data(result))
+        for result in examples(sender.begin):
+            sender.send("result", _data(result))
     except RuleError as error:
-        speaker.say("wrong", str(error))
+        sender.send("wrong", str(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the parent says it
-        speaker.say("bug", describe(error))
-    speaker.say("done", None)
+        sender.send("bug", describe(error))
+    sender.send("done", None)
 
 
-class _Speaker:
-    """Writes messages to the parent, and knows which examples are to be skipped."""
+class _Sender:
+    """Sends messages to the parent and decides which examples to skip."""
 
     def __init__(self, writer: int, progress: _Progress) -> None:
         self._writer = writer
@@ -234,21 +234,21 @@ class _Speaker:
         self._file: Path | None = None
 
     def begin(self, example: Result) -> bool:
-        """Announce an example; False where it is not to be run."""
+        """Announce an example; return False to skip it."""
         self._seen += 1
         if self._seen <= self._progress.done:
             return False
         if example.path in self._progress.broken:
-            self.say("skipped", None)
+            self.send("skipped", None)
             return False
         if example.path != self._file:
             self._file = example.path
             limit_time(int(time.process_time()) + SECONDS)
-        self.say("begin", _data(example))
+        self.send("begin", _data(example))
         return True
 
-    def say(self, kind: str, data: Any) -> None:
-        """Write a message."""
+    def send(self, kind: str, data: Any) -> None:
+        """Send a message."""
         write_all(self._writer, json.dumps([kind, data]).encode("ascii") + b"\n")
 
 

@@ -1,4 +1,4 @@
-"""What the exit code of the command says."""
+"""Exit codes of the command."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ class Exit(IntEnum):
     """Exit codes of ``trtlint``; where several apply, the highest below 5 wins."""
 
     CLEAN = 0
-    """Nothing found at or above ``--fail-on`` whose confidence is above low."""
+    """No findings at or above ``--fail-on`` with medium or high confidence."""
     FINDINGS = 1
-    """Findings at or above ``--fail-on`` whose confidence is above low, failed rule examples, or a fix that
-    was to be proven and could not be."""
+    """Findings at or above ``--fail-on`` with medium or high confidence, failed rule examples, or a fix
+    without the required proof.
+    """
     USAGE = 2
     """Wrong usage, configuration or rule file."""
     UNREADABLE = 3
@@ -20,6 +21,6 @@ class Exit(IntEnum):
     BUG = 4
     """A bug in trtlint."""
     INTERRUPTED = 130
-    """Ctrl-C, as shells report it."""
+    """Ctrl-C; the code that shells use."""
     BROKEN_PIPE = 141
-    """The reader of the output has gone, as shells report it."""
+    """The reader of the output has closed it; the code that shells use."""

@@ -1,4 +1,4 @@
-"""What is to be done with one file, and what came of it, as data that can go to another process."""
+"""Work on one file and its outcome, as data for another process."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from trtlint.runs.exits import Exit
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Where the result of a job is to be kept.
+    """Place of a job's result in the cache.
 
     Attributes:
         entry: the file of the cache.
-        model: what the model was known by when the job was made, see :func:`trtlint.runs.cache.stamp`; empty
-            for one elsewhere.
+        model: the stamp of the model when the job was made, see :func:`trtlint.runs.cache.stamp`; empty for
+            a remote model.
     """
 
     entry: Path
@@ -29,12 +29,12 @@ class Job:
     """One case to lint, in any process.
 
     Attributes:
-        case: the case; its policy stays where the reports are reviewed.
+        case: the case; its policy is applied where the reports are reviewed.
         name: the file as the user named it.
-        require_lfs: whether what Git LFS has not fetched is an error.
-        store: where to keep the result, None for nowhere.
-        refused: why it is not to be linted, such as a wrong configuration; empty where it is.
-        revised: whether the reports are to say which revision of the model they are about.
+        require_lfs: whether a file that Git LFS has not fetched is an error.
+        store: where to cache the result; None for nowhere.
+        refused: why the case cannot be linted, such as a wrong configuration; otherwise empty.
+        revised: whether the reports include the revision of the model.
     """
 
     case: Case
@@ -47,7 +47,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a job: a report for each target, and what the exit code must be at least."""
+    """Outcome of a job: a report for each target, and the lowest exit code."""
 
     reports: tuple[ModelReport, ...]
     exit: Exit = Exit.CLEAN

@@ -1,4 +1,4 @@
-"""The partition of a model by NVIDIA's parser, as a job that can go to another process."""
+"""Request for a partition of a model by NVIDIA's parser, as data for another process."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from trtlint.target.target import Target
 
 @dataclass(frozen=True, slots=True)
 class PartitionJob:
-    """What is to be asked of the parser.
+    """Request for a partition by the parser.
 
     Attributes:
-        provider: the provider that asks.
-        settings: its options.
-        version: release of TensorRT-RTX.
-        folder: where its wheels are, None for the packages of this Python.
-        limits: what the process may take.
+        provider: the execution provider.
+        settings: the options of the provider.
+        version: the release of TensorRT-RTX.
+        folder: the folder of the wheels; None for the packages of this Python.
+        limits: the limits of the process.
     """
 
     provider: Provider
@@ -50,7 +50,7 @@ class PartitionJob:
         """Ask the parser.
 
         Raises:
-            WheelError: the wheels are not there.
+            WheelError: the wheels are not installed.
         """
         wheels = find(self.version, None if self.folder is None else Path(self.folder))
         try:
@@ -64,7 +64,7 @@ class PartitionJob:
         return (PartitionEvidence(self.provider, self.settings, found, about=about),)
 
     def elsewhere(self) -> PartitionJob:
-        """Return the job for another machine, which can do the same."""
+        """Return the job for another machine, which is the same."""
         return self
 
 
@@ -84,7 +84,7 @@ def evidence_of(
 
 
 def partition_settings(command: BuildCommand | None) -> Settings:
-    """Return the options of a command that shape a partition; the defaults for those that it leaves out."""
+    """Return the options of a command that affect the partition, with defaults for unset ones."""
     usual = Settings()
     if command is None or command.provider is None:
         return usual
@@ -102,12 +102,12 @@ def _value(command: BuildCommand, name: str) -> str:
 
 
 def _number(text: str, usual: int) -> int:
-    """Return a positive number; the providers take their default in place of any other."""
+    """Return a positive number; providers replace any other number by their default."""
     return max(1, min(int(text), 1_000_000)) if text.isdecimal() and len(text) < 10 and int(text) else usual
 
 
 def log_of(before: Iterable[Evidence | PendingEvidence]) -> OrtLog | None:
-    """Return the partition that the log of a build shows, None where there is none."""
+    """Return the partition in the log of a build; None if the log has none."""
     build = next((each for each in before if isinstance(each, BuildEvidence)), None)
     if build is None or build.data.log is None:
         return None

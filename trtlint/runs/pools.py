@@ -1,6 +1,6 @@
-"""Executors: several processes of this machine, or the workers of a Dask cluster.
+"""Executors: processes of this machine, or the workers of a Dask cluster.
 
-Both are :class:`concurrent.futures.Executor`, so that whatever runs jobs knows neither.
+Both are :class:`concurrent.futures.Executor`, so callers do not depend on either.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEME = "dask://"
 _MOST_PROCESSES = 60
-"""Windows waits for at most so many. https://docs.python.org/3/library/concurrent.futures.html"""
+"""Windows waits for at most this many. https://docs.python.org/3/library/concurrent.futures.html"""
 _SECONDS_TO_CONNECT = 10
 _SAFE_PATH = "PYTHONSAFEPATH"
 
@@ -33,20 +33,20 @@ class ExecutorError(SettingError):
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """An executor, and how many jobs it does at once."""
+    """An executor, and the number of jobs that it runs at once."""
 
     executor: Executor
     width: int
-    manned: Callable[[], bool] = lambda: True
-    """Whether it has workers, or can begin some."""
+    has_workers: Callable[[], bool] = lambda: True
+    """Return whether it has workers, or can start some."""
 
 
 Pools = Callable[[int], AbstractContextManager[Pool]]
-"""Opens a pool of at most so many workers."""
+"""Opens a pool with at most this many workers."""
 
 
 def cores() -> int:
-    """Processors that this process may use."""
+    """Number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -54,7 +54,7 @@ def cores() -> int:
 
 @contextmanager
 def processes(most: int) -> Iterator[Pool]:
-    """Fresh processes of this machine.
+    """Start fresh processes on this machine.
 
     They are spawned and not forked: numpy has threads of its own, and a fork that happens while one
     of them holds a lock never gets it back.
@@ -68,7 +68,7 @@ def processes(most: int) -> Iterator[Pool]:
         try:
             executor = ProcessPoolExecutor(width, multiprocessing.get_context("spawn"), initializer=begin)
         except (OSError, ImportError, NotImplementedError) as error:  # a system without semaphores
-            raise ExecutorError(f"this system has no pools of processes, use -j 1: {error}") from None
+            raise ExecutorError(f"this system does not support worker processes: {error}; use -j 1") from None
         try:
             yield Pool(executor, width)
         finally:
@@ -77,7 +77,9 @@ def processes(most: int) -> Iterator[Pool]:
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Keep new processes from importing ``multiprocessing`` from the current folder, a stranger's checkout.
+    """Keep new processes from importing ``multiprocessing`` from the current folder.
+
+    That folder may be a stranger's checkout.
 
     https://docs.python.org/3/using/cmdline.html#envvar-PYTHONSAFEPATH
     """
@@ -95,9 +97,9 @@ def _safe_path() -> Iterator[None]:
 
 @contextmanager
 def _isolated() -> Iterator[None]:
-    """Give new processes of Python 3.10, which has no such variable, isolated mode.
+    """Start new processes of Python 3.10 in isolated mode; it lacks ``PYTHONSAFEPATH``.
 
-    It takes nothing from the environment: where modules are, such a process is told by this one.
+    Isolated mode takes nothing from the environment: the parent process sends the module paths.
     https://github.com/python/cpython/blob/v3.10.13/Lib/multiprocessing/spawn.py
     """
     util: Any = import_module("multiprocessing.util")
@@ -111,9 +113,9 @@ def _isolated() -> Iterator[None]:
 
 
 def dask(address: str) -> Pools:
-    """The workers of a Dask cluster, through the executor that ``distributed`` has for this.
+    """Use the workers of a Dask cluster, through the executor of ``distributed``.
 
-    Files and rule folders are read by the workers, from the same paths as here.
+    The workers read files and rule folders from the same paths as this process.
     https://distributed.dask.org/en/stable/client.html#concurrent-futures-api
 
     Args:
@@ -123,10 +125,12 @@ def dask(address: str) -> Pools:
         ExecutorError: ``distributed`` is not installed.
     """
     try:
-        # Its functions are not annotated.
+        # The functions of distributed have no annotations.
         Client: Any = import_module("distributed").Client  # noqa: N806
     except ImportError:
-        raise ExecutorError(f"{SCHEME} needs the package distributed: pip install 'trtlint[dask]'") from None
+        raise ExecutorError(
+            f"{SCHEME} requires the package distributed; run pip install 'trtlint[dask]'"
+        ) from None
 
     @contextmanager
     def cluster(_most: int) -> Iterator[Pool]:
@@ -138,15 +142,15 @@ def dask(address: str) -> Pools:
             _require_same_version(address, client.run(_version, on_error="return"))
             executor = client.get_executor(pure=False)
             try:
-                yield Pool(executor, sum(client.nthreads().values()), lambda: _manned(client))
+                yield Pool(executor, sum(client.nthreads().values()), lambda: _has_workers(client))
             finally:
                 executor.shutdown(wait=False)
 
     return cluster
 
 
-def _manned(client: Any) -> bool:
-    """Whether a cluster has workers; not so where its scheduler has gone."""
+def _has_workers(client: Any) -> bool:
+    """Return whether a cluster has workers; False if its scheduler does not answer."""
     try:
         return client.status == "running" and bool(client.nthreads())
     except Exception:  # noqa: BLE001 - comm errors, timeouts and errors of the scheduler
@@ -158,7 +162,7 @@ def _version() -> str:
 
 
 def _require_same_version(address: str, versions: dict[str, object]) -> None:
-    """Refuse a cluster without workers, and one whose workers would find something else."""
+    """Reject a cluster without workers, or with other versions of trtlint."""
     if not versions:
         raise ExecutorError(f"{address} has no workers")
     for worker, version in versions.items():

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, for a person who waits."""
+"""Progress bar on standard error."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 _PATIENCE = 0.5
-"""Seconds before a bar is shown; many runs are over by then."""
+"""Seconds before a bar is shown; many runs end earlier."""
 _LONG = 2.0
-"""Seconds before a bar is shown for one piece of work."""
+"""Seconds before a bar is shown for one long task."""
 _INTERVAL = 0.1
-"""Seconds between two drawings of it."""
+"""Seconds between two updates of the bar."""
 
 
-def watched(items: Iterable[_Item], total: int) -> Iterator[_Item]:
-    """The items; while they are being made, a bar says how many there have been.
+def with_progress(items: Iterable[_Item], total: int) -> Iterator[_Item]:
+    """Yield the items with a progress bar that counts them.
 
-    There is none unless standard error is a terminal and there are several items.
+    There is no bar unless standard error is a terminal and there are several items.
     """
     if total < 2 or not sys.stderr.isatty():
         yield from items
@@ -39,7 +39,7 @@ def watched(items: Iterable[_Item], total: int) -> Iterator[_Item]:
 
 
 class _Bar:
-    """A bar that is taken away while the caller uses an item, if that may write to the same terminal."""
+    """A bar that is hidden while the caller uses an item, if that may write to the same terminal."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -78,8 +78,7 @@ def _progress() -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    # Nothing is drawn between two items, so that no thread is needed, and what goes to standard output
-    # is left alone.
+    # The bar is updated only between two items: this needs no thread, and standard output stays intact.
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -94,10 +93,12 @@ def _progress() -> Progress:
 
 
 class Share:
-    """A bar for one piece of work whose share that is done becomes known; none unless a person waits for it.
+    """Progress bar of one long task whose progress is known.
+
+    There is no bar unless standard error is a terminal.
 
     Args:
-        label: what is being done.
+        label: the task.
     """
 
     def __init__(self, label: str) -> None:
@@ -108,7 +109,7 @@ class Share:
         self._wanted = sys.stderr.isatty() and parent_process() is None
 
     def __call__(self, share: float) -> None:
-        """Draw the bar, where the work takes long."""
+        """Update the bar, if the task takes long."""
         now = time.monotonic()
         if not self._wanted or now < self._from or now < self._next:
             return
@@ -121,6 +122,6 @@ class Share:
         self._progress.refresh()
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._progress is not None:
             self._progress.stop()

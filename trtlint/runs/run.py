@@ -1,4 +1,4 @@
-"""Jobs in, outcomes out, in the order of the jobs, whatever happens to one of them."""
+"""Run jobs and yield their outcomes in order, even if one of them fails."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from trtlint.runs.pools import Pool, Pools
 from trtlint.runs.worker import failed, finish, lint_job, lint_jobs
 
 _WAITING = 4
-"""Batches given to the executor for each that it can do at once, so that it never runs out of them."""
-_AHEAD = 10_000
+"""Batches queued for each worker, so that no worker waits for one."""
+_MOST_UNSORTED = 10_000
 """Outcomes that may wait for an earlier one."""
 _LOOK_EVERY = 2.0
-"""Seconds without an outcome after which it is looked whether there are workers."""
+"""Seconds without an outcome after which trtlint checks for workers."""
 _PATIENCE = 20.0
-"""Seconds without workers after which none is waited for; a cluster may replace those that died."""
-_GONE = "the executor has no workers any more"
-_DIED = "the process that linted this file died: not enough memory, or a crash in a library"
-_TOGETHER = " (the file is one of {} that were sent together, and any of them may be the cause)"
+"""Seconds without workers before the run gives up; a cluster may replace workers that died."""
+_GONE = "the executor has no workers left"
+_DIED = "the process that linted this file died; it ran out of memory, or a library crashed"
+_BATCH_DIED = " (any of {} files that were linted together may be the cause)"
 
 
 @dataclass(frozen=True, slots=True)
-class Runner:
-    """How jobs are done.
+class JobRunner:
+    """How jobs are run.
 
     Attributes:
-        pools: opens the executor, None to do all in this process.
-        workers: how many of its workers to use at most.
-        remote: whether its workers have another current folder, and do not reach the cache.
-        batch: how many jobs are given to a worker together; what ends a worker costs so many.
+        pools: opens the executor; None to run all jobs in this process.
+        workers: the number of workers to use at most.
+        remote: whether workers have another current folder and do not reach the cache.
+        batch: number of jobs sent to a worker together; a worker that dies loses all of them.
     """
 
     pools: Pools | None = None
@@ -49,15 +49,15 @@ class Runner:
     batch: int = 1
 
     def outcomes(self, jobs: Iterable[tuple[Job, Cache | None]]) -> Iterator[Outcome]:
-        """Do jobs and give their outcomes, in the same order.
+        """Run jobs and yield their outcomes, in the same order.
 
         Args:
-            jobs: each with the cache to use for it, None for none.
+            jobs: each job with its cache; None for no cache.
 
         Raises:
             ExecutorError: the executor cannot be used.
         """
-        looked_up = map(_looked_up, jobs)
+        looked_up = map(_find_cached, jobs)
         if self.pools is None:
             return (lint_job(job) if found is None else found for job, found in looked_up)
         return self._spread(enumerate(looked_up), self.pools)
@@ -67,10 +67,10 @@ class Runner:
     ) -> Iterator[Outcome]:
         ready: dict[int, Outcome] = {}
         following, more = 0, True
-        sent = _sent if self.remote else _as_it_is
+        sent = _remote_job if self.remote else _as_it_is
         with _Queue(pools, self.workers, self.batch, sent) as queue:
             while more or queue.busy:
-                if more and not queue.full and len(ready) < _AHEAD:
+                if more and not queue.full and len(ready) < _MOST_UNSORTED:
                     entry = next(jobs, None)
                     if entry is None:
                         more = False
@@ -95,13 +95,13 @@ def _as_it_is(job: Job) -> Job:
     return job
 
 
-def _sent(job: Job) -> Job:
-    """The job as a worker with another current folder can do it, which does not reach the cache."""
+def _remote_job(job: Job) -> Job:
+    """Return the job for a worker with another current folder and without the cache."""
     return replace(job, case=job.case.at(Path.cwd()), store=None)
 
 
-def _looked_up(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
-    """The job, with the place for its result, and its outcome where that was kept."""
+def _find_cached(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
+    """Return the job with the place of its result, and its cached outcome if there is one."""
     job, kept = entry
     store = None if kept is None else kept.place(job)
     if kept is None or store is None:
@@ -111,20 +111,20 @@ def _looked_up(entry: tuple[Job, Cache | None]) -> tuple[Job, Outcome | None]:
 
 
 class _GoneError(TrtlintError):
-    """Nobody is left to do a job."""
+    """No worker is left for a job."""
 
 
 _Batch = list[tuple[int, Job]]
 
 
 class _Queue:
-    """Jobs that are under way in an executor, which is opened with the first."""
+    """Jobs in progress in an executor, which is opened for the first job."""
 
-    def __init__(self, pools: Pools, most: int, batch: int, sent: Callable[[Job], Job]) -> None:
+    def __init__(self, pools: Pools, most: int, batch: int, prepare: Callable[[Job], Job]) -> None:
         self._pools = pools
         self._most = most
         self._size = batch
-        self._sent = sent
+        self._prepare = prepare
         self._pool: Pool | None = None
         self._open = ExitStack()
         self._batch: _Batch = []
@@ -139,16 +139,16 @@ class _Queue:
 
     @property
     def busy(self) -> bool:
-        """Whether a job is under way."""
+        """Whether a job is in progress."""
         return bool(self._waiting or self._batch)
 
     @property
     def full(self) -> bool:
-        """Whether more jobs would only wait."""
+        """Whether further jobs would only wait."""
         return self._pool is not None and len(self._waiting) >= max(1, self._pool.width) * _WAITING
 
     def submit(self, index: int, job: Job) -> None:
-        """Take a job; a batch that is full is given to the executor."""
+        """Add a job; a full batch goes to the executor."""
         self._batch.append((index, job))
         if len(self._batch) >= self._size:
             self._send()
@@ -161,7 +161,7 @@ class _Queue:
         try:
             if self._gone:
                 raise _GoneError
-            future = self._pool.executor.submit(lint_jobs, [self._sent(job) for _, job in batch])
+            future = self._pool.executor.submit(lint_jobs, [self._prepare(job) for _, job in batch])
         except (BrokenExecutor, _GoneError) as error:
             future = Future()
             future.set_exception(error)
@@ -185,19 +185,19 @@ class _Queue:
             yield from _outcomes(future, self._waiting.pop(future))
 
     def _done(self) -> set[Future[list[Outcome]]]:
-        """The batches that are done, once there are some; none where nobody is left to do any."""
-        manned = time.monotonic()
+        """Wait for batches that are done; return none if no worker is left."""
+        last_seen = time.monotonic()
         while True:
             done, _ = wait(self._waiting, _LOOK_EVERY, FIRST_COMPLETED)
             if done:
                 return done
-            if self._pool is None or self._pool.manned():
-                manned = time.monotonic()
-            elif time.monotonic() - manned > _PATIENCE:
+            if self._pool is None or self._pool.has_workers():
+                last_seen = time.monotonic()
+            elif time.monotonic() - last_seen > _PATIENCE:
                 return set()
 
     def _recover(self) -> Iterator[tuple[int, Job, Outcome]]:
-        """End what was under way after a process died: each file alone, so that one is to blame."""
+        """Close the batches in progress after a process died: each file alone, to find the cause."""
         wait(self._waiting)
         self._open.close()
         self._pool = None
@@ -208,7 +208,7 @@ class _Queue:
                 continue
             for index, job in batch:
                 with self._pools(1) as pool:
-                    alone = pool.executor.submit(lint_jobs, [self._sent(job)])
+                    alone = pool.executor.submit(lint_jobs, [self._prepare(job)])
                     wait([alone])
                     yield from _outcomes(alone, [(index, job)])
 
@@ -218,7 +218,7 @@ def _error(future: Future[list[Outcome]]) -> BaseException | None:
 
 
 def _outcomes(future: Future[list[Outcome]], batch: _Batch) -> Iterator[tuple[int, Job, Outcome]]:
-    """What a finished future holds; a job itself never fails, so an exception is the executor's."""
+    """Return the outcomes of a finished future; an exception there comes from the executor."""
     try:
         found = future.result()
     except _GoneError:
@@ -229,7 +229,7 @@ def _outcomes(future: Future[list[Outcome]], batch: _Batch) -> Iterator[tuple[in
         text = " ".join(f"{type(error).__name__}: {error}".split())
         reason = f"the executor could not lint this file: {text}"
         if len(batch) > 1:
-            reason += _TOGETHER.format(len(batch))
+            reason += _BATCH_DIED.format(len(batch))
     else:
         yield from ((index, job, outcome) for (index, job), outcome in zip(batch, found, strict=True))
         return

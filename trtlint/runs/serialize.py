@@ -1,7 +1,7 @@
 """Frozen dataclasses as JSON data and back: lists of their fields, in order.
 
-What can be read back is decided by the annotations of the classes alone, so that data from a file
-can become nothing else.
+The annotations of the classes alone decide which types are read back, so that data from a file
+cannot create anything else.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _SCALARS: tuple[type, ...] = (str, int, float, bool)
 
 
 def dump(value: object, hint: Any) -> Any:
-    """A value of an annotated type as JSON data."""
+    """Convert a value of an annotated type to JSON data."""
     return _codec(hint)[0](value)
 
 
 def load(data: Any, hint: type[_T]) -> _T:
-    """The value of an annotated type that :func:`dump` made JSON data of.
+    """Convert JSON data from :func:`dump` to a value of an annotated type.
 
     Raises:
         ValueError: the data are not of that type.
@@ -35,7 +35,7 @@ def load(data: Any, hint: type[_T]) -> _T:
 
 @cache
 def _codec(hint: Any) -> _Codec:
-    """How values of a type are written and read."""
+    """Return the writer and the reader for values of a type."""
     if is_dataclass(hint):
         return _dataclass(hint)
     origin, arguments = get_origin(hint), get_args(hint)
@@ -81,7 +81,7 @@ def _tuple(write: Callable[[Any], Any], read: Callable[[Any], Any]) -> _Codec:
 
 def _dataclass(class_: Any) -> _Codec:
     hints = get_type_hints(class_)
-    # Fields that reports fill in at their end have their default in every result that is kept.
+    # Fields that reports fill in last have their default in every cached result.
     stored = [field.name for field in fields(class_) if field.metadata.get("stored", True)]
     codecs = [(name, *_codec(hints[name])) for name in stored]
     writers = [(name, write) for name, write, _ in codecs]

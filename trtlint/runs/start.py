@@ -1,4 +1,4 @@
-"""What a process that does nothing but lint does first; it imports nothing that takes time."""
+"""First steps of a worker process; this module imports nothing slow."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import signal
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that began it has ended, however that was.
+    """End this process when its parent has ended, for any reason.
 
-    It would else wait for work for ever: it holds both ends of the pipe that work comes through.
+    It would otherwise wait for work forever: it holds both ends of the pipe for work.
     """
     import multiprocessing
     import threading
@@ -28,11 +28,10 @@ def _end_with_parent() -> None:
 
 
 def begin() -> None:
-    """Set up such a process.
+    """Set up a worker process.
 
-    Ctrl-C ends it at once, even while it loads modules: the process that began it says what is to be
-    said.  Modules stay until it ends, and models make tens of thousands of objects, so that garbage
-    is looked for seldom.
+    Ctrl-C ends it at once, even while it loads modules: its parent prints the message.  Garbage collection
+    is rare: modules live until the process ends, and models create tens of thousands of objects.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with_parent()

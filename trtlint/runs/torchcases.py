@@ -18,21 +18,21 @@ from trtlint.runs.torchjob import for_release, is_torch, torch_evidence
 from trtlint.target.target import Target
 from trtlint.torch_tensorrt.asking import TorchRequest
 
-Found = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, ...], tuple[Target, ...]]
-"""A file, its evidence, why it cannot be read, and what is built for."""
+TorchCase = tuple[Path, tuple[Evidence | PendingEvidence, ...], tuple[Problem, ...], tuple[Target, ...]]
+"""A file, its evidence, the problems that prevent reading it, and its targets."""
 
 
 @contextmanager
 def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
-    """Give the paths of files, a program in memory saved as a temporary one, and whether it was in memory.
+    """Yield the paths of files and whether they are a program in memory, saved as a temporary file.
 
     Raises:
-        TypeError: it is neither a path nor an exported program.
+        TypeError: ``path`` is neither a path nor an exported program.
     """
     if isinstance(path, str | os.PathLike):
         yield [os.fspath(path)], False
     elif hasattr(path, "graph_signature") and "torch" in sys.modules:
-        # An object of torch is there, so that torch was imported by whoever made it.
+        # The caller has made an object of torch, so torch is imported already.
         with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
             file = os.path.join(folder, "program.pt2")  # noqa: PTH118
             sys.modules["torch"].export.save(path, file)
@@ -40,7 +40,7 @@ def program_saved(path: Any) -> Iterator[tuple[Sequence[str], bool]]:
     elif isinstance(path, Iterable):
         yield [os.fspath(each) for each in path], False
     else:
-        raise TypeError(f"not a path nor an exported program: {type(path).__name__}")
+        raise TypeError(f"{type(path).__name__} is neither a path nor an exported program")
 
 
 def torch_cases(
@@ -50,11 +50,11 @@ def torch_cases(
     level: Literal["parse", "build"] | None,
     *,
     trusted: bool,
-) -> Iterator[Found]:
-    """Yield what is known of each file.
+) -> Iterator[TorchCase]:
+    """Yield the evidence of each file.
 
     Raises:
-        SettingError: the release is not known, or a file is neither a script nor a program.
+        SettingError: the release is unknown, or a file is neither a script nor a program.
     """
     release = torch_release(str(keywords["torch_tensorrt"]))
     request = None
@@ -71,6 +71,8 @@ def torch_cases(
         )
     for name in paths:
         if not is_torch(name):
-            raise SettingError(f"{name}: torch_tensorrt needs a Python script or a program (.pt2)")
+            raise SettingError(
+                f"{name}: torch_tensorrt requires a Python script or an exported program (.pt2)"
+            )
         evidence, problems = torch_evidence(Path(name), release.version, request)
         yield Path(name), evidence, problems, for_release(targets, release.tensorrt)

@@ -1,4 +1,4 @@
-"""What is to be asked of Torch-TensorRT about a program, as data that can go to another process."""
+"""Request to Torch-TensorRT about a program, as data for another process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from trtlint.torch_tensorrt.program import Program, read_program
 
 _USUAL_SM = 89
 _BUILT = (75, 80, 86, 89, 120)
-"""Compute capabilities that the wheels of TensorRT-RTX build for without a GPU."""
+"""Compute capabilities that the wheels of TensorRT-RTX can build for without a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class TorchJob:
     """A dry run of Torch-TensorRT on a program.
 
     Attributes:
-        program: the program, read.
-        request: what to ask; its ``sm`` is that of the target.
+        program: the program.
+        request: the request; the job sets its ``sm`` from the targets.
     """
 
     program: Program
@@ -36,7 +36,7 @@ class TorchJob:
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The grounds that the dry run will let facts be found in."""
+        """The ground of the facts that the dry run makes available."""
         return frozenset({"torch"})
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
@@ -62,12 +62,12 @@ def is_torch(path: str) -> bool:
 def torch_evidence(
     path: Path, release: str, request: TorchRequest | None
 ) -> tuple[tuple[Evidence | PendingEvidence, ...], tuple[Problem, ...]]:
-    """Return the evidence that a script or a program is, and why it cannot be read.
+    """Return the evidence of a script or program, and the problems that prevent reading it.
 
     Args:
         path: the file.
         release: the release of Torch-TensorRT, ``2.13.0``.
-        request: what to ask about a program; None to compare it with the table alone.
+        request: the request for a program; None to use only the table of operators.
     """
     try:
         if path.name.lower().endswith(SCRIPT):
@@ -81,7 +81,7 @@ def torch_evidence(
 
 
 def for_release(targets: Iterable[Target], tensorrt: str) -> tuple[Target, ...]:
-    """Return targets for the TensorRT that a release brings, where they name no version."""
+    """Return the targets, with the TensorRT of a release where they set no version."""
     return tuple(
         replace(target, version=tensorrt)
         if target.version is None and target.product == "tensorrt"
@@ -91,7 +91,7 @@ def for_release(targets: Iterable[Target], tensorrt: str) -> tuple[Target, ...]:
 
 
 def simple_options(calls: Sequence[TorchCall]) -> dict[str, object]:
-    """Return the arguments of the first call that a dry run can take: numbers, switches and texts."""
+    """Return the arguments of the first call that a dry run accepts: numbers, booleans and strings."""
     found: dict[str, object] = {}
     for call in calls[:1]:
         for each in call.arguments:

@@ -1,4 +1,4 @@
-"""The part that runs in each process: one job in, one outcome out."""
+"""Code of each worker process: lint a job and return its outcome."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lint_jobs(jobs: Iterable[Job]) -> list[Outcome]:
 
 
 def lint_job(job: Job) -> Outcome:
-    """Lint one file; whatever happens is in the outcome."""
+    """Lint one file; errors are part of the outcome."""
     if job.refused:
         return failed(job, job.refused, Exit.USAGE)
     try:
@@ -44,7 +44,7 @@ def lint_job(job: Job) -> Outcome:
 
 
 def failed(job: Job, message: str, code: Exit) -> Outcome:
-    """The outcome of a job that could not be done."""
+    """Return the outcome of a job that could not run."""
     problem = Problem(job.name, message)
     return Outcome(
         tuple(ModelReport(job.name, target.words, errors=(problem,)) for target in job.case.built_for), code
@@ -52,7 +52,7 @@ def failed(job: Job, message: str, code: Exit) -> Outcome:
 
 
 def finish(job: Job, reports: Iterable[ModelReport]) -> Outcome:
-    """The outcome for reports that were made now or earlier, under the name that the user gave."""
+    """Return the outcome for new or cached reports, under the name that the user gave."""
     named = tuple(renamed(report, job.name) for report in reports)
     if job.revised:
         revision = cache.revision(job.case)
@@ -79,7 +79,7 @@ def _skipped(job: Job) -> Outcome:
 
 
 def renamed(report: ModelReport, name: str) -> ModelReport:
-    """A report, and the errors in it, under another name."""
+    """Return a report, and the errors in it, under another name."""
     if report.path == name:
         return report
     errors = tuple(replace(problem, path=name) for problem in report.errors)
@@ -87,7 +87,7 @@ def renamed(report: ModelReport, name: str) -> ModelReport:
 
 
 def _requiring_data(report: ModelReport, model: Path) -> ModelReport:
-    """The report with an error for each file of external data that Git LFS has not fetched."""
+    """Add an error for each file of external data that Git LFS has not fetched."""
     missing = tuple(
         Problem(report.path, f"external data {name!r} are {lfs.POINTER}")
         for name in report.data_files
