@@ -126,7 +126,7 @@ def test_special_files_are_no_configuration(folder: Path, trtlint: Trtlint, name
         ('baseline = "pipe"', 2, "this is a pipe"),
         ('rules = ["pipe"]', 2, "this is a pipe"),
         ('rules = ["/dev/zero"]', 2, "this is a device"),
-        ('rules = ["/"]', 2, "no folder of rules"),
+        ('rules = ["/"]', 2, "not a folder of rules"),
     ],
 )
 def test_what_a_configuration_names_is_not_waited_for(

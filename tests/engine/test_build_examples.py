@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.rules import make_rule
 from trtlint.engine.evaluate import evaluate
-from trtlint.engine.examples import Result, examples, run_examples
+from trtlint.engine.examples import ExampleResult, examples, run_examples
 from trtlint.engine.rule import RuleError
 from trtlint.facts.facts import Facts
 from trtlint.language.template import in_words
@@ -27,7 +27,7 @@ def blocks(*parts: tuple[str, str]) -> str:
     return "".join(f"```{info}\n{text}\n```\n" for info, text in parts)
 
 
-def run(folder: Path, fires: str, silent: str, **front: str | None) -> list[Result]:
+def run(folder: Path, fires: str, silent: str, **front: str | None) -> list[ExampleResult]:
     front = {"message": "a message", **front}
     body = f"## Fires\n{fires}\n## Stays silent\n{silent}"
     return list(run_examples([make_rule(folder, body, **front)]))

@@ -8,7 +8,7 @@ import pytest
 
 from trtlint.engine import conditionexamples
 from trtlint.engine.conditionexamples import run_condition_examples
-from trtlint.engine.examples import Result
+from trtlint.engine.examples import ExampleResult
 from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
 
 POW = next(entry for entry in entries() if entry.ops == "Pow")
@@ -16,7 +16,7 @@ BASE = "({0}[2] x, {1}[2] y) => ({0}[2] z) {{ z = Pow (x, y) }}"
 INTEGER, FLOAT = BASE.format("int32", "float"), BASE.format("float", "int32")
 
 
-def run(monkeypatch: pytest.MonkeyPatch, refused: object, accepted: object) -> list[Result]:
+def run(monkeypatch: pytest.MonkeyPatch, refused: object, accepted: object) -> list[ExampleResult]:
     entry: ConditionEntry = replace(POW, refused=refused, accepted=accepted)
     monkeypatch.setattr(conditionexamples, "entries", lambda: iter([entry]))
     return list(run_condition_examples())
@@ -52,7 +52,7 @@ def test_another_reason_is_not_the_reason_of_the_entry(monkeypatch: pytest.Monke
         ("(float[2] x) => (float[2] z) { z = Pou (x) }", "Pou"),
         (f"--trt 99 {INTEGER}", "99"),
         (f"--tensorrt 10.8 {INTEGER}", "unknown option '--tensorrt'"),
-        (f"opset x {INTEGER}", "opset needs a number, not 'x'"),
+        (f"opset x {INTEGER}", "opset must be a number, not 'x'"),
         (f"'{INTEGER}", "No closing quotation"),
     ],
 )

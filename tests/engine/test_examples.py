@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.rules import make_rule
-from trtlint.engine.examples import Result, examples, run_examples
+from trtlint.engine.examples import ExampleResult, examples, run_examples
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import builtin_rules, load_rules, rule_files
 
@@ -22,7 +22,7 @@ def body(fires: str, silent: str, options: str = "") -> str:
     return f"## Fires\n```onnx{options}\n{fires}```\n## Stays silent\n```onnx{options}\n{silent}```\n"
 
 
-def run(folder: Path, text: str, **front: str | None) -> list[Result]:
+def run(folder: Path, text: str, **front: str | None) -> list[ExampleResult]:
     front.setdefault("where", 'op == "Relu"')
     return list(run_examples([make_rule(folder, text, **front)]))
 
@@ -60,8 +60,8 @@ def test_an_example_says_where_and_how_often(tmp_path: Path, words: str, got: st
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (" times: two", "times: needs a number"),
-        (f" times: {'9' * 5000}", "times: needs a number"),
+        (" times: two", "times: must be a number"),
+        (f" times: {'9' * 5000}", "times: must be a number"),
         (" at: z", "has no places"),
     ],
 )

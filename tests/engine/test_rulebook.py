@@ -66,7 +66,7 @@ def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> N
         ({"name": "A_Rule"}, "name", "is not words in lower case"),
         ({"since": "soon"}, "since", "'soon' is not a release number"),
         ({"applies": "{tensort: '*'}"}, "applies", "unknown key 'tensort'; did you mean 'tensorrt'?"),
-        ({"applies": "{tensorrt: 10.7}"}, "applies", "'10.7' is no PEP 440 version specifier"),
+        ({"applies": "{tensorrt: 10.7}"}, "applies", "'10.7' is not a PEP 440 version specifier"),
         ({"applies": "{}"}, "applies", "name a product"),
         ({"where": 'opp == "Relu"'}, "where", "unknown name 'opp'"),
         ({"where": 'op == "Relu" and'}, "where", "where: "),
@@ -89,7 +89,7 @@ def test_a_rule_concerns_the_graph_unless_it_says_otherwise(tmp_path: Path) -> N
         ({"advice": "do it"}, "advice", "advice must be a list"),
         ({"references": "[http://example.com/x]"}, "references", "is not a https URL"),
         ({"references": "https://example.com/x"}, "references", "references must be a list"),
-        ({"match": "y = Relu(x)"}, "match", "'match' goes with 'find: pattern' only"),
+        ({"match": "y = Relu(x)"}, "match", "'match' is only for 'find: pattern'"),
         ({"find": "pattern"}, "find", "'find: pattern' needs 'match'"),
         ({"find": "pattern", "match": "y = Relu(", "message": "x"}, "match", "match: "),
         (
@@ -210,7 +210,7 @@ def test_ids_and_names_are_taken_once(tmp_path: Path, other: dict[str, str]) -> 
     (tmp_path / "b").mkdir()
     write_rule(tmp_path / "a")
     write_rule(tmp_path / "b", **other)
-    with pytest.raises(RuleError, match="is taken by"):
+    with pytest.raises(RuleError, match="is already used by"):
         load_rules([tmp_path])
 
 

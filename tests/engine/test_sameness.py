@@ -10,7 +10,7 @@ from tests.engine.rules import make_rule
 from tests.graphs import facts_of, model_of
 from trtlint.engine.evaluate import Evaluation, _RuleSearch, evaluate
 from trtlint.engine.rulebook import load_builtin
-from trtlint.engine.sameness import Facets
+from trtlint.engine.sameness import TargetKeys
 from trtlint.facts.facts import Facts
 from trtlint.knowledge.releases import PRODUCTS, minors
 from trtlint.target.target import Target
@@ -70,7 +70,7 @@ def test_what_is_kept_is_what_each_target_gives_alone() -> None:
 )
 def test_what_a_rule_sees_of_two_releases(tmp_path: Path, where: str, same: bool) -> None:
     rule = make_rule(tmp_path, find="node", where=where)
-    facets = Facets()
+    facets = TargetKeys()
     one, other = (facets.of(rule, Target(version=version), True, ()) for version in ("10.7", "10.8"))
     assert (one == other) is same
 
@@ -99,7 +99,7 @@ def test_a_rule_that_yields_is_evaluated_once_for_equal_places(
 
 def test_releases_on_both_sides_of_another_differ(tmp_path: Path) -> None:
     rule = make_rule(tmp_path, find="node", where='op == "Neg" and target.release > (10, 8)')
-    facets = Facets()
+    facets = TargetKeys()
     seen = {
         version: facets.of(rule, Target(version=version), True, ()) for version in ("10.6", "10.7", "10.9")
     }

@@ -13,7 +13,7 @@ import pytest
 
 from tests.files.special import needs_posix
 from trtlint.cli import run
-from trtlint.engine.examples import Begin, Result
+from trtlint.engine.examples import Begin, ExampleResult
 from trtlint.engine.rule import RuleError
 from trtlint.runs import examples
 from trtlint.runs.examples import BugError, RuleFileError, run_limited
@@ -50,19 +50,19 @@ references:
 GOOD = f"{HEAD}g (float[1] x) => (float[1] y) {{ y = Relu(x) }}"
 
 
-def begun(file: str, line: int) -> Result:
-    return Result("XYZ901", Path(file), line, "fires", "broken")
+def begun(file: str, line: int) -> ExampleResult:
+    return ExampleResult("XYZ901", Path(file), line, "fires", "broken")
 
 
-def planned(*plan: tuple[str, Callable[[], object]]) -> Callable[[Begin], Iterator[Result]]:
+def planned(*plan: tuple[str, Callable[[], object]]) -> Callable[[Begin], Iterator[ExampleResult]]:
     """Examples that each do something: the name of the rule file, and what is done."""
 
-    def run_all(begin: Begin) -> Iterator[Result]:
-        yield Result("XYZ900", Path("m.md"), 1, "fires", "missing", "no example")
+    def run_all(begin: Begin) -> Iterator[ExampleResult]:
+        yield ExampleResult("XYZ900", Path("m.md"), 1, "fires", "missing", "no example")
         for number, (file, work) in enumerate(plan):
             if begin(begun(file, number)):
                 work()
-                yield Result("XYZ901", Path(file), number, "fires", "fires", os.fspath(file))
+                yield ExampleResult("XYZ901", Path(file), number, "fires", "fires", os.fspath(file))
 
     return run_all
 

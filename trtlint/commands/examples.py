@@ -10,7 +10,7 @@ import click
 
 from trtlint.commands.streams import complain
 from trtlint.engine.conditionexamples import run_condition_examples
-from trtlint.engine.examples import Begin, Result
+from trtlint.engine.examples import Begin, ExampleResult
 from trtlint.engine.examples import run_examples as run_all
 from trtlint.engine.knownbadexamples import run_known_bad_examples
 from trtlint.engine.rule import RuleError
@@ -25,7 +25,7 @@ from trtlint.runs.examples import BugError, RuleFileError, run_limited
 from trtlint.runs.exits import Exit
 
 
-def _results(rules: Rulebook, begin: Begin, *, tables: bool) -> Iterator[Result]:
+def _results(rules: Rulebook, begin: Begin, *, tables: bool) -> Iterator[ExampleResult]:
     """What comes of the examples of some rules, and of those in trtlint's own tables."""
     yield from run_all(rules, names(), begin)
     yield from run_fixed_examples(rules, begin)

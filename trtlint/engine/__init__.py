@@ -1,1 +1,1 @@
-"""Rule files to findings: rulebooks, evaluation, witnesses, fingerprints; several targets."""
+"""Rules, facts and evidence to findings, for one or several targets."""

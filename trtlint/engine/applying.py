@@ -1,4 +1,4 @@
-"""Whether a rule is about a target, and holds for a subject."""
+"""Whether a rule applies to a target and holds for a subject."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from trtlint.target.truth import Truth, Unknown, both
 
 
 def version_truth(rule: Rule, target: Target) -> Truth:
-    """Whether a rule is about the target's product and version."""
+    """Return whether a rule applies to the target's product and version."""
     return affects(rule.applies, target)
 
 
 def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: Truth) -> Truth:
-    """Whether a rule holds with these names, ``applies`` being what :func:`version_truth` says.
+    """Return whether a rule holds with these names; ``applies`` is the result of :func:`version_truth`.
 
-    Where no version was given, not knowing it makes no finding conditional: the finding names the
-    versions that it holds for.
+    An unset version makes no finding conditional: the finding names the versions that it holds for.
     """
     known = True if isinstance(applies, Unknown) and target.version is None else applies
     if known is False or rule.where is None:
@@ -30,13 +29,13 @@ def condition(rule: Rule, names: Mapping[str, object], target: Target, applies: 
 
 
 def affects(ranges: Mapping[Product, str], target: Target) -> Truth:
-    """Whether version ranges by product cover a target; a product that is not named is not affected."""
+    """Return whether version ranges cover a target; products without a range are not covered."""
     specifier = ranges.get(target.product)
     return False if specifier is None else target.matches(specifier, target.product)
 
 
 def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -> tuple[Subject, Truth]:
-    """The first reading of the subject for which the rule holds, else may hold, and whether it does."""
+    """Return the first reading of the subject for which the rule holds or may hold, and which."""
     possible: tuple[Subject, Truth] = subject, False
     for reading in (subject, *subject.others):
         truth = condition(rule, reading.names(target), target, applies)
@@ -48,7 +47,7 @@ def best_reading(rule: Rule, subject: Subject, target: Target, applies: Truth) -
 
 
 def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
-    """The range of the target's product that both the rule and the fact are about, None if there is none."""
+    """Return the range of the target's product in both the rule and the fact; None if there is none."""
     own = rule.applies[target.product]
     if subject.applies is None:
         return own
@@ -60,10 +59,10 @@ def common_versions(rule: Rule, subject: Subject, target: Target) -> str | None:
 
 
 def advice_for(rule: Rule, target: Target) -> list[tuple[str, Advice]]:
-    """The advice that is not for another version, each with how it begins.
+    """Return the advice for the target's version, each with its prefix.
 
-    Where the target leaves open whether it is for this version, it begins with the versions it is
-    for, unless these are all that the rule is about.
+    If the target's version is unset, advice for some versions starts with these versions, unless the
+    rule has the same range.
     """
     found = []
     product = target.product

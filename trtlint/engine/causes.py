@@ -1,4 +1,4 @@
-"""Findings with a common cause: reports explain the cause once and count what follows from it."""
+"""Findings with a common cause: reports explain the cause once and count the other findings."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def causes_of(subjects: Iterable[Subject]) -> tuple[str, ...]:
-    """Return the operators whose refusals have some subjects as their cause."""
+    """Return the operators whose refusals are caused by some subjects."""
     facts = (subject.fact for subject in subjects if subject.fact is not None)
     return tuple(sorted({op for fact in facts for op in fact.consequences}))
 
 
 def folded(report: ModelReport) -> ModelReport:
-    """Return the report with each refusal that has a cause inside of the finding about this cause.
+    """Return the report with refusals moved into the finding about their cause.
 
-    Selection, suppression, baselines and fixes see all findings; only what is written has them folded.
+    Selection, suppression, baselines and fixes see all findings; only written reports have them moved.
     """
     findings = _folded(report.findings)
     conditional = _folded(report.conditional)
@@ -42,7 +42,7 @@ def _folded(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def _follows(finding: Finding, cause: Finding) -> bool:
-    """Whether a finding is a refusal of operators that the cause explains."""
+    """Return whether a finding refuses operators that the cause explains."""
     return (
         finding is not cause
         and finding.refusal is not None
@@ -53,7 +53,7 @@ def _follows(finding: Finding, cause: Finding) -> bool:
 
 
 def counted(included: Iterable[Finding]) -> str:
-    """Return the rules of some findings with their numbers: ``BLD201 × 2, BLD211``."""
+    """Return the rules of some findings with their counts: ``BLD201 × 2, BLD211``."""
     numbers: dict[str, int] = {}
     for finding in included:
         numbers[finding.rule] = numbers.get(finding.rule, 0) + 1

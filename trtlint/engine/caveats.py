@@ -1,7 +1,7 @@
-"""Facts about a report that a reader must know before taking the model for clean.
+"""Caveats: facts that a reader must know before treating a model as clean.
 
-Every format shows them, with ``--quiet`` too: a model that accepts its own findings must not look like
-a model that has none.
+Every format shows them, even with ``--quiet``: a model that suppresses its own findings must look
+different from a model without findings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from trtlint.engine.finding import ModelReport
 from trtlint.lean import dataclass
 
 _RULES = 5
-"""Rules named at most in one sentence."""
+"""Largest number of rules named in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class Caveat:
     """One sentence about the report of one model.
 
     Attributes:
-        kind: ``suppressed-by-model`` where the model's own metadata hides findings; ``unsearched`` where a
-            rule was not searched to the end.
+        kind: ``suppressed-by-model`` if the model's own metadata hides findings; ``unsearched`` if the
+            search for a rule did not finish.
         message: the sentence, without the model's name.
         severity: how formats with severities show it.
     """
@@ -31,7 +31,7 @@ class Caveat:
     message: str
     severity: Literal["warning", "note"] = "note"
     rule: str = ""
-    """The rule that it is about, empty for several."""
+    """The rule that the caveat is about; empty for several."""
 
 
 def suppressed_by_model(reports: Iterable[ModelReport]) -> tuple[tuple[str, str], ...]:
@@ -81,7 +81,7 @@ def _unsearched(reports: Iterable[ModelReport]) -> Iterator[Caveat]:
 
 
 def _named(rules: Sequence[str]) -> str:
-    """Return the ids of rules as a list that is not too long."""
+    """Return the ids of rules as a short list."""
     return ", ".join(rules[:_RULES]) + (", ..." if len(rules) > _RULES else "")
 
 

@@ -1,4 +1,4 @@
-"""Which rules were searched to the end in one model, and what ended the others."""
+"""Which rules were searched completely in one model, and why others were not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trtlint.model.walks import watching
 
 
 class Completeness:
-    """Notes which rules were not searched to the end.
+    """Records the rules whose search did not finish.
 
     Args:
         facts: the facts of the model.
@@ -28,7 +28,7 @@ class Completeness:
 
     @contextmanager
     def searching(self, rule: Rule) -> Iterator[None]:
-        """Note whether a walk ends at its bound while a rule is searched."""
+        """Record whether a walk reaches its limit during the search for a rule."""
         with watching() as watch:
             yield
         if watch.cut:
@@ -36,7 +36,7 @@ class Completeness:
 
     def missing(self, rule: Rule) -> Iterator[Unsearched]:
         """Yield a note if findings of a rule may be missing."""
-        # The gravest severity that its findings can have.
+        # The highest severity that its findings can have.
         severities = (rule.severity, *(severity for _, severity in rule.severity_when))
         severity = min(severities, key=SEVERITIES.index)
         untyped = self._facts.model.untyped if self._facts.has_model else ""

@@ -1,10 +1,10 @@
-"""The examples in the table of what parsers and builders refuse, which are its tests.
+"""Examples of conditions.yaml, the table of parser and builder refusals; they are its tests.
 
-``refused`` and ``accepted`` of an entry of trtlint/knowledge/conditions.yaml hold a model each, or a
-list of them, in the text form of rule examples (:mod:`trtlint.engine.examples`).  What stands before
-the first bracket are words: options as on the command line, without which a model is for the newest
-known release that the entry applies to, ``unchecked``, and ``opset`` with a number.  The header of a
-model may be left out; it is of opset 17 then, or of the one that is named.
+``refused`` and ``accepted`` of an entry in trtlint/knowledge/conditions.yaml hold a model each, or a
+list of models, in the text form of rule examples (:mod:`trtlint.engine.examples`).  The words before
+the first bracket are options as on the command line, ``unchecked``, and ``opset`` with a number.
+Without options, a model is for the newest known release that the entry applies to.  The header of a
+model may be left out: then its opset is the one in the words, or 17.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Literal
 
 from trtlint.engine.exampleblocks import example_facts
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
-from trtlint.engine.examples import Outcome, Result, newest, target_of
+from trtlint.engine.examples import ExampleResult, Outcome, newest, target_of
 from trtlint.facts.blocks.conditions import PATH, ConditionEntry, entries
 from trtlint.facts.of_model.rejection import rejections
 from trtlint.knowledge.parsers import lines_of
@@ -39,11 +39,11 @@ class ConditionExample:
     """An example of an entry.
 
     Attributes:
-        product: what it is for, and
+        product: the product.
         line: the release line, ``10.8``.
-        target: the same with the release and the options that its words name.
+        target: the product, with the release and the options in its words.
         text: the model.
-        checked: whether the ONNX checker must accept it.
+        checked: whether the ONNX checker must accept the model.
     """
 
     product: Product
@@ -53,11 +53,12 @@ class ConditionExample:
     checked: bool
 
 
-def run_condition_examples() -> Iterator[Result]:
+def run_condition_examples() -> Iterator[ExampleResult]:
     """Run the examples of every entry of the table.
 
-    An example of ``refused`` must be refused for the reason of its entry; the near miss must not be
-    refused for any reason.  An entry without either of them gives a result that is not ok.
+    An example in ``refused`` must be refused for the reason of its entry.  An example in ``accepted`` must
+    not
+    be refused for any reason.  An entry without either gives a result that is not ok.
 
     Raises:
         ValueError: an entry is wrong.
@@ -68,17 +69,19 @@ def run_condition_examples() -> Iterator[Result]:
             yield from _run(entry, "accepted", entry.accepted, Path(folder))
 
 
-def _run(entry: ConditionEntry, expected: Expected, written: object, folder: Path) -> Iterator[Result]:
+def _run(entry: ConditionEntry, expected: Expected, written: object, folder: Path) -> Iterator[ExampleResult]:
     texts = texts_of(written)
     if not texts:
-        yield Result(entry.ops, PATH, entry.line, expected, "missing", f"no example that is {expected}")
+        yield ExampleResult(
+            entry.ops, PATH, entry.line, expected, "missing", f"no example that is {expected}"
+        )
     for text in texts:
         got, detail = _outcome(entry, expected, text, folder)
-        yield Result(entry.ops, PATH, entry.line, expected, got, detail)
+        yield ExampleResult(entry.ops, PATH, entry.line, expected, got, detail)
 
 
 def texts_of(written: object) -> list[object]:
-    """The examples of an entry, of which there may be none, one, or a list."""
+    """Return the examples of an entry: none, one, or a list."""
     return written if isinstance(written, list) else [] if written is None else [written]
 
 
@@ -95,7 +98,7 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
     ]
     if any(condition is entry.condition for condition, _ in reasons):
         return "refused", ""
-    # What a GPU lacks is no reason to call a near miss refused: another GPU takes it.
+    # Refusals that depend on the GPU do not count: another GPU accepts the model.
     others = [says for condition, says in reasons if condition is None or condition.min_sm is None]
     if others and expected == "accepted":
         return "refused", others[0]
@@ -103,14 +106,14 @@ def _outcome(entry: ConditionEntry, expected: Expected, text: object, folder: Pa
 
 
 def read_example(applies: Mapping[Product, str], text: object) -> ConditionExample:
-    """An example of an entry that is about these releases, as it is written.
+    """Parse an example of an entry about these releases.
 
     Raises:
-        ValueError: it is no example, or names an option, a release or a GPU that does not exist.
+        ValueError: the text is not an example, or names an unknown option, release or GPU.
     """
     begin = _MODEL.search(text) if isinstance(text, str) else None
     if begin is None or not isinstance(text, str):
-        raise ValueError("an example is a model, or a list of models")
+        raise ValueError("an example must be a model or a list of models")
     words, model = shlex.split(text[: begin.start()]), text[begin.start() :]
     opset = _opset(words)
     target, _ = target_of(applies, [word for word in words if word != "unchecked"])
@@ -125,16 +128,16 @@ def read_example(applies: Mapping[Product, str], text: object) -> ConditionExamp
 
 
 def _opset(words: list[str]) -> str:
-    """The opset that the words name, which are taken out of them.
+    """Remove the opset from the words and return it.
 
     Raises:
-        ValueError: it is no number.
+        ValueError: it is not a number.
     """
     if "opset" not in words:
         return _OPSET
     at = words.index("opset")
     number = "".join(words[at + 1 : at + 2])
     if not number.isdecimal():
-        raise ValueError(f"opset needs a number, not {number!r}")
+        raise ValueError(f"opset must be a number, not {number!r}")
     del words[at : at + 2]
     return number

@@ -1,4 +1,4 @@
-"""Rules against facts and a target: what holds, what would hold, and what to do about it."""
+"""Evaluate rules against facts and a target, and create findings with their advice."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from trtlint.engine.fingerprint import Fingerprints, digest, finding_fingerprint
 from trtlint.engine.reported import Reported, about_builds, about_experiments, turn
 from trtlint.engine.rule import EVIDENCE, PATTERN, Advice, Rule
 from trtlint.engine.rulebook import RuleEntry
-from trtlint.engine.sameness import Facets
+from trtlint.engine.sameness import TargetKeys
 from trtlint.engine.subjects import Subject, Subjects
 from trtlint.engine.taken import RefusedLines, with_taken
 from trtlint.facts.base import Step
@@ -46,8 +46,7 @@ from trtlint.target.truth import Truth, Unknown
 class Evaluation:
     """Evaluates rules against the facts of one model, for one target after another.
 
-    Whatever does not depend on the target is computed once, so that several targets cost little more
-    than one.
+    Everything that does not depend on the target is computed once, so further targets cost little.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -56,11 +55,11 @@ class Evaluation:
         self.fingerprints = Fingerprints(facts.model)
         self.refused_lines = RefusedLines(facts)
         self.evidence = tuple(each for each in facts.evidence if isinstance(each, Evidence))
-        self._facets = Facets()
+        self._facets = TargetKeys()
         self._complete = Completeness(facts, self.subjects)
 
     def report(self, rules: Iterable[Rule | RuleEntry], target: Target) -> ModelReport:
-        """The findings of rules for one target; an entry is read only where there are facts for its rule."""
+        """Return the findings of rules for one target; rules without facts are not read."""
         facts = self.facts
         found: list[Finding] = []
         reported = Reported()
@@ -89,7 +88,7 @@ class Evaluation:
         )
 
     def _last_resort(self, rules: Iterable[Rule], target: Target) -> Iterator[Finding]:
-        """Yield the error that a failed build always gives, whatever the rules say of its log."""
+        """Yield the error that every failed build gives, even if no rule explains its log."""
         from trtlint.engine.refusals import LAST_RESORT, build_failed, why_failed
 
         rule = next((rule for rule in rules if rule.id == LAST_RESORT), None)
@@ -103,17 +102,17 @@ class Evaluation:
         return found.exporter if isinstance(found, ModelFact) else ""
 
     def _has_facts(self, rule: Rule | RuleEntry) -> bool:
-        """Whether a rule may find something: there are facts of its kind or may be, or it has a pattern."""
+        """Return whether a rule may have findings: facts of its kind may exist, or it has a pattern."""
         facts = self.facts
         if rule.find == PATTERN:
             return facts.has_model
         return facts.has(rule.find) or not facts.searched(rule.find)
 
     def _kept(self, search: _RuleSearch) -> Iterable[Finding]:
-        """The findings of one rule, kept for targets in which it sees no difference."""
+        """Return the findings of one rule, cached for targets that are equal for the rule."""
         rule, reported = search.rule, search.reported
         if self.evidence:
-            # what others have reported counts, too
+            # Findings that others have reported count, too.
             return search.findings()
         facets = self._facets
         left = tuple(frozenset(reported.places.get(other, ())) for other in sorted(rule.yields))
@@ -135,19 +134,19 @@ def _read(rule: Rule | RuleEntry) -> Rule:
 
 
 def _is_sure_error(finding: Finding) -> bool:
-    """Whether no option hides a finding, and it fails a run."""
+    """Return whether a finding is an error without open options, which fails a run."""
     return finding.severity == "error" and finding.confidence == "confirmed" and not finding.depends
 
 
 def _rank(finding: Finding) -> tuple[bool, float, int, str]:
-    """What to show first: what takes most of the measured time, then the gravest; what is refuted last."""
+    """Sort key of findings: largest measured time, then highest severity; refuted ones last."""
     refuted = finding.standing == "refuted"
     return refuted, -(finding.share or 0.0), SEVERITIES.index(finding.severity), finding.rule
 
 
 @dataclass(frozen=True, slots=True)
 class _Versions:
-    """The range of releases that a site is about, whether the target is surely in it, its scope in words."""
+    """Range of releases of a site, whether the target is surely in it, and its scope in words."""
 
     specifier: str
     sure: bool
@@ -156,7 +155,7 @@ class _Versions:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """What sites must have in common to be one finding."""
+    """Key for merging sites into one finding."""
 
     versions: _Versions
     refusal: Refusal | None
@@ -172,7 +171,7 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """A place where a rule holds, with all that its finding says of it."""
+    """A place where a rule holds, with the data of its finding."""
 
     subject: Subject
     group: _Group
@@ -181,14 +180,14 @@ class _Hit:
 
 @dataclass(frozen=True, slots=True)
 class _RuleSearch:
-    """One rule for one target.
+    """Search for one rule and one target.
 
     Attributes:
         evaluation: the model.
-        rule: what is looked for.
-        target: what is built for.
-        applies: whether the rule is about the target's version.
-        reported: the statements of the findings so far, which are left out; new ones are added.
+        rule: the rule.
+        target: the target.
+        applies: whether the rule applies to the target's version.
+        reported: the statements of earlier findings, which are not repeated; new ones are added.
     """
 
     evaluation: Evaluation
@@ -203,12 +202,12 @@ class _RuleSearch:
         return self.evaluation.facts
 
     def findings(self) -> Iterator[Finding]:
-        """The findings, in the order of their first sites."""
+        """Return the findings, in the order of their first sites."""
         hits = sorted(self._hits(), key=lambda hit: hit.subject.node.index if hit.subject.node else -1)
         return self._findings(hits)
 
     def of(self, subject: Subject) -> Iterator[Finding]:
-        """The finding about a subject, whether the condition of the rule holds for it or not."""
+        """Return the finding about a subject, even if the condition of the rule does not hold."""
         versions = common_versions(self.rule, subject, self.target)
         if versions is not None:
             verdict = self._verdict(subject, holds=True)
@@ -228,7 +227,7 @@ class _RuleSearch:
             fingerprint = finding_fingerprint(rule.id, (description for description, _, _ in sites))
             taken[fingerprint] += 1
             if taken[fingerprint] > 1:
-                # Blocks that are built alike but differ in a value, such as the scale that is named.
+                # Blocks with the same structure but different values, such as the scale in the message.
                 fingerprint = digest(fingerprint, str(taken[fingerprint]))
             lines, times = self._lines([hit for _, _, hit in sites])
             finding = self._finding(group, [site for _, site, _ in sites], fingerprint, lines, times)
@@ -241,7 +240,7 @@ class _RuleSearch:
                 yield replace(finding, refusal=refusal, causes=causes_of(subjects))
 
     def _hits(self) -> Iterator[_Hit]:
-        """The places where the rule holds or may hold."""
+        """Yield the places where the rule holds or may hold."""
         rule, target, reported = self.rule, self.target, self.reported
         advice = advice_for(rule, target)
         for candidate in self.evaluation.subjects.candidates(rule):
@@ -251,7 +250,8 @@ class _RuleSearch:
             own = candidate.applies
             affected = self.applies if own is None else affects({target.product: versions}, target)
             subject, truth = best_reading(rule, candidate, target, affected)
-            # What no option could settle is not known from the file; guessing would be noise.
+            # If no option can decide the condition, the file does not contain the answer; a guess would be
+            # noise.
             if truth is not True and not (isinstance(truth, Unknown) and truth.needs):
                 continue
             verdict = self._verdict(subject, holds=truth is True)
@@ -273,7 +273,7 @@ class _RuleSearch:
         return judge(self.evaluation.evidence, question)
 
     def _lines(self, hits: Sequence[_Hit]) -> tuple[tuple[str, ...], BlockTimes | None]:
-        """The lines of the evidence about some places, and the measured time of their blocks."""
+        """Return the lines of the evidence about some places, and the measured time of their blocks."""
         if not self.evaluation.evidence:
             return (), None
         from trtlint.engine.evidence.judge import lines_of
@@ -281,7 +281,7 @@ class _RuleSearch:
         return lines_of(self.evaluation.evidence, [(hit.subject, hit.verdict) for hit in hits], self.facts)
 
     def _description(self, subject: Subject) -> str:
-        # The number of a log's line and the builder's own names of layers differ from build to build.
+        # Line numbers of a log and the builder's own names of layers differ from build to build.
         whole = subject.fact is not None and subject.fact.is_whole
         place = "" if whole or about_builds(self.rule) else subject.place
         node = None if whole else subject.node
@@ -382,7 +382,7 @@ class _RuleSearch:
 
 
 def _confidence(rule: Rule, product: Product, group: _Group) -> Confidence:
-    """How sure a finding is: by what its rule rests on, and by what a build says of it."""
+    """Return the confidence of a finding, from the evidence level of its rule and from a build."""
     if group.standing == "confirmed":
         return "confirmed"
     own: Confidence = "high" if EVIDENCE[rule.evidence] else "medium"

@@ -1,4 +1,4 @@
-"""The fenced blocks that an example of a rule file is made of, and the build that they tell of."""
+"""Fenced blocks of an example in a rule file, and the build that they describe."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ Kind = Literal[
 ]
 _KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _MOST_BLOCKS = 300
-"""Code blocks of a rule: each model takes a process for inferring its shapes."""
+"""Largest number of code blocks in a rule: shape inference of each model takes a process."""
 RELEASE = "--torch-tensorrt"
-"""The option that names the release of Torch-TensorRT."""
+"""Option for the release of Torch-TensorRT."""
 _NAMES = {"log": "build.log", "layers": "layers.json", "profile": "profile.json", "plan": "model.plan"}
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ExampleBlock:
     """One fenced block.
 
     Attributes:
-        kind: what it holds.
-        section: the heading of second level that it stands below, in lower case.
+        kind: the language of the block, such as ``onnx``.
+        section: the second-level heading above it, in lower case.
         line: line of the file (from 1) where its fence begins.
-        options: the words behind the kind.
-        text: what is in it.
+        options: the words after the kind.
+        text: the content.
     """
 
     kind: Kind
@@ -64,16 +64,16 @@ class Block:
     text: str
 
 
-def examples_in(rule: Rule) -> list[tuple[Block, ...]]:
-    """The blocks of each example in a rule's body, in its order.
+def examples_in(rule: Rule) -> list[tuple[ExampleBlock, ...]]:
+    """Return the blocks of each example in a rule's body, in order.
 
-    Blocks of different kinds between which nothing stands are one example: a model and the log of
-    its build, engine layers and their times.  A model always begins an example.
+    Adjacent blocks of different kinds are one example: a model and the log of its build, engine
+    layers and their times.  A model always begins an example.
 
     Raises:
         RuleError: a block is not closed, or there are too many.
     """
-    found: list[list[Block]] = []
+    found: list[list[ExampleBlock]] = []
     if rule.body.count("\n```") > 2 * _MOST_BLOCKS:
         raise RuleError(rule.path, 1, f"more than {_MOST_BLOCKS} code blocks")
     for block, apart in _blocks(rule):
@@ -83,8 +83,8 @@ def examples_in(rule: Rule) -> list[tuple[Block, ...]]:
     return [tuple(blocks) for blocks in found]
 
 
-def _blocks(rule: Rule) -> Iterator[tuple[Block, bool]]:
-    """The blocks, each with whether it stands apart from the one before it."""
+def _blocks(rule: Rule) -> Iterator[tuple[ExampleBlock, bool]]:
+    """Yield the blocks, each with whether text separates it from the previous one."""
     section, fence, apart = "", None, True
     text: list[str] = []
     for number, line in enumerate(rule.body.split("\n"), rule.body_line):
@@ -94,7 +94,7 @@ def _blocks(rule: Rule) -> Iterator[tuple[Block, bool]]:
         elif line.startswith("```") and fence is not None:
             start, word, options = fence
             if word in _KINDS:
-                yield Block(_KINDS[word], section, start, options, "\n".join(text)), apart
+                yield ExampleBlock(_KINDS[word], section, start, options, "\n".join(text)), apart
             apart, fence = word not in _KINDS, None
         elif fence is not None:
             text.append(line)
@@ -106,12 +106,12 @@ def _blocks(rule: Rule) -> Iterator[tuple[Block, bool]]:
         raise RuleError(rule.path, fence[0], "the code block is not closed")
 
 
-def evidence_of(blocks: Sequence[Block], model: Model | None) -> tuple[Evidence, ...]:
-    """The evidence that the blocks of an example hold: a build or a dry build, and ranges.
+def evidence_of(blocks: Sequence[ExampleBlock], model: Model | None) -> tuple[Evidence, ...]:
+    """Return the evidence in the blocks of an example: a build or a dry build, and ranges.
 
     Raises:
-        BuildFileError: layers or times are not as TensorRT writes them, or a dry build not as trtlint does.
-        MeasuredTextError: the ranges are no measurement.
+        BuildFileError: layers or times do not have TensorRT's format, or a dry build not that of trtlint.
+        MeasuredTextError: the ranges are not a measurement.
     """
     found: list[Evidence] = []
     files = [_read(block) for block in blocks if block.kind in _NAMES]
@@ -128,7 +128,7 @@ def evidence_of(blocks: Sequence[Block], model: Model | None) -> tuple[Evidence,
             found.append(_program(block))
     if ranges is not None:
         if model is None:
-            raise MeasuredTextError("ranges stand below a model")
+            raise MeasuredTextError("a block 'ranges' must follow a model")
         found.append(RangeEvidence(measurement_of_text(ranges, model)))
     return tuple(found)
 
@@ -136,16 +136,16 @@ def evidence_of(blocks: Sequence[Block], model: Model | None) -> tuple[Evidence,
 def example_facts(
     model: Model | None, command: BuildCommand | None = None, evidence: Iterable[Evidence] = ()
 ) -> Facts:
-    """The facts of an example, those of its weights included."""
+    """Return the facts of an example, including those of its weights."""
     return Facts(model, command=command, evidence=evidence, weights=True)
 
 
-def _text_of(kind: Kind, blocks: Sequence[Block]) -> str | None:
+def _text_of(kind: Kind, blocks: Sequence[ExampleBlock]) -> str | None:
     return next((block.text for block in blocks if block.kind == kind), None)
 
 
 def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
-    """The dry build that a block holds; its log is in another one."""
+    """Return the dry build in a block; its log is in another block."""
     try:
         result = Result.of(json.loads(text))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -153,14 +153,14 @@ def _dry_build(text: str, record: BuildRecord | None) -> DryBuildEvidence:
     return DryBuildEvidence(DryBuild(result, None if record is None else labelled(record, result)))
 
 
-def _script(block: Block) -> TorchScriptEvidence:
-    """The script that a block holds."""
+def _script(block: ExampleBlock) -> TorchScriptEvidence:
+    """Return the script in a block."""
     calls = calls_in(block.text, "script.py")
     return TorchScriptEvidence(TorchScript("script.py", _release(block), calls))
 
 
-def _program(block: Block) -> TorchProgramEvidence:
-    """The program that a block holds: its operators, and the answers of Torch-TensorRT if it was asked."""
+def _program(block: ExampleBlock) -> TorchProgramEvidence:
+    """Return the program in a block: its operators, and the answers of Torch-TensorRT if it was asked."""
     try:
         content = json.loads(block.text)
         nodes = tuple(ProgramNode(**node) for node in content["nodes"])
@@ -170,13 +170,13 @@ def _program(block: Block) -> TorchProgramEvidence:
     return TorchProgramEvidence(Program("model.pt2", _release(block), "", False, nodes, run))
 
 
-def _release(block: Block) -> str:
-    """The release that the word behind ``--torch-tensorrt`` names."""
+def _release(block: ExampleBlock) -> str:
+    """Return the release after ``--torch-tensorrt``."""
     words = block.options.split()
     return torch_release(words[words.index(RELEASE) + 1] if RELEASE in words[:-1] else "").version
 
 
-def _read(block: Block) -> FileRead:
+def _read(block: ExampleBlock) -> FileRead:
     name, data = _NAMES[block.kind], block.text.encode()
     if block.kind == "log":
         return FileRead(name, read_log(io.BytesIO(data)))
@@ -188,8 +188,8 @@ def _read(block: Block) -> FileRead:
 
 
 def _plan(text: str) -> PlanHeader:
-    """What the header of an engine says, written as ``tensorrt 10.7.0``."""
+    """Return the header of an engine, written as ``tensorrt 10.7.0``."""
     product, _, version = text.strip().partition(" ")
     if product not in PRODUCTS or not version:
-        raise BuildFileError("a plan is written as a product and its version, such as tensorrt 10.7.0")
+        raise BuildFileError("a plan must be a product and its version, such as tensorrt 10.7.0")
     return PlanHeader("tensorrt" if product == "tensorrt" else "tensorrt-rtx", version, None)

@@ -1,8 +1,7 @@
 """Small models in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md).
 
-Beyond that form, lines that begin with ``#`` are comments, a tensor without elements,
-``float[64,3,7,7] w = {}``, is filled with zeros, and elements of ``float16`` and ``bfloat16`` are
-written as numbers.
+There are three extensions.  Lines that begin with ``#`` are comments.  A tensor without elements,
+``float[64,3,7,7] w = {}``, is filled with zeros.  Elements of ``float16`` and ``bfloat16`` are numbers.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ _DATA = ("raw_data", "float_data", "int32_data", "int64_data", "uint64_data", "d
 _HALF = re.compile(
     r"\b(float16|bfloat16)(\s{0,80}\[[^\[\]]{0,400}\])?(\s{0,80}(?:\w{1,400}\s{0,80})?(?:=\s{0,80})?)\{([^{}]*)\}"
 )
-"""A tensor of such elements; each part has a bound, so that the search is linear in the text."""
+"""A tensor of such elements; each part has a limit, so that the search is linear in the text."""
 _MOST_ZEROS = 64 << 20
-"""Bytes that the tensors of a model which are filled with zeros take at most."""
+"""Largest size in bytes of all zero-filled tensors of a model."""
 _PLACE = re.compile(r"line: (\d+) column")
 
 
 class ModelTextError(FileError, ValueError):
-    """Why a text is no model.
+    """A text that is not a model.
 
     Attributes:
-        line: where in the text, from 1; None where it is not in one line.
+        line: line of the text, from 1; None if the error is not in one line.
     """
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -45,22 +44,22 @@ class ModelTextError(FileError, ValueError):
 
 
 class BrokenTextError(ModelTextError):
-    """A text that no reader of models survives: it needs too much memory, or makes the library fail."""
+    """A text that breaks any reader of models: the model needs too much memory, or the library fails."""
 
 
 def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
-    """The model that a text describes, written to a file and loaded like any other.
+    """Write the model that a text describes to a file, and load it like any other.
 
     Args:
         text: the model.
-        file: where it is written.
+        file: the file to write.
         checked: whether the ONNX checker must accept it.
 
     Raises:
-        ModelTextError: it is no model.
-        BrokenTextError: no reader survives it.
+        ModelTextError: the text is not a model.
+        BrokenTextError: the text breaks any reader.
     """
-    # The parser knows no comments; an empty line keeps its line numbers right.
+    # ONNX's parser does not support comments; empty lines preserve the line numbers.
     lines = ("" if line.lstrip().startswith("#") else line for line in text.split("\n"))
     try:
         proto = _proto(_HALF.sub(_bit_patterns, "\n".join(lines)))
@@ -74,14 +73,14 @@ def model_of_text(text: str, file: Path, *, checked: bool) -> Model:
     except (onnx.checker.ValidationError, ModelError) as error:
         raise ModelTextError(" ".join(str(error).split())) from None
     except MemoryError:
-        raise BrokenTextError("it needs too much memory") from None
+        raise BrokenTextError("the model needs too much memory") from None
     except (DecodeError, EncodeError, RecursionError) as error:
-        # What the parser takes can be too deep for protobuf, which sees it as broken data.
+        # The parser accepts models that are too deep for protobuf, which reports them as broken data.
         raise BrokenTextError(f"the model cannot be stored: {' '.join(str(error).split())}") from None
 
 
 def _proto(text: str) -> onnx.ModelProto:
-    """The model that a text describes.
+    """Build the model that a text describes.
 
     Raises:
         onnx.parser.ParseError: ONNX's parser refuses the text.
@@ -96,7 +95,7 @@ def _proto(text: str) -> onnx.ModelProto:
 
 
 def _bit_patterns(tensor: re.Match[str]) -> str:
-    """A tensor of 16-bit floats with its elements as bit patterns, the way the parser reads them."""
+    """Write a tensor of 16-bit floats with its elements as bit patterns, as the parser requires."""
     name, shape, between, elements = tensor.groups()
     try:
         numbers = np.array([float(text) for text in elements.split(",") if text.strip()], np.float32)
@@ -111,7 +110,7 @@ def _bit_patterns(tensor: re.Match[str]) -> str:
 
 
 def _fill(graph: onnx.GraphProto) -> None:
-    """Give initializers that were written without elements zeros."""
+    """Fill initializers without elements with zeros."""
     room = _MOST_ZEROS
     for tensor in graph.initializer:
         external = tensor.data_location == onnx.TensorProto.EXTERNAL
@@ -127,7 +126,7 @@ def _fill(graph: onnx.GraphProto) -> None:
 
 
 def _parse_error(error: Exception) -> ModelTextError:
-    """What the parser of ONNX says."""
+    """Convert an error of ONNX's parser."""
     text = error.args[0] if error.args else ""
     text = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
     place = _PLACE.search(text)

@@ -1,23 +1,26 @@
-"""The examples in rule files, which are their tests.
+"""Examples in rule files; they are the tests of the rules.
 
 Below the headings ``## Fires`` and ``## Stays silent``, each fenced block ``onnx`` is a small model
-in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md).  Words behind ``onnx``
-say what it is built for, as on the command line: ``onnx --trt 10.7 --fp16``.  An example without
-them is evaluated for the newest known release that the rule applies to.  ``--build "trtexec ..."`` is
-the command that builds it, ``--from 8.6`` the version that an upgrade leaves.  The word ``unchecked``
-stands before a model that the ONNX checker would refuse.  ``at: conv1,conv2`` names all the nodes that
-the rule fires at, ``times: 2`` says at how many places it does.  Beyond ONNX's text form, lines that begin
-with ``#`` are comments, a tensor without elements, ``float[64,3,7,7] w = {}``, is filled with zeros,
-and elements of ``float16`` and ``bfloat16`` are written as numbers.
+in ONNX's text form (https://github.com/onnx/onnx/blob/main/docs/Syntax.md, extended by
+:mod:`trtlint.engine.examplemodel`).  Words after ``onnx`` set the target, as on the command line:
 
-A fenced block ``log`` holds lines of a build log, ``layers`` the JSON of ``--exportLayerInfo``,
-``profile`` that of ``--exportProfile``, ``plan`` the product and version of an engine, ``ranges`` what
-was measured (:mod:`trtlint.measurement.measuredtext`).  Blocks of
-different kinds between which nothing stands are one example: a model and its build.  What the log
-settles is the target; words behind the first of the blocks come before it.  A block ``dry-build`` holds
-the result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`), whose log stands before it.
-A block ``torch-script`` holds a Python script, ``torch-program`` an exported program as JSON, each for the
-release behind ``--torch-tensorrt``.
+* ``onnx --trt 10.7 --fp16``; without a version, the newest known release that the rule applies to.
+* ``--build "trtexec ..."`` is the build command, ``--from 8.6`` the version before an upgrade.
+* ``unchecked`` marks a model that the ONNX checker rejects.
+* ``at: conv1,conv2`` names all nodes of the findings, ``times: 2`` the number of places.
+
+Other blocks hold what a build left behind:
+
+* ``log``: lines of a build log.
+* ``layers``, ``profile``: JSON of ``--exportLayerInfo`` and ``--exportProfile``.
+* ``plan``: product and version of an engine.
+* ``ranges``: measured ranges (:mod:`trtlint.measurement.measuredtext`).
+* ``dry-build``: result of a dry build as JSON (:class:`~trtlint.dry_build.result.Result`), after its log.
+* ``torch-script``, ``torch-program``: a Python script, and an exported program as JSON, each for the
+  release after ``--torch-tensorrt``.
+
+Adjacent blocks of different kinds are one example: a model and its build.  Words after the first block
+take precedence over the target in the log.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from trtlint.buildcommand import BuildCommand, CommandError, read_commands
 from trtlint.buildfiles.errors import BuildFileError
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.evidence.build import BuildEvidence
-from trtlint.engine.exampleblocks import RELEASE, Block, evidence_of, example_facts, examples_in
+from trtlint.engine.exampleblocks import RELEASE, ExampleBlock, evidence_of, example_facts, examples_in
 from trtlint.engine.examplemodel import BrokenTextError, ModelTextError, model_of_text
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.knowledge.nearest import did_you_mean
@@ -62,13 +65,15 @@ Outcome = Literal[
     "left",
     "different",
 ]
-"""What an example of a rule gives: a finding, one at other places than it says, one that depends on the
-target, none; or it is no model, it ends the process that reads it (or reaches a limit), or what a rule must
-have is missing.  One of a condition of the parser is
-refused or accepted; one of a rewrite fixed, left as it is, or made something different."""
+"""Outcome of an example.
+
+Of a rule: a finding, a finding at other places, one that depends on the target, or none.  ``invalid`` is
+not a model, ``broken`` ends its process or exceeds a limit, ``missing`` is a required part of the rule.
+Of a condition: refused or accepted.  Of a rewrite: fixed, unchanged, or different results.
+"""
 
 _SHOWN = 5
-"""Places that are named where an example fires elsewhere."""
+"""Largest number of places named for an example that fires elsewhere."""
 _SECTIONS: dict[str, Literal["fires", "silent"]] = {"fires": "fires", "stays silent": "silent"}
 
 
@@ -78,36 +83,36 @@ class Example:
 
     Attributes:
         line: line of the file (from 1) where its fence begins.
-        expected: what it must give.
-        target: what it is built for; without a version the newest that the rule applies to.
-        command: the command that it is built with, None where there is none.
-        blocks: the model, what its build left behind, or both.
+        expected: the expected outcome.
+        target: the target; without a version, the newest one that the rule applies to.
+        command: the build command; None for none.
+        blocks: the model, the files of its build, or both.
         checked: whether the ONNX checker must accept it.
-        at: the nodes that the rule fires at, None where it does not say.
-        times: at how many places it fires, None where it does not say.
+        at: the expected nodes; None if the example names none.
+        times: the expected number of places; None if the example names none.
     """
 
     line: int
     expected: Literal["fires", "silent"]
     target: Target
     command: BuildCommand | None
-    blocks: tuple[Block, ...]
+    blocks: tuple[ExampleBlock, ...]
     checked: bool
     at: frozenset[str] | None = None
     times: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What came of an example, or of the demand that there be one.
+class ExampleResult:
+    """Result of an example, or of the check that a required one exists.
 
     Attributes:
         rule: id of the rule, or the operators of a condition.
         path: the rule file, or the table of conditions.
         line: line of the example, or where one is missing.
-        expected: what it must give.
-        got: what it gives.
-        detail: why it cannot be read, or what is missing.
+        expected: the expected outcome.
+        got: the outcome.
+        detail: why the example cannot be read, or what is missing.
     """
 
     rule: str
@@ -119,7 +124,7 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether the example gives what it must."""
+        """Whether the example gives the expected outcome."""
         return self.expected == self.got
 
     def __str__(self) -> str:
@@ -129,31 +134,30 @@ class Result:
         return f"{self.path}:{self.line}: {self.rule}: expected {self.expected}, got {self.got}{detail}"
 
 
-Begin = Callable[[Result], bool]
-"""Is told which example begins, as its result before there is one, and says whether it is to run."""
+Begin = Callable[[ExampleResult], bool]
+"""Receives the next example, as a result without an outcome, and returns whether to run it."""
 
 
-def always(_: Result) -> bool:
+def always(_: ExampleResult) -> bool:
     """Run every example."""
     return True
 
 
 def run_examples(
     rules: Iterable[Rule], fixes: Collection[str] | None = None, begin: Begin = always
-) -> Iterator[Result]:
+) -> Iterator[ExampleResult]:
     """Run every example of some rules, each rule against its own examples only.
 
-    A rule without an example that fires, one that stays silent, or a public reference gives a
-    result that is not ok, and so does one that names a fix that does not exist.
+    A rule gives a result that is not ok if it lacks a firing example, a silent example or a public
+    reference, or if it names an unknown fix.
 
     Args:
         rules: the rules.
-        fixes: the names of the fixes that there are, None where they are not known.
-        begin: is asked before each example.
+        fixes: the names of all fixes; None if unknown.
+        begin: called before each example.
 
     Raises:
-        RuleError: an example stands in no section, is not closed, or names a target that does not
-            exist.
+        RuleError: an example is below no known heading, is not closed, or names an unknown target.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         for rule in rules:
@@ -169,17 +173,17 @@ def run_examples(
                     hint = did_you_mean(name, fixes)
                     yield _missing(rule, "fires", f"there is no fix {name!r}{hint}")
             for example in found:
-                if begin(Result(rule.id, rule.path, example.line, example.expected, "broken")):
+                if begin(ExampleResult(rule.id, rule.path, example.line, example.expected, "broken")):
                     yield _run(rule, example, Path(folder))
 
 
-def _missing(rule: Rule, expected: Outcome, detail: str) -> Result:
-    return Result(rule.id, rule.path, 1, expected, "missing", detail)
+def _missing(rule: Rule, expected: Outcome, detail: str) -> ExampleResult:
+    return ExampleResult(rule.id, rule.path, 1, expected, "missing", detail)
 
 
-def _run(rule: Rule, example: Example, folder: Path) -> Result:
+def _run(rule: Rule, example: Example, folder: Path) -> ExampleResult:
     got, detail = _outcome(rule, example, folder)
-    return Result(rule.id, rule.path, example.line, example.expected, got, detail)
+    return ExampleResult(rule.id, rule.path, example.line, example.expected, got, detail)
 
 
 def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
@@ -209,7 +213,7 @@ def _outcome(rule: Rule, example: Example, folder: Path) -> tuple[Outcome, str]:
 
 
 def _placed(example: Example, nodes: list[str]) -> tuple[Outcome, str]:
-    """Whether an example fires where and as often as it says."""
+    """Return whether an example fires at the expected places."""
     places = ", ".join(node or "the whole model" for node in nodes[:_SHOWN])
     places += ", ..." if len(nodes) > _SHOWN else ""
     wrong = example.at is not None and example.at != set(nodes)
@@ -219,29 +223,29 @@ def _placed(example: Example, nodes: list[str]) -> tuple[Outcome, str]:
 
 
 def examples(rule: Rule) -> list[Example]:
-    """The examples in a rule's body, in its order.
+    """Return the examples in a rule's body, in order.
 
     Raises:
         RuleError: see :func:`run_examples`.
     """
-    # What stands below "## Fixed" is for who knows the rewrites.
+    # Examples below "## Fixed" are for the tests of rewrites.
     return [_example(rule, blocks) for blocks in examples_in(rule) if blocks[0].section != "fixed"]
 
 
-def _example(rule: Rule, blocks: tuple[Block, ...]) -> Example:
+def _example(rule: Rule, blocks: tuple[ExampleBlock, ...]) -> Example:
     first = blocks[0]
     if first.section not in _SECTIONS:
         raise RuleError(
-            rule.path, first.line, "an example must stand below '## Fires', '## Stays silent' or '## Fixed'"
+            rule.path, first.line, "an example must be below '## Fires', '## Stays silent' or '## Fixed'"
         )
     try:
         words = shlex.split(first.options)
         checked = "unchecked" not in words
         at, times = _taken(words, "at:"), _taken(words, "times:")
         if times is not None and not (times.isdecimal() and len(times) < 10):
-            raise ValueError(f"times: needs a number, not {times!r}")
+            raise ValueError(f"times: must be a number, not {times!r}")
         if _SECTIONS[first.section] == "silent" and (at, times) != (None, None):
-            raise ValueError("an example that stays silent has no places")
+            raise ValueError("an example below '## Stays silent' must not have 'at:' or 'times:'")
         target, command = target_of(rule.applies, [word for word in words if word != "unchecked"])
         if target.version is None and first.kind == "onnx" and len(blocks) == 1:
             target = replace(target, version=newest(rule.applies, target.product))
@@ -260,7 +264,7 @@ def _example(rule: Rule, blocks: tuple[Block, ...]) -> Example:
 
 
 def _taken(words: list[str], name: str) -> str | None:
-    """The word behind a name, both taken out of the words; None where the name is not there."""
+    """Remove a name and the word after it from the words; return the word, or None without the name."""
     if name not in words:
         return None
     place = words.index(name)
@@ -270,14 +274,14 @@ def _taken(words: list[str], name: str) -> str | None:
 
 
 def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Target, BuildCommand | None]:
-    """The target and the command that options as on the command line describe.
+    """Return the target and the command for options as on the command line.
 
     Args:
         applies: the versions that the example is about, by product.
         words: the options.
 
     Raises:
-        TargetError: there is no such option, release or GPU.
+        TargetError: an option, release or GPU does not exist.
     """
     product: Product = "tensorrt" if "tensorrt" in applies else "tensorrt-rtx"
     version: str | None = None
@@ -324,10 +328,10 @@ def target_of(applies: Mapping[Product, str], words: Iterable[str]) -> tuple[Tar
 
 
 def newest(applies: Mapping[Product, str], product: Product) -> str:
-    """The newest known release that something applies to.
+    """Return the newest known release in version ranges.
 
     Raises:
-        TargetError: it applies to none.
+        TargetError: no known release is in them.
     """
     versions = matching(product, applies[product]) if product in applies else ()
     if not versions:

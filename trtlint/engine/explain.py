@@ -1,4 +1,4 @@
-"""Why a rule did not fire at a node."""
+"""Explanation why a rule did not fire at a node."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _NEAREST = 3
 
 
 def explain_miss(rule: Rule, facts: Facts, target: Target, node_path: str) -> list[str]:
-    """Sentences that say why a rule did not fire at a node, or that it did.
+    """Explain why a rule did not fire at a node, or report that it did.
 
     Args:
-        rule: the rule in question.
+        rule: the rule.
         facts: the facts of the model.
-        target: what the engine is built for.
-        node_path: the node's path, as findings print it.
+        target: the target of the engine.
+        node_path: the node's path, as in findings.
     """
     node = next((node for node in facts.model.graph.nodes if node.path == node_path), None)
     if node is None:
@@ -95,7 +95,7 @@ def _subject(rule: Rule, subject: Subject, target: Target) -> Iterator[str]:
 
 
 def _values(part: str, rule: Rule, names: Mapping[str, object]) -> Iterator[str]:
-    """What a condition reads - fields, elements, results of functions - with its value."""
+    """Yield the parts of a condition (fields, elements, results of functions) with their values."""
     for text in dict.fromkeys(_reads(ast.parse(f"({part})", mode="eval").body)):
         value = compile_expression(text, scope_of(rule)).value(names)
         yield f"{text} is {'unknown' if value is None else in_words(value)}"

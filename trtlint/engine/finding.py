@@ -1,7 +1,7 @@
-"""What the rule engine says: findings, as plain data that any report can render.
+"""Findings: results of the rule engine, as plain data for reports.
 
-Nothing here holds on to a graph or a rule, so a finding can be pickled, cached or sent to another
-process; what reads the same file again finds the way back by the positions of nodes and facts.
+Nothing here refers to a graph or a rule, so a finding can be pickled, cached or sent to another
+process.  Positions of nodes and facts lead back to them after the same file is read again.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ Confidence = Literal["confirmed", "high", "medium", "low"]
 Standing = Literal["confirmed", "refuted", "open"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""From the gravest to the mildest."""
+"""Highest severity first."""
 CONFIDENCES: tuple[Confidence, ...] = ("confirmed", "high", "medium", "low")
-"""From the surest to the least sure."""
+"""Highest confidence first."""
 
 SUPPRESS_KEY = "trtlint.suppress"
-"""The key of a model's ``metadata_props`` under which it carries suppressions of its own."""
+"""The key of a model's ``metadata_props`` with suppressions for this model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the drawing of a site: a node, what flows out of it, and why it matters.
+    """One line of the drawing of a site: a node, the data after it, and its role in the problem.
 
     ``type`` is the type of the node's first output, such as ``f32[1,8,197,64]`` (empty when
-    unknown); ``detail`` says what the node does in the block (``q x 0.3536``); a row with a
-    ``label`` is a culprit, underlined with carets.
+    unknown).  ``detail`` describes the operation of the node in the block (``q x 0.3536``).  A row with
+    a ``label`` is a culprit, underlined with carets.
     """
 
     node: str
@@ -44,14 +44,14 @@ class Row:
     detail: str = ""
     label: str = ""
     role: str = ""
-    """The part that the node plays, a role of the fact or a name of the rule's pattern."""
+    """The node's part in the block: a role of the fact, or a name in the rule's pattern."""
     index: int | None = None
-    """Where the node is among ``graph.nodes`` of the model."""
+    """Index of the node in ``graph.nodes`` of the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a fact is: ``facts.of(kind)[position]`` of the same model."""
+    """Position of a fact: ``facts.of(kind)[position]`` of the same model."""
 
     kind: str
     position: int
@@ -71,16 +71,16 @@ class Site:
     fingerprint: str
     """16 hex digits that survive a re-export which renames nodes and values."""
     route: Route | None = None
-    """The way back to the fact, None for a match of a pattern."""
+    """The position of the fact; None for a match of a pattern."""
     unfixable: str = ""
-    """Why no rewrite exists for this place, as the rule says; empty where it gives no reason."""
+    """Why no rewrite exists for this place, from the rule; empty if the rule gives no reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A rewrite of the model that a rule names for what it found.
+    """A rewrite of the model that a rule recommends.
 
-    ``safety`` says whether it leaves all results what they are, up to rounding.
+    ``safety`` says whether it preserves all results, up to rounding.
     """
 
     name: str
@@ -89,11 +89,11 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Why a finding is known and accepted.
+    """Why a finding is accepted.
 
-    ``kind`` says where that was written: in the configuration, in the model's own metadata, or in a
-    baseline.  ``where`` names the file (for a model, the model).  ``reason`` is the user's sentence;
-    a baseline gives none and leaves it empty.  ``expires`` is an ISO date, None for no end.
+    ``kind`` is the source: the configuration, the model's own metadata, or a baseline.  ``where`` names the
+    file (for metadata, the model).  ``reason`` is the user's sentence, empty for a baseline.  ``expires`` is
+    an ISO date, None for no end.
     """
 
     kind: Literal["configuration", "model", "baseline"]
@@ -104,13 +104,13 @@ class Suppression:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """An entry of a baseline for which the model no longer has a site."""
+    """An entry of a baseline without a site in the model."""
 
     rule: str
     fingerprint: str
     """The site's fingerprint."""
     place: str
-    """Module path or node as it was when the baseline was written; empty for the whole model."""
+    """Module path or node at the time of the baseline; empty for the whole model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,51 +122,52 @@ class Finding:
     severity: Severity
     confidence: Confidence
     evidence_level: str
-    """What the rule rests on: documented, maintainer-confirmed, measured, ...
+    """The basis of the rule: documented, maintainer-confirmed, measured, ...
 
-    Of a refusal, what its range of releases rests on: measured, source or documented."""
+    Of a refusal, the basis of its range of releases: measured, source or documented.
+    """
     message: str
     sites: tuple[Site, ...]
     applies: str
     """In words, the versions, GPUs and precisions that the finding holds for."""
     advice: tuple[str, ...]
-    """What to do on this target; ``8.6 to 10.x: ...`` where the target leaves it open."""
+    """Actions for this target; ``8.6 to 10.x: ...`` if the version is unset."""
     references: tuple[str, ...]
     fingerprint: str
     depends: tuple[str, ...] = ()
-    """The options that would settle a conditional finding, such as ``--fp16``."""
+    """The options that would decide a conditional finding, such as ``--fp16``."""
     said: tuple[str, ...] = ()
-    """What a build says of it: lines of the log, layers of the engine, measured times."""
+    """Evidence about it: lines of the log, layers of the engine, measured times."""
     fixes: tuple[Rewrite, ...] = ()
-    """The rewrites with which ``trtlint fix`` may settle it."""
+    """The rewrites of ``trtlint fix`` that may remove it."""
     refusal: Refusal | None = None
-    """What TensorRT says of it, where it is about a model that cannot be built."""
+    """TensorRT's refusal, if the finding is about a model that cannot be built."""
     suppression: Suppression | None = None
-    """Why it is in ``ModelReport.suppressed``; None everywhere else."""
+    """Why the finding is in ``ModelReport.suppressed``; None everywhere else."""
     standing: Standing = "open"
-    """Whether a build that was read shows it too, or shows that it does not hold."""
+    """Whether the evidence confirms it, refutes it, or leaves it open."""
     ms: float | None = None
-    """Measured milliseconds that the layers of its places take in one run; None without a profile."""
+    """Measured milliseconds of the layers of its places in one run; None without a profile."""
     share: float | None = None
     """Their share of the time of all layers, 0 to 1."""
     causes: tuple[str, ...] = ()
-    """The operators whose refusals have this finding as their cause; empty for most findings."""
+    """The operators whose refusals are caused by this finding; usually empty."""
     includes: tuple[Finding, ...] = field(default=(), metadata={"stored": False})
-    """The findings that follow from this one, which reports count and do not explain again."""
+    """The findings caused by this one, which reports count but do not explain again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsearched:
-    """A rule for which a limit of work ended the search of a model: findings of it may be missing."""
+    """A rule whose search in a model reached a limit: findings may be missing."""
 
     rule: str
     name: str
     severity: Severity
-    """The gravest severity that a finding of the rule can have."""
+    """The highest severity that a finding of the rule can have."""
     cause: Literal["places", "types", "walk"] = "places"
-    """What ended early: the search for places that match a pattern, the inference of types, or a walk."""
+    """The step that reached the limit: the search for matches, the inference of types, or a walk."""
     reason: str = ""
-    """The limit that ended the inference of types; empty for the other causes."""
+    """The limit of the inference of types; empty for the other causes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +175,13 @@ class EvidenceSummary:
     """One piece of evidence, as data of a report."""
 
     kind: str
-    """The kind of evidence, and the key of its data in JSON, such as ``dry_build``."""
+    """The kind of evidence: the key of its data in JSON, such as ``dry_build``."""
     text: str
     """Its JSON text."""
 
     @classmethod
     def of(cls, kind: str, data: Mapping[str, Any]) -> EvidenceSummary:
-        """The summary of JSON data."""
+        """Create the summary from JSON data."""
         return cls(kind, json.dumps(data))
 
     @property
@@ -191,11 +192,11 @@ class EvidenceSummary:
 
 @dataclass(frozen=True, slots=True)
 class Further:
-    """A file that was not given, and what it would settle."""
+    """A file that was not given, and the question that it would answer."""
 
     what: Literal["model", "layers"]
     command: str
-    """The command line with it."""
+    """The command line with this file."""
     settles: str
 
 
@@ -208,40 +209,44 @@ class ModelReport:
     """The target in words, such as ``TensorRT 10.7, SM 8.9, FP16``."""
     findings: tuple[Finding, ...] = ()
     conditional: tuple[Finding, ...] = ()
-    """Findings that hold only if something not given about the target is true."""
+    """Findings that hold only under an unset option of the target."""
     errors: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
-    """What limited the lint without stopping it, such as a missing external data file; and
-    suppressions in the model that have expired or that nothing needs."""
+    """Limits of the lint that did not stop it, such as a missing external data file.
+
+    Includes suppressions in the model that are expired or unused.
+    """
     suppressed: tuple[Finding, ...] = ()
-    """Findings that are accepted, each with its ``suppression``: reported and counted apart, and
-    without a say in the exit code.  A finding of which only some sites are accepted is here with
-    these and in ``findings`` with the others; both parts have its fingerprint.  One with ``depends``
-    is conditional."""
+    """Accepted findings, each with its ``suppression``.
+
+    They are reported and counted apart, and do not affect the exit code.  If only some sites of a finding
+    are accepted, it is here with these sites and in ``findings`` with the others; both parts have the same
+    fingerprint.  A finding with ``depends`` is conditional.
+    """
     gone: tuple[Gone, ...] = ()
-    """What the baseline holds for this model and the model has for none of the targets; the same in
-    the report of each target."""
+    """Baseline entries for this model that match nothing for any target; equal in the report of each target.
+    """
     suppress: str = ""
-    """What the model's metadata holds under :data:`SUPPRESS_KEY`, as written."""
+    """The value of :data:`SUPPRESS_KEY` in the model's metadata."""
     withheld: int = 0
-    """How many findings were left out because they are less sure than ``--min-confidence``."""
+    """Number of findings below ``--min-confidence``, which are left out."""
     data_files: tuple[str, ...] = ()
     """Files with external data that the model names, relative to its folder."""
     exporter: str = ""
-    """What wrote the model, as the fact about the model says it; empty without a model."""
+    """The exporter of the model, from the fact about the model; empty without a model."""
     skipped: bool = False
-    """Whether the file was not linted without that being an error (a Git LFS pointer); a note says why."""
+    """Whether the file was not linted without an error (a Git LFS pointer); a note says why."""
     revision: str = ""
-    """What the content of the model was known by, where rows are written; empty where nothing is for sure."""
+    """Revision of the model's content, where rows are written; empty if it cannot be identified."""
     unsearched: tuple[Unsearched, ...] = ()
-    """Rules that were not searched to the end."""
+    """Rules whose search did not finish."""
     evidence: tuple[EvidenceSummary, ...] = ()
-    """The evidence for this target that is data of its own, such as a dry build."""
+    """The evidence for this target with data of its own, such as a dry build."""
     further: tuple[Further, ...] = ()
-    """What else to give where a log was given alone and something is wrong."""
+    """Other files to give, if a log was given alone and has a problem."""
 
     def located(self, find: Callable[[Source], Source]) -> ModelReport:
-        """The report with every site's source looked up."""
+        """Return the report with the source location of every site."""
 
         def findings(listed: tuple[Finding, ...]) -> tuple[Finding, ...]:
             return tuple(replace(finding, sites=tuple(map(site, finding.sites))) for finding in listed)
@@ -259,9 +264,11 @@ class ModelReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of one run: a report a model and target, in the order asked for."""
+    """Result of one run: a report for each model and target, in the order of the request."""
 
     models: tuple[ModelReport, ...] = field(default=())
     notes: tuple[str, ...] = ()
-    """What concerns the run and no single model: suppressions in the configuration that have expired
-    or that nothing needs, and models that only the baseline knows."""
+    """Notes about the run and not about one model.
+
+    These are expired or unused suppressions in the configuration, and models that only the baseline lists.
+    """

@@ -1,9 +1,9 @@
-"""The front matter of a Markdown file: a small YAML tree that knows its lines.
+"""Front matter of a Markdown file: a small YAML tree with line numbers.
 
-Only what rule files need: mappings, sequences and text.  Every scalar stays the text that was
-written, so that a version ``0.10`` is not read as the number 0.1, and nothing is ever constructed
-from a tag.  Anchors, aliases and tags are refused, and nesting is bounded, so a file from a
-stranger costs no more than its length.
+It supports only the YAML of rule files: mappings, sequences and text.  Every scalar stays text, so that
+a version ``0.10`` is not read as the number 0.1, and tags never construct objects.
+Anchors, aliases and tags are rejected, and nesting is limited, so the cost of a stranger's file is
+linear in its length.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST = 12
 _FEW = 12
 _LONGEST_WORD = 500
-"""Characters of a key, or of a word that is one of a few."""
+"""Largest length of a key, or of a word from a fixed set."""
 
 
 class FrontMatterError(SettingError):
-    """What is wrong with the front matter, and in which line of the file (from 1)."""
+    """An error in the front matter, with its line in the file (from 1)."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -45,10 +45,10 @@ class Item:
     line: int
 
     def text(self, what: str) -> str:
-        """The text of a scalar that is not empty.
+        """Return the text of a scalar that is not empty.
 
         Raises:
-            FrontMatterError: it is a list, a mapping, or empty.
+            FrontMatterError: the value is a list, a mapping, or empty.
         """
         if not isinstance(self.value, str):
             raise FrontMatterError(f"{what} must be text", self.line)
@@ -57,10 +57,10 @@ class Item:
         return self.value
 
     def choice(self, what: str, choices: Iterable[str] | None) -> str:
-        """The text of a scalar that is one of a few words, any word where ``choices`` is None.
+        """Return the text of a scalar from a set of words; any word if ``choices`` is None.
 
         Raises:
-            FrontMatterError: it is something else; the message names the nearest word.
+            FrontMatterError: the value is not in the set; the message names the nearest word.
         """
         text, words = self.text(what), None if choices is None else tuple(choices)
         if len(text) > _LONGEST_WORD:
@@ -70,20 +70,20 @@ class Item:
         return text
 
     def items(self, what: str) -> list[Item]:
-        """The items of a list.
+        """Return the items of a list.
 
         Raises:
-            FrontMatterError: it is no list.
+            FrontMatterError: the value is not a list.
         """
         if not isinstance(self.value, list):
             raise FrontMatterError(f"{what} must be a list", self.line)
         return self.value
 
     def mapping(self, what: str, keys: Iterable[str] | None = None) -> Mapping[str, Item]:
-        """The entries of a mapping, all of whose keys are in ``keys``.
+        """Return the entries of a mapping whose keys are all in ``keys``.
 
         Raises:
-            FrontMatterError: it is no mapping, or has another key; the message names the nearest.
+            FrontMatterError: the value is not a mapping, or has another key; the message names the nearest.
         """
         if not isinstance(self.value, dict):
             raise FrontMatterError(f"{what} must be a mapping", self.line)
@@ -96,7 +96,7 @@ class Item:
 
 
 def _hint(word: str, words: Iterable[str]) -> str:
-    """The word that was probably meant, else the list of them if it is short."""
+    """Suggest the nearest word, or list all words if there are few."""
     known = sorted(words)
     short = f"; there are {', '.join(known)}" if 0 < len(known) <= _FEW else ""
     return did_you_mean(word, known, otherwise=short)
@@ -106,11 +106,11 @@ def split(text: str) -> tuple[Item, str, int]:
     """Split a file into front matter and body.
 
     Returns:
-        The mapping between the ``---`` lines, the text behind it, and the line (from 1) where that
+        The mapping between the ``---`` lines, the text after it, and the line (from 1) where that
         text begins.
 
     Raises:
-        FrontMatterError: no front matter, or not the YAML that rule files use.
+        FrontMatterError: the front matter is missing, or uses YAML that rule files do not support.
     """
     lines = text.split("\n")
     if lines[0].rstrip() != "---":
@@ -118,7 +118,7 @@ def split(text: str) -> tuple[Item, str, int]:
     end = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
     if end is None:
         raise FrontMatterError("the front matter is not closed by a line '---'", len(lines))
-    # The opening line is kept empty, so that lines of the YAML are lines of the file.
+    # The opening line is kept empty, so that YAML line numbers are line numbers of the file.
     return _parse("\n".join(["", *lines[1:end], ""])), "\n".join(lines[end + 1 :]), end + 2
 
 
@@ -140,9 +140,9 @@ def _parse(text: str) -> Item:
 def _item(event: yaml.NodeEvent, events: Iterator[yaml.Event], depth: int) -> Item:
     line = event.start_mark.line + 1 if event.start_mark else 1
     if isinstance(event, yaml.AliasEvent) or event.anchor:
-        raise FrontMatterError("YAML anchors and aliases are not used in rule files", line)
+        raise FrontMatterError("rule files do not support YAML anchors and aliases", line)
     if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag:
-        raise FrontMatterError(f"YAML tags such as {event.tag!r} are not used in rule files", line)
+        raise FrontMatterError(f"rule files do not support YAML tags such as {event.tag!r}", line)
     if depth > _DEEPEST:
         raise FrontMatterError("nested too deeply", line)
     if isinstance(event, yaml.ScalarEvent):
@@ -165,7 +165,7 @@ def _item(event: yaml.NodeEvent, events: Iterator[yaml.Event], depth: int) -> It
 
 
 def _children(events: Iterator[yaml.Event]) -> Iterator[yaml.NodeEvent]:
-    """The nodes up to the end of the collection just begun."""
+    """Yield the nodes up to the end of the current collection."""
     for event in events:
         if not isinstance(event, yaml.NodeEvent):
             return

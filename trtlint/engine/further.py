@@ -1,7 +1,7 @@
-"""What a log alone leaves open, and the files that would settle it.
+"""Open questions after linting only a log, and the files that would answer them.
 
-Nothing is named where nothing is wrong, or where no file of the model could help: an engine of another
-release, a library that does not load.
+No file is suggested if nothing is wrong, or if no file of the model could help: an engine of another
+release, or a library that does not load.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from trtlint.facts.of_build.log_message import LogMessage
 from trtlint.knowledge.releases import PRODUCTS
 
 _OF_MODEL = frozenset({"parse", "optimise", "tactics", "weights"})
-"""Phases of a build whose messages are about the model.  Loads, libraries and devices are not."""
+"""Build phases with messages about the model, not about loading, libraries or devices."""
 _REJECTING = frozenset({"parse", "optimise", "tactics"})
 """Phases in which a release rejects an operator."""
 _ELSEWHERE = frozenset({"model_unreadable", "no_scales", "calibration"})
-"""Messages of these phases that a model does not explain: files that are not there, options of the build."""
+"""Messages of these phases with other causes than the model: missing files, options of the build."""
 _SHAPES = frozenset({"no_profile", "missing_shape", "profile_inconsistent"})
-"""Messages about shapes that the model knows."""
+"""Messages about shapes that the model contains."""
 _LAYERS = frozenset({"norm_fp16", "norm_overflow", "constraint_ignored", "nonconforming", "no_scale"})
-"""Messages about types of layers: the engine's layers show which types they have."""
+"""Messages about types of layers, which the engine's layers show."""
 _BUILDS = "buildSerializedNetwork"
 _EXPORT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
 """https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec"""
 
 
 def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
-    """Return what else to give, where a build was given without its model.
+    """Return the files to add, if a build was given without its model.
 
     Args:
         facts: the facts of the build.
-        findings: what was found; what is reported elsewhere does not count.
+        findings: the findings; messages that other findings include do not count.
     """
     record = facts.record
     if facts.has_model or record is None or record.log is None:
@@ -46,7 +46,7 @@ def further(facts: Facts, findings: Sequence[Finding]) -> tuple[Further, ...]:
 
 
 def _reported(facts: Facts, findings: Iterable[Finding]) -> Iterator[LogMessage]:
-    """Yield the messages that errors and warnings are about."""
+    """Yield the messages of errors and warnings."""
     grave = (finding for finding in findings if finding.severity != "note")
     places = {site.node for finding in grave for site in finding.sites}
     for message in facts.of("log_message"):
@@ -74,9 +74,9 @@ def _model(messages: Sequence[LogMessage], log: str, build: BuildFact | None) ->
 def _is_about_the_model(message: LogMessage) -> bool:
     entry = table().named(message.name)
     if entry is None or entry.tells == "unexplained":
-        # Nothing is known of this error.  The model helps if the builder printed it.
+        # This error is unknown.  The model helps if the builder printed the error.
         return message.stops and _BUILDS in message.message
-    # A plugin that is repeated as an engine that cannot be read is missing at the load, not at the build.
+    # A plugin in an error about an unreadable engine is missing at load time, not in the build.
     return (
         entry.phase in _OF_MODEL
         and message.name not in _ELSEWHERE

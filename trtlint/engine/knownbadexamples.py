@@ -1,8 +1,8 @@
-"""The examples in the table of bad releases, which are its tests.
+"""Examples of known_bad.yaml, the table of bad releases; they are its tests.
 
-``bad`` and ``good`` of an entry of trtlint/knowledge/known_bad.yaml hold a model each, or a list of
-them, as the examples of :mod:`trtlint.engine.conditionexamples` do.  They are put to the rules that
-look at the table, so that GPU, types and releases count as in a lint.
+``bad`` and ``good`` of an entry in trtlint/knowledge/known_bad.yaml hold a model each, or a list of
+models, like the examples of :mod:`trtlint.engine.conditionexamples`.  The rules that use the table run on
+them, so that GPU, types and releases count as in a lint.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from trtlint.engine.conditionexamples import read_example, texts_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.exampleblocks import example_facts
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
-from trtlint.engine.examples import Outcome, Result
+from trtlint.engine.examples import ExampleResult, Outcome
 from trtlint.engine.rule import Rule
 from trtlint.facts.blocks.knownbad import PATH, BadReleaseEntry, entries
 from trtlint.facts.of_model.known_bad import KnownBad
 
 KIND = "known_bad"
-"""The facts that the table states."""
+"""The kind of fact from the table."""
 
 
-def run_known_bad_examples(rules: Sequence[Rule]) -> Iterator[Result]:
+def run_known_bad_examples(rules: Sequence[Rule]) -> Iterator[ExampleResult]:
     """Run the examples of every entry of the table.
 
     Args:
@@ -41,16 +41,18 @@ def run_known_bad_examples(rules: Sequence[Rule]) -> Iterator[Result]:
             for expected, written in (("fires", entry.bad), ("silent", entry.good)):
                 texts = texts_of(written)
                 if not texts:
-                    yield Result(name, PATH, entry.line, expected, "missing", f"no example, {expected}")
+                    yield ExampleResult(
+                        name, PATH, entry.line, expected, "missing", f"no {expected} example"
+                    )
                 for text in texts:
                     got, detail = _outcome(entry, text, own, Path(folder))
-                    yield Result(name, PATH, entry.line, expected, got, detail)
+                    yield ExampleResult(name, PATH, entry.line, expected, got, detail)
 
 
 def _outcome(
     entry: BadReleaseEntry, text: object, rules: Sequence[Rule], folder: Path
 ) -> tuple[Outcome, str]:
-    """Whether the entry gives a finding; the finding of another entry, if there is one, in the detail."""
+    """Return whether the entry gives a finding; the detail names a finding of another entry."""
     try:
         example = read_example(entry.cause.applies, text)
         model = model_of_text(example.text, folder / f"{entry.line}.onnx", checked=example.checked)
@@ -58,7 +60,7 @@ def _outcome(
         return "unreadable", str(error)
     facts = example_facts(model)
     report = evaluate(rules, facts, example.target)
-    # Every entry has a sentence of its own, or at least a source.
+    # Every entry has its own sentence, or at least a source.
     said = {
         fact.says
         for fact in facts.of(KIND)

@@ -1,4 +1,4 @@
-"""The parts into which a provider of ONNX Runtime divides a model, predicted from findings."""
+"""Partition of a model by a provider of ONNX Runtime, predicted from findings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trtlint.model.load import Model
 
 _FOLDING = frozenset({"store-operand", "store-constant"})
-"""Rewrites that store what ONNX Runtime computes before it divides a model."""
+"""Rewrites that store values that ONNX Runtime computes before it partitions a model."""
 
 
 def predicted(
@@ -27,7 +27,7 @@ def predicted(
     *,
     rewritten: bool = True,
 ) -> Partition:
-    """Divide a model at the nodes that findings say the parser refuses."""
+    """Partition a model at the nodes that the parser refuses according to findings."""
     listed = tuple(findings)
     refused = refused_nodes(model, listed)
     if rewritten:
@@ -38,7 +38,7 @@ def predicted(
 
 
 def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
-    """Whether the rewrites of ONNX Runtime remove the reason: an operand that constants alone decide."""
+    """Return whether ONNX Runtime's rewrites remove the reason: an operand computed from constants."""
     if not _FOLDING.intersection(reason.fixes) or len(reason.rules) > 1:
         return False
     constants = model.constants
@@ -51,7 +51,7 @@ def _is_cured(model: Model, node: Node, reason: Reason) -> bool:
 def unbuildable(findings: Iterable[Finding], partition: Partition) -> str:
     """Return which node of a part the builder refuses, in words; empty for none.
 
-    The parser alone divides a model.  A provider that cannot build one of its parts ends the session.
+    Only the parser affects the partition.  A provider that cannot build a part ends the session.
     """
     taken = {path for part in partition.parts for path in part}
     for finding in findings:

@@ -1,8 +1,8 @@
-"""Evidence about findings that predict a refusal: an error at the node confirms, only a success refutes.
+"""Evidence about findings that predict a refusal.
 
-Such a finding has a :class:`~trtlint.facts.refusal.Refusal`.  What confirms or refutes it is the same
-for every rule, so it is decided here and not in rule files: a rule cannot take the very error that it
-predicts for a refutation.
+An error at the node confirms such a finding, and only a success refutes it.  The finding has a
+:class:`~trtlint.facts.refusal.Refusal`.  The decision is the same for every rule, so it is here and not in
+rule files: a rule cannot mistake the error that it predicts for a refutation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trtlint.facts.refusal import Refusal
 from trtlint.model.graph import Node
 
 _OF_PARSER = frozenset({"parser_error", "parser_bare", "plugin_not_found", "type_error"})
-"""Messages of the parser.  Programs that build the rest of a model without a node print them too."""
+"""Messages of the parser.  Programs that build the rest of a model without a node print them, too."""
 
 LAST_RESORT = "LOG124"
 """The rule that reports a failed build where no other one gives an error."""
@@ -35,8 +35,8 @@ def nodes_of(subject: Subject) -> frozenset[Node]:
 def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMessage, ...]:
     """Return the errors of the log at the refused nodes, one a line, in the order of the log.
 
-    Where a rule holds only with options that are not given, an error of the builder can have another
-    reason: then those of the parser count alone, for what the parser is to refuse.
+    If a rule depends on unset options, an error of the builder can have another reason.  Then only errors
+    of the parser count, for refusals by the parser.
     """
     found: dict[int, LogMessage] = {}
     parse = subject.refusal is not None and subject.refusal.stage == "parse"
@@ -52,7 +52,7 @@ def errors_in_log(facts: Facts, subject: Subject, *, holds: bool) -> tuple[LogMe
 def errors_of_parser(
     facts: Facts, subject: Subject, refusal: Refusal, *, holds: bool
 ) -> tuple[ParserRefusal, ...]:
-    """Return the errors of NVIDIA's parser in a dry build at the refused nodes, as :func:`errors_in_log`."""
+    """Return the errors of NVIDIA's parser in a dry build at the refused nodes."""
     nodes = nodes_of(subject) if holds or refusal.stage == "parse" else frozenset()
     return tuple(
         error
@@ -62,7 +62,7 @@ def errors_of_parser(
 
 
 def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
-    """Yield the errors of the parser that name no node, the first of each kind."""
+    """Yield the errors of the parser without a node, the first of each kind."""
     if refusal.stage == "parse":
         for message in facts.said.nameless:
             if message.name in _OF_PARSER and message.first:
@@ -70,7 +70,7 @@ def nameless_errors(facts: Facts, refusal: Refusal) -> Iterator[LogMessage]:
 
 
 def success(facts: Facts, refusal: Refusal) -> str:
-    """Return the sentence that refutes a refusal, empty where its stage did not succeed."""
+    """Return the sentence that refutes a refusal; empty if its stage did not succeed."""
     for build in facts.of("build"):
         if isinstance(build, BuildFact):
             if refusal.stage == "parse" and build.parsed is True:
@@ -81,20 +81,20 @@ def success(facts: Facts, refusal: Refusal) -> str:
 
 
 def build_failed(facts: Facts) -> bool:
-    """Return whether a real build of the model failed, by what it left behind."""
+    """Return whether a real build of the model failed, according to its files."""
     if facts.dry is not None:
         return False
     return any(isinstance(build, BuildFact) and build.status == "failed" for build in facts.of("build"))
 
 
 def why_failed(messages: Iterable[Subject]) -> Subject | None:
-    """Return the message that says best why a build failed, None where the log has none."""
+    """Return the message that explains best why a build failed; None if the log has none."""
     found = [subject for subject in messages if isinstance(subject.fact, LogMessage)]
     return min(found, key=_distance, default=None)
 
 
 def _distance(subject: Subject) -> tuple[bool, bool, bool]:
-    """How far a message is from the reason of a failure; of equals the first of the log counts."""
+    """Rank a message by its distance from the cause of a failure; of equals, the first one counts."""
     message = subject.fact
     assert isinstance(message, LogMessage)
     error = message.severity in ("error", "fatal", None)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trtlint.language.template import Template
 
 PATTERN = "pattern"
-"""The kind of fact that a rule describes itself, with ``match``."""
+"""The kind of a rule that describes what it finds with ``match``."""
 
 EVIDENCE: Mapping[str, bool] = {
     "documented": True,
@@ -27,10 +27,10 @@ EVIDENCE: Mapping[str, bool] = {
     "user-reported": False,
     "inferred": False,
 }
-"""What a rule can rest on, and whether that is enough for high confidence."""
+"""Evidence levels of a rule, and whether each allows high confidence."""
 
 Status = Literal["preview", "stable", "deprecated"]
-"""``preview`` runs only where it is asked for, ``deprecated`` will be removed."""
+"""``preview`` runs only on request; ``deprecated`` will be removed."""
 
 GROUPS: Mapping[str, str] = {
     "accuracy": "results that are wrong or less exact",
@@ -40,16 +40,16 @@ GROUPS: Mapping[str, str] = {
     "quantization": "types of 8 bits and less: scales, calibration, what stays in wider types",
     "portability": "what holds for one release, GPU or platform and not for the next",
 }
-"""The folders of rules by what hurts, and what that is."""
+"""Folders of rules by consequence, with a description."""
 
 Safety = Literal["safe", "unsafe"]
 
 Concern = Literal["graph", "command", "code"]
-"""What a rule is about: the model, the command that builds it, or the program that runs the engine."""
+"""What a rule is about: the model, its build command, or the program that runs the engine."""
 
 
 class RuleError(SettingError):
-    """A rule file that cannot be used: the file, the line (from 1; 0 for none), and what is wrong there."""
+    """A rule file that cannot be used: the file, the line (from 1; 0 for none), and the error."""
 
     def __init__(self, path: Path, line: int, message: str) -> None:
         super().__init__(f"{path}:{line}: {message}" if line else f"{path}: {message}")
@@ -60,14 +60,14 @@ class RuleError(SettingError):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to do, and for whom.
+    """Advice for some targets.
 
     Attributes:
-        applies: version specifier by product; empty holds for every version of every product.
-        where: a further condition, None for none.
+        applies: version specifier by product; empty for every version of every product.
+        where: a further condition; None for none.
         do: the sentence.
-        fix: name of the rewrite that does it, None where there is none.
-        safety: whether the rewrite gives the same results for all inputs, up to rounding, or is a choice.
+        fix: name of the rewrite; None for none.
+        safety: whether the rewrite preserves the results for all inputs, up to rounding, or is a choice.
     """
 
     applies: Mapping[Product, str]
@@ -82,7 +82,7 @@ class Unfixable:
     """Why no rewrite exists for some places.
 
     Attributes:
-        where: a further condition, None for none.
+        where: a further condition; None for none.
         because: the reason, a clause without a full stop.
     """
 
@@ -97,27 +97,27 @@ class Rule:
     Attributes:
         id: such as ``ACC102``.
         name: the same in words, ``sdpa-scale-on-both-operands``.
-        severity: unless ``severity_when`` says otherwise.
-        since: the version of trtlint that has had it first.
-        evidence: what it rests on, a key of :data:`EVIDENCE`.
+        severity: the severity, unless ``severity_when`` sets another one.
+        since: the first version of trtlint with the rule.
+        evidence: the basis of the rule, a key of :data:`EVIDENCE`.
         applies: PEP 440 specifier of release numbers by product; a product not named is not affected.
-        find: the kind of fact it looks at, or :data:`PATTERN`.
+        find: the kind of fact, or :data:`PATTERN`.
         pattern: the pattern of a :data:`PATTERN` rule.
-        where: the condition on a fact, None where every fact of the kind counts.
+        where: the condition on a fact; None if every fact of the kind counts.
         mark: the roles whose steps get carets, each with a label, or None for the step's own.
         severity_when: severities with their conditions; the first that holds wins.
         message: the first line of the finding.
         advice: in the order of the file.
         unfixable: why a place has no rewrite; the first entry whose condition holds wins.
         references: public URLs.
-        concerns: what has to change where the rule holds.
+        concerns: what has to change: the model, the command or the code.
         witness: the conditions under which evidence confirms or refutes its findings.
-        yields: ids of rules to which a place is left where they have a finding; they are about the
-            model, and this one about its build.
+        yields: ids of rules that take precedence at a place: they are about the model, this one about its
+            build.
         path: the file.
         body: the documentation, Markdown.
         body_line: line of the file where ``body`` begins.
-        status: whether it is tried out, stands, or is about to go.
+        status: ``preview``, ``stable`` or ``deprecated``.
         summary: one sentence with the defect and its consequence; empty if the file has none.
     """
 
@@ -147,11 +147,11 @@ class Rule:
 
     @property
     def group(self) -> str:
-        """What hurts, a key of :data:`GROUPS`: the name of its folder; empty in any other folder."""
+        """The group, a key of :data:`GROUPS`: the name of its folder; empty in any other folder."""
         return group_of(self.path)
 
     def why_unfixable(self, names: Mapping[str, object]) -> str:
-        """Return why a place has no rewrite; empty where the rule gives no reason."""
+        """Return why a place has no rewrite; empty if the rule gives no reason."""
         for entry in self.unfixable:
             if entry.where is None or entry.where.truth(names) is True:
                 return entry.because

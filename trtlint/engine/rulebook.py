@@ -1,4 +1,4 @@
-"""Rulebooks: the rules of folders of rule files, by id and name."""
+"""Rulebooks: the rules in folders of rule files, by id and name."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from trtlint.knowledge.redirects import redirect
 from trtlint.lean import dataclass
 
 _MOST_ENTRIES = 20_000
-"""Files and folders below a folder of rules at most: a configuration that names ``/`` walks no disk."""
+"""Largest number of files and folders in a folder of rules: a configuration with ``/`` must not scan a disk.
+"""
 _NO_RULE = "readme.md"
 _FIND = re.compile(r"^find: (\w+)$", re.MULTILINE)
 _STATUS = re.compile(r"^status: (preview|deprecated)$", re.MULTILINE)
-"""How the rules that come with trtlint say what they look at, and that they are not stable."""
+"""Pattern of the lines with kind and status in trtlint's own rule files."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleEntry:
-    """A rule of a rulebook, read when it is asked for: a model alone needs less than half of them.
+    """A rule of a rulebook, read on first use: a model alone needs less than half of them.
 
     Attributes:
-        id, name, find, status, path: as of the :class:`Rule`.
-        read: gives the rule; the second time, the same one.
+        id, name, find, status, path: see :class:`Rule`.
+        read: returns the rule; further calls return the same one.
     """
 
     id: str
@@ -41,18 +42,18 @@ class RuleEntry:
 
     @property
     def group(self) -> str:
-        """As of the rule."""
+        """See :class:`Rule`."""
         return group_of(self.path)
 
     @classmethod
     def of(cls, rule: Rule) -> RuleEntry:
-        """The entry of a rule that has been read."""
+        """Return the entry of a rule that has been read."""
         return cls(rule.id, rule.name, rule.find, rule.status, rule.path, lambda: rule)
 
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """Rules sorted by id, which are unique, as are the names."""
+    """Rules sorted by id; ids and names are unique."""
 
     entries: tuple[RuleEntry, ...]
 
@@ -63,7 +64,7 @@ class Rulebook:
         return len(self.entries)
 
     def rule(self, key: str) -> Rule:
-        """The rule that has this id or name, or had it once; upper and lower case alike.
+        """Return the rule with this current or former id or name, ignoring case.
 
         Raises:
             LookupError: there is none; the text names the nearest, or says that it was removed.
@@ -88,13 +89,13 @@ _Finder = TypeVar("_Finder", bound=_Finds)
 
 
 def looking_at(grounds: Iterable[Ground], rules: Iterable[_Finder]) -> list[_Finder]:
-    """Those of the rules that look at what is there; others could find nothing."""
+    """Return the rules that can have findings in the available data."""
     there = frozenset(grounds)
     return [rule for rule in rules if ground_of(rule.find) in there]
 
 
 def builtin_rules() -> Path:
-    """The folder of the rules that come with trtlint.
+    """Return the folder of the rules that come with trtlint.
 
     In an installed package it is ``trtlint/rules``; in a checkout, ``rules`` beside the package.
     """
@@ -104,12 +105,12 @@ def builtin_rules() -> Path:
 
 
 def rule_files(path: Path) -> list[Path]:
-    """The rule files in a folder, nested ones included, sorted; a file stands for itself.
+    """Return the rule files in a folder and its subfolders, sorted; a file stands for itself.
 
-    ``README.md`` is no rule.  No link to a folder is followed.
+    ``README.md`` is ignored.  Links to folders are not followed.
 
     Raises:
-        RuleError: nothing is there, or more than a folder of rules holds.
+        RuleError: the path does not exist, or has too many files for a folder of rules.
     """
     if os.path.isdir(path):  # noqa: PTH112 - a name too long for a file is none
         return _below(path)
@@ -123,16 +124,17 @@ def _below(folder: Path) -> list[Path]:
     for parent, folders, files in os.walk(folder):
         seen += len(folders) + len(files)
         if seen > _MOST_ENTRIES:
-            raise RuleError(folder, 1, f"more than {_MOST_ENTRIES:,} files and folders: no folder of rules")
+            raise RuleError(
+                folder, 1, f"not a folder of rules: more than {_MOST_ENTRIES:,} files and folders"
+            )
         found += [Path(parent, name) for name in files if name.endswith(".md") and name.lower() != _NO_RULE]
     return sorted(found)
 
 
 def load_builtin() -> Rulebook:
-    """The rules that come with trtlint, the same ones each time.
+    """Return the rules that come with trtlint, the same objects each time.
 
-    Each is read, and its expressions are compiled, when it is first needed: the tests have checked
-    them, and a run needs few.
+    Each is read and compiled on first use: the tests have checked them, and a run needs few.
     """
     return _builtin(builtin_rules())
 
@@ -141,13 +143,13 @@ def load_rules(paths: Iterable[Path]) -> Rulebook:
     """Load and check all rules of folders or files.
 
     Raises:
-        RuleError: a file is wrong, or two rules have one id or name.
+        RuleError: a file is wrong, or two rules have the same id or name.
     """
     return _joined(_checked(paths))
 
 
 def with_builtin(paths: Iterable[Path]) -> Rulebook:
-    """The rules that come with trtlint, and those of folders or files, which are checked.
+    """Return the rules that come with trtlint, and the checked rules of folders or files.
 
     Raises:
         RuleError: as :func:`load_rules`.
@@ -166,7 +168,7 @@ def _builtin(folder: Path) -> Rulebook:
 
 
 def _unread(path: Path) -> RuleEntry:
-    """The entry of a file that is known to be right: its name and one line of it tell enough."""
+    """Return the entry of a trusted file, from its name and one line."""
     text = path.read_text(encoding="utf-8")
     id_, _, name = path.stem.partition("-")
     front = text[: text.find("\n---", 1)]
@@ -182,7 +184,7 @@ def _status(found: re.Match[str] | None) -> Status:
     return "preview" if found[1] == "preview" else "deprecated"
 
 
-# Imported here: a run whose results are all known reads no rule, and needs neither onnx nor numpy.
+# Imported here: a run with only cached results reads no rule, and needs neither onnx nor numpy.
 
 
 def _loaded(path: Path) -> Rule:
@@ -203,5 +205,5 @@ def _joined(entries: Iterable[RuleEntry]) -> Rulebook:
         for word in (entry.id, entry.name):
             other = taken.setdefault(word, entry)
             if other is not entry and other.path.resolve() != entry.path.resolve():
-                raise RuleError(entry.path, 1, f"{word!r} is taken by {other.path}")
+                raise RuleError(entry.path, 1, f"{word!r} is already used by {other.path}")
     return Rulebook(tuple(sorted({entry.id: entry for entry in taken.values()}.values(), key=lambda e: e.id)))

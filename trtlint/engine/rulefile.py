@@ -1,9 +1,8 @@
-"""Rule files: one Markdown file a rule, its front matter validated when it is loaded.
+"""Rule files: one Markdown file for each rule, with front matter that is validated on load.
 
-A mistake in a rule - an unknown key, a field that the fact does not have, a role that no step
-plays - is an error with file and line.  It is never a rule that silently never fires.  What the
-expressions of the rules that come with trtlint read is checked by ``trtlint test``, and not again in
-every run.
+A mistake in a rule is an error with file and line: an unknown key, a field that the fact does not have, a
+role that no step has.  A wrong rule never just stays silent.  The expressions of trtlint's own
+rules are checked by ``trtlint test``, and not again in every run.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _RELEASE = re.compile(r"[0-9]+(\.[0-9]+){1,2}")
 _URL = re.compile(r"https://[^\s/]+\.[^\s/.]+(/\S*)?")
 _LONGEST_WORD = 500
-"""Characters of an id, a name, a summary, a URL or a version specifier."""
+"""Largest length of an id, a name, a summary, a URL or a version specifier."""
 
 _KEYS = (
     *("id", "name", "summary", "severity", "since", "evidence", "applies", "find", "match", "where", "mark"),
@@ -58,15 +57,15 @@ def load_rule(path: Path) -> Rule:
 
 
 def parse_rule(path: Path, text: str, *, checked: bool) -> Rule:
-    """The rule that a file's text describes.
+    """Parse the text of a rule file.
 
     Args:
         path: the file.
-        text: what is in it.
-        checked: whether what its expressions read is checked; they are compiled at once then.
+        text: its content.
+        checked: whether to compile expressions at once and check their names.
 
     Raises:
-        RuleError: it is wrong.
+        RuleError: the text is not a valid rule.
     """
     try:
         front, body, body_line = split(text)
@@ -88,7 +87,7 @@ class _Reader:
         self.scope: Scope | None = None
 
     def rule(self, body: str, body_line: int) -> Rule:
-        """The whole rule."""
+        """Return the whole rule."""
         front = self.front
         id_ = _matching(front["id"], "id", _ID, "two to five capitals and three digits")
         name = _matching(front["name"], "name", _NAME, "words in lower case joined with '-'")
@@ -129,7 +128,7 @@ class _Reader:
         )
 
     def _summary(self) -> str:
-        """One line of plain text, empty if the key is missing: only the built-in rules need one."""
+        """Return one line of plain text; empty if the key is missing: only trtlint's own rules require it."""
         item = self.front.get("summary")
         if item is None:
             return ""
@@ -143,7 +142,7 @@ class _Reader:
         return frozenset(_matching(id_, "yields", _ID, "the ids of rules") for id_ in ids)
 
     def _find(self) -> tuple[str, Pattern | None]:
-        """The kind and the pattern; sets the scope of expressions."""
+        """Return the kind and the pattern, and set the scope of expressions."""
         known = (*facts.kinds(), PATTERN)
         find = self.front["find"].choice("find", known)
         match = self.front.get("match")
@@ -157,7 +156,7 @@ class _Reader:
             self.scope = scope_of_pattern(pattern) if self.checked else None
             return find, pattern
         if match is not None:
-            raise FrontMatterError("'match' goes with 'find: pattern' only", match.line)
+            raise FrontMatterError("'match' is only for 'find: pattern'", match.line)
         self.scope = self._scope_of(find)
         return find, None
 
@@ -214,7 +213,7 @@ class _Reader:
         return {role.choice("mark", roles): None for role in item.items("mark")}
 
     def _roles(self, find: str, pattern: Pattern | None) -> tuple[str, ...] | None:
-        """The roles that can be marked, None where that is not to be checked."""
+        """Return the roles that can be marked; None to skip the check."""
         if not self.checked:
             return None
         return pattern.outputs if pattern is not None else tuple(facts.fact_class(find).roles)
@@ -236,7 +235,7 @@ class _Reader:
             raise FrontMatterError("advice: the key 'do' is missing", item.line)
         where, fix, safety = fields.get("where"), fields.get("fix"), fields.get("safety")
         if safety is not None and fix is None:
-            raise FrontMatterError("advice: 'safety' goes with 'fix' only", safety.line)
+            raise FrontMatterError("advice: 'safety' requires 'fix'", safety.line)
         return Advice(
             applies=_ranges(fields),
             where=None if where is None else self._condition(where, "advice where"),
@@ -273,7 +272,7 @@ class _Reader:
 
 
 def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
-    """Version specifiers by product, ``*`` and nothing meaning all."""
+    """Return version specifiers by product; ``*`` and an empty value mean all."""
     ranges: dict[Product, str] = {}
     for product in PRODUCTS:
         item = fields.get(product)
@@ -288,7 +287,7 @@ def _ranges(fields: Mapping[str, Item]) -> Mapping[Product, str]:
             SpecifierSet(ranges[product])
         except InvalidSpecifier:
             raise FrontMatterError(
-                f"{product}: {text!r} is no PEP 440 version specifier", item.line
+                f"{product}: {text!r} is not a PEP 440 version specifier", item.line
             ) from None
     return ranges
 

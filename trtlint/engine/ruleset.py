@@ -1,4 +1,4 @@
-"""Rules that were chosen, which another process finds again by their names."""
+"""Selected rules, which another process loads again by their names."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from trtlint.files.regular import read_bytes
 
 
 class OtherRulesError(TrtlintError):
-    """The rule files that a process finds are not those that the run began with."""
+    """The rule files of a process differ from those at the start of the run."""
 
 
 class RuleSet:
-    """Rules; compiled ones cannot be pickled, so every process loads them from their files.
+    """Selected rules.  Compiled rules cannot be pickled, so every process loads them from their files.
 
-    Two are equal only if they are one object.
+    Two sets are equal only if they are the same object.
 
     Args:
         entries: the rules.
@@ -48,8 +48,8 @@ class RuleSet:
         """The rules.
 
         Raises:
-            OtherRulesError: in another process, other rule files are there.
-            RuleError: a rule file is no longer there, or is wrong.
+            OtherRulesError: the rule files differ in this process.
+            RuleError: a rule file is missing or wrong.
         """
         if self._entries is None:
             assert self._named is not None
@@ -58,23 +58,23 @@ class RuleSet:
 
     @property
     def digest(self) -> str:
-        """A digest of the rule files, which changes with them."""
+        """Digest of the rule files."""
         return self._names[2]
 
     def stamp(self) -> RuleSet:
-        """Take the digest of the rule files as they are now; a process that finds others must not lint."""
+        """Store the digest of the current rule files; a process with other files must not lint."""
         self._named = self._names
         return self
 
     def looking_at(self, grounds: frozenset[Ground]) -> RuleSet:
-        """Those of the rules that look at what is there; others could find nothing."""
+        """Return the rules that can have findings in the available data."""
         if grounds not in self._looking:
             self._looking[grounds] = RuleSet(looking_at(grounds, self.entries))
         return self._looking[grounds]
 
     @property
     def _names(self) -> tuple[tuple[str, ...], tuple[str, ...], str]:
-        """The files of rules that do not come with trtlint, the ids of all, and the digest."""
+        """Return the rule files of users, the ids of all rules, and the digest."""
         if self._named is None:
             home = builtin_rules()
             own = [entry.path for entry in self.entries if home not in entry.path.parents]
@@ -91,7 +91,7 @@ class RuleSet:
 
 @cache
 def _found_again(files: tuple[str, ...], ids: tuple[str, ...], digest: str) -> tuple[RuleEntry, ...]:
-    """The rules of these names; a worker of a cluster may live longer than a version of their files."""
+    """Load rules by name; a worker of a cluster may outlive a version of their files."""
     try:
         book = with_builtin(map(Path, files))
     except ValueError as error:
@@ -99,7 +99,7 @@ def _found_again(files: tuple[str, ...], ids: tuple[str, ...], digest: str) -> t
     wanted = frozenset(ids)
     chosen = tuple(entry for entry in book.entries if entry.id in wanted)
     if _digest(chosen) != digest:
-        raise OtherRulesError("the rule files changed, or are others where the linting is done")
+        raise OtherRulesError("the rule files changed, or differ on the machine of the worker")
     return chosen
 
 

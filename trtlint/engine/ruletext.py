@@ -1,4 +1,4 @@
-"""The text of rule files; what it means is for :mod:`trtlint.engine.rulefile`."""
+"""Text of rule files; :mod:`trtlint.engine.rulefile` parses it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from trtlint.engine.rule import RuleError
 from trtlint.files.regular import read_bytes
 
 LARGEST = 256 << 10
-"""Bytes that any rule file is below."""
+"""Largest size of a rule file in bytes."""
 
 
 def read_rule(path: Path) -> str:
-    """The text of a rule file.
+    """Return the text of a rule file.
 
     Raises:
-        RuleError: it cannot be read.
+        RuleError: the file cannot be read.
     """
     try:
         data = read_bytes(path, LARGEST)

@@ -1,7 +1,7 @@
-"""For which targets a rule finds the same, so that a range of versions costs little more than one.
+"""Targets that are equal for a rule, so that a range of versions costs little more than one.
 
-A rule sees a target through its version ranges and through the properties that its expressions read;
-two targets that agree in these get the same findings.
+A rule depends on a target through its version ranges and through the properties in its expressions.
+Two targets that are equal in these get the same findings.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _TARGET = re.compile(r"\btarget\b(?:\.(\w+))?")
 
 @cache
 def _properties(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The properties of the target that expressions read; an empty name stands for all of it."""
+    """Return the properties of the target that expressions read; an empty name means the whole target."""
     return tuple(sorted({name for text in texts for name in _TARGET.findall(text)}))
 
 
 @cache
 def _releases(texts: tuple[str, ...]) -> tuple[tuple[int, int], ...] | None:
-    """The releases that ``target.release`` is compared with, None if it is used in other ways too."""
+    """Return the releases that ``target.release`` is compared with; None for any other use of it."""
     uses = sum(name == "release" for text in texts for name in _TARGET.findall(text))
     compared = [(int(major), int(minor)) for text in texts for major, minor in _COMPARED.findall(text)]
     return tuple(sorted(set(compared))) if len(compared) == uses else None
@@ -55,11 +55,11 @@ def _expressions(rule: Rule) -> Iterator[Expression]:
         yield from (piece for piece in template.pieces if isinstance(piece, Expression))
 
 
-class Facets:
-    """What rules see of targets, and what they found in one model for each such sight.
+class TargetKeys:
+    """Keys of targets for each rule, and the findings cached by key.
 
     Attributes:
-        found: the findings of a rule and the nodes they are at, by what :meth:`of` gave.
+        found: the findings of a rule and their nodes, by the result of :meth:`of`.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Facets:
         self._texts: dict[int, tuple[Rule, tuple[str, ...]]] = {}
 
     def of(self, rule: Rule, target: Target, applies: Truth, subjects: Iterable[Subject]) -> Hashable:
-        """All that a rule sees of a target: equal for two targets, the findings are equal as well."""
+        """Return the key of a target for a rule; targets with equal keys have equal findings."""
         if id(rule) not in self._texts:
             self._texts[id(rule)] = rule, tuple(expression.text for expression in _expressions(rule))
         texts = self._texts[id(rule)][1]

@@ -1,4 +1,4 @@
-"""The names that the expressions of a rule can use, and what a condition is made of."""
+"""Names in the expressions of a rule, and the parts of a condition."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from trtlint.engine.rule import Rule
 
 _PLACES = frozenset({"node", "chain", "code_origin"})
-"""Fields of every fact that say where it is; expressions are about what it is."""
+"""Fields of every fact about its place; expressions cannot use them."""
 _OF_MODEL = frozenset({"model"})
 
 
 @cache
 def field_names(kind: str) -> tuple[str, ...]:
-    """The fields of a kind of fact that expressions can use."""
+    """Return the fields of a kind of fact that expressions can use."""
     return tuple(name for name in fact_class(kind).__dataclass_fields__ if name not in _PLACES)
 
 
@@ -35,18 +35,18 @@ def predicts_refusal(kind: str) -> bool:
 
 @cache
 def scope_of_kind(kind: str) -> Mapping[str, Any]:
-    """The names that expressions about a kind of fact can use, each with its annotation."""
+    """Return the names for expressions about a kind of fact, each with its annotation."""
     hints = get_type_hints(fact_class(kind), include_extras=True)
     return {**{name: hints[name] for name in field_names(kind)}, **_common()}
 
 
 def scope_of_pattern(pattern: Pattern) -> Mapping[str, Any]:
-    """The names that expressions about matches of a pattern can use, each with its type."""
+    """Return the names for expressions about matches of a pattern, each with its type."""
     return {**dict.fromkeys(pattern.names, Value), **_common()}
 
 
 def scope_of(rule: Rule) -> Mapping[str, Any]:
-    """The names that expressions of a rule can use."""
+    """Return the names for expressions of a rule."""
     return scope_of_kind(rule.find) if rule.pattern is None else scope_of_pattern(rule.pattern)
 
 
@@ -55,7 +55,7 @@ def _common() -> Mapping[str, Any]:
 
 
 def operands(expression: Expression) -> list[str]:
-    """The operands of an expression's outermost ``and``, each as it is written."""
+    """Return the operands of an expression's outermost ``and``, as source text."""
     text = f"({expression.text}\n)"
     segments = (ast.get_source_segment(text, operand) for operand in _operands(text))
     return [" ".join(segment.split()) for segment in segments if segment is not None]
@@ -63,9 +63,9 @@ def operands(expression: Expression) -> list[str]:
 
 @cache
 def about_the_model(expression: Expression) -> Expression | None:
-    """The operands of an expression's outermost ``and`` that read the fact ``model`` alone.
+    """Return the operands of an expression's outermost ``and`` that read only the fact ``model``.
 
-    None if there are none.  Where they are not true, nothing in the model needs to be looked at.
+    None if there are none.  If they are false, no subject of the model needs a check.
     """
     own = [text for text in operands(expression) if Expression(text).names == _OF_MODEL]
     return Expression(" and ".join(f"({text})" for text in own), condition=True) if own else None
@@ -73,18 +73,17 @@ def about_the_model(expression: Expression) -> Expression | None:
 
 @cache
 def required(expression: Expression) -> tuple[str, frozenset[str]] | None:
-    """A field and the texts of which it must have one for the expression to be true.
+    """Return a field and the texts of which it must have one for the expression to be true.
 
     None if no operand of the outermost ``and`` is as simple as ``op == "Conv"`` or
-    ``op in ("Conv", "Gemm")``, or an ``or`` of alternatives that each demand so of one field.  Where
-    the field itself is None, the expression is not true either, and no option of the command line can
-    make it so.
+    ``op in ("Conv", "Gemm")``, or an ``or`` of such operands about one field.  If the field itself is
+    None, the expression is not true either, whatever the options of the command line.
     """
     return _demand(ast.parse(f"({expression.text}\n)", mode="eval").body)
 
 
 def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
-    """Return the demand of an expression."""
+    """Return the requirement of an expression."""
     if isinstance(tree, ast.Compare):
         return _comparison(tree)
     if not isinstance(tree, ast.BoolOp):
@@ -99,7 +98,7 @@ def _demand(tree: ast.expr) -> tuple[str, frozenset[str]] | None:
 
 
 def _comparison(tree: ast.Compare) -> tuple[str, frozenset[str]] | None:
-    """Return the demand of ``op == "Conv"`` or ``op in ("Conv", "Gemm")``, None of another comparison."""
+    """Return the requirement of ``op == "Conv"`` or ``op in ("Conv", "Gemm")``; None for others."""
     if len(tree.ops) != 1:
         return None
     field, link, value = tree.left, tree.ops[0], tree.comparators[0]

@@ -1,4 +1,4 @@
-"""What rules are evaluated for in one model: its facts, and the matches of patterns."""
+"""Subjects of rules in one model: its facts, and the matches of patterns."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Subject:
     """One thing in a model that a rule is evaluated for.
 
     Attributes:
-        node: the node that a report names, None for the whole model.
-        place: what a report calls the place, empty for the whole model.
+        node: the node in reports; None for the whole model.
+        place: the name of the place in reports; empty for the whole model.
         chain: the block in data-flow order.
-        values: the names that expressions can use, ``target`` apart.
-        others: other ways to read the same nodes; the rule holds if it holds for one.
+        values: the names that expressions can use, except ``target``.
+        others: other readings of the same nodes; the rule holds if it holds for one.
     """
 
     node: Node | None
@@ -41,26 +41,26 @@ class Subject:
     values: Mapping[str, object]
     others: tuple[Subject, ...] = ()
     applies: Mapping[Product, str] | None = None
-    """The versions that the fact is true for, None for all."""
+    """The versions that the fact is true for; None for all."""
     refusal: Refusal | None = None
     fact: Fact | None = None
-    """The fact that it is, None for a match of a pattern."""
+    """The fact; None for a match of a pattern."""
     position: int | None = None
-    """Where the fact is among those of its kind."""
+    """Position of the fact among those of its kind."""
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The node that a report names and those of the block, without repeats."""
+        """The node in reports and the nodes of the block, without repeats."""
         own = () if self.node is None else (self.node,)
         return tuple(dict.fromkeys((*own, *(step.node for step in self.chain))))
 
     @property
     def scope(self) -> str:
-        """The only releases that the fact was seen on, in words; empty where the rule's ranges count."""
+        """The only releases with this fact, in words; empty if the rule's ranges count."""
         return "" if self.fact is None else self.fact.scope
 
     def origin(self, model: Model) -> Origin | None:
-        """Where it comes from in the Python code: what the exporter noted, or the script itself."""
+        """Location in the Python code, from the exporter or from the script itself."""
         if self.node is not None:
             return origin(model, self.node)
         return None if self.fact is None else self.fact.code_origin
@@ -71,22 +71,22 @@ class Subject:
 
 
 class Subjects:
-    """What rules are evaluated for in one model, made once for all rules and targets."""
+    """Subjects of one model, computed once for all rules and targets."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._made: dict[tuple[str, int], Subject] = {}
         self._positions: dict[tuple[str, str], Mapping[str, list[int]]] = {}
         self._candidates: dict[int, tuple[Rule, tuple[Subject, ...]]] = {}
-        """By the identity of a rule, which is kept beside them so that no other one gets it."""
+        """Keyed by the identity of a rule; the rule is kept, so that no other one gets the same identity."""
         self._unsearched: set[int] = set()
 
     def searched(self, rule: Rule) -> bool:
-        """Whether :meth:`candidates` are all that there are of a rule: no bound has cut a search short."""
+        """Return whether :meth:`candidates` are complete: no search reached a limit."""
         return id(rule) not in self._unsearched
 
     def of(self, rule: Rule) -> Iterator[Subject]:
-        """Everything that a rule is about, in graph order."""
+        """Return all subjects of a rule, in graph order."""
         if rule.pattern is None:
             for position in range(len(self._facts.of(rule.find))):
                 yield self._fact(rule.find, position)
@@ -99,11 +99,12 @@ class Subjects:
             yield self._match(rule, match)
 
     def candidates(self, rule: Rule) -> Sequence[Subject]:
-        """The subjects for which the condition of a rule may hold for some target, in graph order.
+        """Return the subjects for which the condition of a rule may hold for some target, in graph order.
 
-        Where the condition demands ``op == "Conv"``, only such facts are looked at, so that the cost of
-        a rule follows what it is about and not the size of the model.  What no target can make true is
-        left out once, so that the cost of a further target follows what may be found.
+        If the condition requires ``op == "Conv"``, only such facts are checked.  The cost of a rule then
+        depends on their number and not on the size of the model.  Subjects that fail for every target are
+        removed
+        once, so a further target costs only its possible findings.
         """
         if id(rule) not in self._candidates:
             possible = tuple(subject for subject in self._of_this_model(rule) if _possible(rule, subject))
@@ -111,13 +112,13 @@ class Subjects:
         return self._candidates[id(rule)][1]
 
     def _of_this_model(self, rule: Rule) -> Iterator[Subject]:
-        """Those that the condition demands, none where it is not true of the model as a whole."""
+        """Return the subjects that fulfil the condition; none if it is false for the whole model."""
         guard = None if rule.where is None or not self._facts.has_model else about_the_model(rule.where)
         if guard is None or guard.truth(self._common) is not False:
             yield from self._demanded(rule)
 
     def _demanded(self, rule: Rule) -> Iterator[Subject]:
-        """The subjects that have the operator, or another text, which the condition demands."""
+        """Return the subjects with the operator, or another text, that the condition requires."""
         demand = required(rule.where) if rule.pattern is None and rule.where is not None else None
         if demand is None:
             yield from self.of(rule)
@@ -128,7 +129,7 @@ class Subjects:
             yield self._fact(rule.find, position)
 
     def _fact(self, kind: str, position: int) -> Subject:
-        """The subject that a fact is, by its position among the facts of its kind."""
+        """Return the subject of a fact, by its position among the facts of its kind."""
         if (kind, position) not in self._made:
             fact = self._facts.of(kind)[position]
             values = {name: getattr(fact, name) for name in field_names(kind)}
@@ -145,7 +146,7 @@ class Subjects:
         return self._made[kind, position]
 
     def _by_text(self, kind: str, name: str) -> Mapping[str, list[int]]:
-        """The positions of the facts of a kind by the text that a field holds."""
+        """Return the positions of the facts of a kind by the text of a field."""
         if (kind, name) not in self._positions:
             groups: dict[str, list[int]] = defaultdict(list)
             for position, fact in enumerate(self._facts.of(kind)):
@@ -165,17 +166,17 @@ class Subjects:
 
     @cached_property
     def _common(self) -> Mapping[str, object]:
-        """What expressions can use whatever they are about; ``constants`` is for their functions."""
+        """Return the names available to all expressions; ``constants`` is for their functions."""
         facts = self._facts
         build = next(iter(facts.of("build")), None)
         return {"model": facts.of("model")[0], "build": build, "constants": facts.model.constants}
 
 
 def _possible(rule: Rule, subject: Subject) -> bool:
-    """Whether the condition is not false without a target, which is then unknown in it.
+    """Return whether the condition is not false with an unknown target.
 
-    What is false with an unknown is false whatever it turns out to be, unless the expression asks
-    whether something is known.
+    A condition that is false with an unknown is false for any value, unless the expression tests
+    whether a value is known.
     """
     where = rule.where
     if where is None or ("target" in where.names and any(word in where.text for word in _SEES_UNKNOWN)):

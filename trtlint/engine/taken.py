@@ -1,4 +1,4 @@
-"""Releases that take a place which another release refuses."""
+"""Releases that accept a place that another release refuses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trtlint.model.graph import Node
 from trtlint.target.target import Target
 
 _BY_PLUGIN = frozenset({"plugin", "library"})
-"""Reasons that depend on the plugins that are loaded."""
+"""Reasons that depend on the loaded plugins."""
 
 
 class RefusedLines:
@@ -34,7 +34,7 @@ class RefusedLines:
         Other refusals of the same node count, unless they depend on the GPU, the typing or a plugin.
 
         Returns:
-            no lines where a subject is no rejection.
+            No lines if a subject is not a rejection.
         """
         lines: set[str] = set()
         limit = ""
@@ -67,7 +67,7 @@ def _limit(fact: Rejection | LibraryPlugin) -> str:
 
 
 def with_taken(finding: Finding, target: Target) -> Finding:
-    """Return a refusal with the releases that take it, seen from the target, as its last advice."""
+    """Return a refusal with the nearest releases that accept the place, as its last advice."""
     if finding.refusal is None or not finding.refusal.lines:
         return finding
     refusal = _taken(finding.refusal, target)
@@ -76,7 +76,7 @@ def with_taken(finding: Finding, target: Target) -> Finding:
 
 
 def _taken(refusal: Refusal, target: Target) -> Refusal:
-    """Add the nearest lines that take it; without a version, those around all that refuse it."""
+    """Add the nearest lines that accept it; without a version, those around all lines that refuse it."""
     known = minors(target.product)
     held = [line in refusal.lines for line in known]
     first, last = len(held) - 1 - held[::-1].index(True), held.index(True)
@@ -88,7 +88,7 @@ def _taken(refusal: Refusal, target: Target) -> Refusal:
 
 
 def taken_words(refusal: Refusal, product: Product) -> str:
-    """Return the line that every report prints for a refusal."""
+    """Return the line about releases that every report prints for a refusal."""
     name = PRODUCTS[product]
     if refusal.first_taken is not None:
         words = f"first taken by: {name} {refusal.first_taken}"

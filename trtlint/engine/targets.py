@@ -1,7 +1,7 @@
-"""One model, several targets: which finding holds for which of them.
+"""Findings of one model for several targets.
 
-The versions of a range are linted one by one; a reader wants each finding once, with the versions
-it is there for, and what changes from one version to the next.
+The versions of a range are linted one by one.  The report lists each finding once, with its versions, and
+the changes from one version to the next.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from trtlint.lean import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A finding and the indexes of the targets, ascending, that it holds for."""
+class MergedFinding:
+    """A finding, and the ascending indexes of the targets that it holds for."""
 
     finding: Finding
     targets: tuple[int, ...]
@@ -24,7 +24,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What differs between a target and the one before it: rule and name of each finding."""
+    """Differences between a target and the one before: rule and name of each finding."""
 
     before: str
     after: str
@@ -32,12 +32,11 @@ class Change:
     new: tuple[str, ...]
 
 
-def merge(findings: Sequence[Sequence[Finding]]) -> list[Seen]:
-    """Every finding once, findings of one rule next to each other.
+def merge(findings: Sequence[Sequence[Finding]]) -> list[MergedFinding]:
+    """Merge the findings of several targets; findings of one rule are adjacent.
 
-    For one target the order is that of the findings; for several, graver rules come first.  The
-    text of a finding is that of the first target it holds for, its severity the gravest, its advice
-    that of all targets.
+    For one target, the order stays.  For several, higher severities come first.  The text of a
+    finding is that of its first target, its severity the highest, its advice that of all targets.
 
     Args:
         findings: the findings for each target.
@@ -58,11 +57,11 @@ def merge(findings: Sequence[Sequence[Finding]]) -> list[Seen]:
         for finding in sorted(first.values(), key=_rank, reverse=True):
             gravest[finding.rule] = _rank(finding)
     keys = sorted(first, key=lambda key: (gravest[key[0]], order[key[0]]))
-    return [Seen(first[key], tuple(targets[key])) for key in keys]
+    return [MergedFinding(first[key], tuple(targets[key])) for key in keys]
 
 
 def _joined(same: Sequence[Finding]) -> Finding:
-    """One finding of those that are the same for several targets, made once for all of them."""
+    """Combine equal findings of several targets into one."""
     first = same[0]
     advice = tuple(dict.fromkeys(text for finding in same for text in finding.advice))
     severity = min(same, key=_rank).severity
@@ -76,7 +75,7 @@ def _rank(finding: Finding) -> int:
 
 
 def labels(targets: Sequence[str]) -> list[str]:
-    """Targets in words without the words that they share at the beginning and the end.
+    """Return targets in words, without the words that they share at the beginning and the end.
 
     >>> labels(["TensorRT 10.7, SM 8.9", "TensorRT 10.8, SM 8.9"])
     ['10.7', '10.8']
@@ -85,7 +84,7 @@ def labels(targets: Sequence[str]) -> list[str]:
 
 
 def span(targets: Sequence[str]) -> str:
-    """Several targets in a few words.
+    """Describe several targets in a few words.
 
     >>> span(["TensorRT 10.7, SM 8.9", "TensorRT 10.8, SM 8.9", "TensorRT 10.9, SM 8.9"])
     'TensorRT 10.7 to 10.9, SM 8.9'
@@ -99,7 +98,7 @@ def span(targets: Sequence[str]) -> str:
 
 
 def _parts(targets: Sequence[str]) -> tuple[str, list[str], str]:
-    """What all targets begin with, what tells each apart, and what all end with."""
+    """Return the common prefix of all targets, their different middle parts, and the common suffix."""
     if len(set(targets)) < 2:
         return "", list(targets), ""
     words = [target.split(" ") for target in targets]
@@ -113,13 +112,13 @@ def _parts(targets: Sequence[str]) -> tuple[str, list[str], str]:
 
 
 def _shared(rows: Sequence[Sequence[str]]) -> int:
-    """How many words at the beginning are the same in all rows, one of each row left over."""
+    """Return the number of equal words at the start of all rows; at least one word of each row is left."""
     alike = takewhile(lambda column: len(set(column)) == 1, zip(*rows, strict=False))
     return min(sum(1 for _ in alike), min(map(len, rows)) - 1)
 
 
 def seen_for(seen: Sequence[int], names: Sequence[str]) -> str:
-    """The targets a finding holds for, in words.
+    """Describe the targets that a finding holds for.
 
     >>> seen_for([1], ["10.6", "10.7", "10.8"])
     '10.7 (gone from 10.8)'
@@ -139,7 +138,7 @@ def seen_for(seen: Sequence[int], names: Sequence[str]) -> str:
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each run of consecutive numbers."""
+    """Return first and last of each run of consecutive numbers."""
     start = previous = numbers[0]
     for number in numbers[1:]:
         if number != previous + 1:
@@ -150,7 +149,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def changes(models: Sequence[ModelReport]) -> list[Change]:
-    """What appears and disappears from each target to the next, unchanged steps left out."""
+    """Return the added and removed findings from each target to the next, without unchanged steps."""
     names = labels([model.target for model in models])
     steps = []
     for i in range(1, len(models)):

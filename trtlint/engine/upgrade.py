@@ -1,7 +1,7 @@
-"""What happens to a model on the way from one version to another.
+"""Upgrade report: findings of a model for each version of a range.
 
-The model is evaluated for every release line of the range; what appears and disappears from one to
-the next is what an upgrade brings, and the line with the fewest known risks is the safest.
+The model is evaluated for every release line of the range.  The differences from one line to the next are
+the effects of an upgrade; the line with the fewest known risks is the safest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trtlint.target.parsing import parse_versions
 from trtlint.target.target import Target
 
 CONCERNS: tuple[Concern, ...] = ("graph", "command", "code")
-"""What may have to change, in the order that it is worked on."""
+"""What may have to change, in the order of the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,11 @@ class Assessed:
     """One release line of the range.
 
     Attributes:
-        line: as users name it, ``10.13``.
-        version: the release that stands for it, ``10.13.3``.
-        target: what was evaluated, in words.
+        line: the name for users, ``10.13``.
+        version: the release that represents it, ``10.13.3``.
+        target: the evaluated target, in words.
         supported: whether the GPU is supported, as far as is known.
-        risks: how many findings about the graph there are, by severity; those of low confidence
-            left out.
+        risks: number of findings about the graph by severity, without those of low confidence.
         found: indexes into :attr:`Upgrade.findings`.
         refused: number of places that the parser or the builder refuses.
     """
@@ -52,13 +51,13 @@ class Assessed:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A finding and where in the range it holds.
+    """A finding and its lines in the range.
 
     Attributes:
-        finding: the finding, worded for the first line that has it.
+        finding: the finding, with the text for its first line.
         concern: what has to change.
         lines: indexes into :attr:`Upgrade.lines`, ascending.
-        advice: what to do, and for which of the lines.
+        advice: the advice, and its lines.
     """
 
     finding: Finding
@@ -68,8 +67,8 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """From one release line to the next: indexes into :attr:`Upgrade.findings`."""
+class UpgradeStep:
+    """Step from one release line to the next: indexes into :attr:`Upgrade.findings`."""
 
     before: str
     after: str
@@ -83,9 +82,9 @@ class Safest:
 
     Attributes:
         line: its index in :attr:`Upgrade.lines`.
-        equals: all lines that are as good; of them it is the newest.
-        last_adds: findings that the last line of the range has and this one has not, as indexes
-            into :attr:`Upgrade.findings`; errors and warnings about the graph.
+        equals: all lines with the same risks; this is the newest of them.
+        last_adds: errors and warnings about the graph that only the last line of the range has, not
+            this one, as indexes into :attr:`Upgrade.findings`.
         first_adds: the same of the first line.
     """
 
@@ -97,25 +96,25 @@ class Safest:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """The answer for one model.
+    """Upgrade report for one model.
 
     Attributes:
         path: the model.
         product: TensorRT or TensorRT-RTX.
-        setting: what is known of the build besides the version, in words; empty if nothing is.
-        command: the build command in one line, empty if none was given.
+        setting: known settings of the build besides the version, in words; empty if there are none.
+        command: the build command in one line; empty if none was given.
         model: the fact about the whole model.
-        inputs: name and type of each input; so for the outputs.
-        outputs: see ``inputs``.
+        inputs: name and type of each input.
+        outputs: name and type of each output.
         lines: the release lines of the range, oldest first.
-        findings: every finding once, graver ones first.
+        findings: every finding once, higher severities first.
         steps: from each line to the next.
-        safest: None where no line supports the GPU.
-        conditional: findings that depend on something that was not said, each once.
-        notes: what limited the evaluation.
-        caveats: what every format shows of the model.
-        unsearched: severities of the rules about the graph that were not searched to the end of the range's
-            last line.
+        safest: None if no line supports the GPU.
+        conditional: findings that depend on unset options, each once.
+        notes: limits of the evaluation.
+        caveats: the caveats of the model, which every format shows.
+        unsearched: severities of the rules about the graph whose search did not finish for the range's last
+            line.
     """
 
     path: str
@@ -127,7 +126,7 @@ class Upgrade:
     outputs: tuple[str, ...]
     lines: tuple[Assessed, ...]
     findings: tuple[Listed, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[UpgradeStep, ...]
     safest: Safest | None
     conditional: tuple[Finding, ...]
     notes: tuple[str, ...]
@@ -136,7 +135,7 @@ class Upgrade:
 
 
 def targets(base: Target, first: str, last: str) -> list[Target]:
-    """A target for each release line from ``first`` to ``last``; each but the first leaves ``first``.
+    """Return a target for each release line from ``first`` to ``last``; later ones upgrade from it.
 
     A line is represented by its newest release, unless an end of the range names another.
 
@@ -162,11 +161,11 @@ def _newest(line: str, product: Product) -> str:
 def upgrade(
     facts: Facts, way: Sequence[Target], found: Sequence[ModelReport], rules: Iterable[Rule]
 ) -> Upgrade:
-    """What the findings for the release lines of a range say of an upgrade.
+    """Report an upgrade, from the findings for the release lines of a range.
 
     Args:
         facts: the model.
-        way: the release lines from the first to the last, as :func:`targets` gives them, two at least.
+        way: the release lines from the first to the last, as :func:`targets` returns them, two at least.
         found: the findings for each, perhaps reviewed.
         rules: the rules that were evaluated.
     """
@@ -209,7 +208,7 @@ def upgrade(
 def _advice(
     found: Sequence[ModelReport],
 ) -> Mapping[tuple[str, str], tuple[tuple[str, tuple[int, ...]], ...]]:
-    """By rule and fingerprint of a finding, the advice for it and the lines that the advice is for."""
+    """Return the advice and its lines, by rule and fingerprint of a finding."""
     advised: dict[tuple[str, str], dict[str, list[int]]] = {}
     for index, report in enumerate(found):
         for finding in report.findings:
@@ -222,7 +221,7 @@ def _advice(
 
 
 def product_name(product: Product) -> str:
-    """What reports call a product."""
+    """Return the name of a product in reports."""
     return PRODUCTS[product]
 
 
@@ -241,21 +240,23 @@ def _assessed(index: int, target: Target, findings: Sequence[Listed], words: str
 
 
 def _refuses(listed: Listed) -> bool:
-    """Whether a finding is sure that the model cannot be built."""
+    """Return whether a finding shows for sure that the model cannot be built."""
     finding = listed.finding
     return finding.refusal is not None and finding.severity == "error"
 
 
 def _is_risk(listed: Listed) -> bool:
-    """Whether it stays with the engine: commands and code are changed once, by their owner."""
+    """Return whether a finding is a risk of the engine; commands and code are changed only once."""
     return listed.concern == "graph" and listed.finding.confidence != "low"
 
 
-def _step(index: int, lines: Sequence[Assessed], findings: Sequence[Listed], unsettled: set[str]) -> Step:
+def _step(
+    index: int, lines: Sequence[Assessed], findings: Sequence[Listed], unsettled: set[str]
+) -> UpgradeStep:
     before, after = lines[index - 1], lines[index]
     there, then = set(before.found), set(after.found)
     gone = (number for number in before.found if number not in then)
-    return Step(
+    return UpgradeStep(
         before.line,
         after.line,
         tuple(number for number in gone if findings[number].finding.fingerprint not in unsettled),
@@ -268,7 +269,7 @@ def _keys(findings: Iterable[Finding]) -> set[str]:
 
 
 def _safest(lines: Sequence[Assessed], findings: Sequence[Listed]) -> Safest | None:
-    """The line with the fewest errors, then warnings, about the graph; of equals the newest."""
+    """Return the line with the fewest errors, then warnings, about the graph; of equals, the newest."""
     usable = [index for index, line in enumerate(lines) if line.supported]
     if not usable:
         return None

@@ -21,9 +21,9 @@ import onnx
 from onnx import helper, numpy_helper
 
 from trtlint.case import Case
-from trtlint.engine.exampleblocks import Block, examples_in
+from trtlint.engine.exampleblocks import ExampleBlock, examples_in
 from trtlint.engine.examplemodel import ModelTextError, model_of_text
-from trtlint.engine.examples import Begin, Outcome, Result, always, newest, target_of
+from trtlint.engine.examples import Begin, ExampleResult, Outcome, always, newest, target_of
 from trtlint.engine.rule import Rule, RuleError
 from trtlint.engine.ruleset import RuleSet
 from trtlint.fixes.fixing import Fixed, fix_file
@@ -60,8 +60,8 @@ class FixedExample:
         checked: whether the ONNX checker takes the model before.
     """
 
-    before: Block
-    after: Block
+    before: ExampleBlock
+    after: ExampleBlock
     target: Target
     unsafe: bool
     checked: bool
@@ -91,7 +91,7 @@ def fixed_examples(rule: Rule) -> list[FixedExample]:
     return found
 
 
-def run_fixed_examples(rules: Iterable[Rule], begin: Begin = always) -> Iterator[Result]:
+def run_fixed_examples(rules: Iterable[Rule], begin: Begin = always) -> Iterator[ExampleResult]:
     """Fix every example of some rules and look at what came of it.
 
     Args:
@@ -105,9 +105,9 @@ def run_fixed_examples(rules: Iterable[Rule], begin: Begin = always) -> Iterator
         for rule in rules:
             for example in fixed_examples(rule):
                 line = example.before.line
-                if begin(Result(rule.id, rule.path, line, "fixed", "broken")):
+                if begin(ExampleResult(rule.id, rule.path, line, "fixed", "broken")):
                     got, detail = _outcome(rule, example, Path(folder))
-                    yield Result(rule.id, rule.path, line, "fixed", got, detail)
+                    yield ExampleResult(rule.id, rule.path, line, "fixed", got, detail)
 
 
 def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from trtlint.engine.finding import Finding, Severity
-from trtlint.engine.targets import Seen
+from trtlint.engine.targets import MergedFinding
 from trtlint.lean import dataclass
 from trtlint.report.counts import by_severity
 from trtlint.report.escape import clean
@@ -48,9 +48,9 @@ class Explained:
             return None
         return finding.message if new else ""
 
-    def joined(self, items: Iterable[Seen]) -> list[Seen]:
+    def joined(self, items: Iterable[MergedFinding]) -> list[MergedFinding]:
         """Return the findings of one model, those that need one explanation as one with all places."""
-        found: dict[object, Seen] = {}
+        found: dict[object, MergedFinding] = {}
         for item in items:
             each = item.finding
             advice = None if _key(each) in self._messages else each.advice

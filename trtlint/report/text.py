@@ -17,7 +17,7 @@ from rich.text import Text
 
 from trtlint.engine.caveats import caveats
 from trtlint.engine.finding import Finding, ModelReport, Report
-from trtlint.engine.targets import Seen, changes, labels, merge, seen_for, span
+from trtlint.engine.targets import MergedFinding, changes, labels, merge, seen_for, span
 from trtlint.files.problem import Problem
 from trtlint.model.sources import repository
 from trtlint.report.accepted import Accepted, gone_notes
@@ -247,10 +247,10 @@ class TextReport:
         first = Text.assemble(("error: ", SEVERITY_STYLES["error"]))
         self._print(*hang(first, Text(clean(str(problem))), self._width))
 
-    def _findings(self, shown: Iterable[Seen], models: Sequence[ModelReport]) -> None:
+    def _findings(self, shown: Iterable[MergedFinding], models: Sequence[ModelReport]) -> None:
         names = labels([model.target for model in models])
         said: dict[str, set[str]] = {}
-        blocks: dict[object, list[Seen]] = {}
+        blocks: dict[object, list[MergedFinding]] = {}
         for item in shown:
             blocks.setdefault(block(item.finding), []).append(item)
         for items in blocks.values():
@@ -260,8 +260,8 @@ class TextReport:
 
     def _finding(
         self,
-        item: Seen,
-        drawn: Sequence[Seen],
+        item: MergedFinding,
+        drawn: Sequence[MergedFinding],
         models: Sequence[ModelReport],
         names: Sequence[str],
         said: set[str],
@@ -313,7 +313,9 @@ class TextReport:
             self._fact("seen for", seen_for(item.targets, names))
         self._print(Text())
 
-    def _short(self, item: Seen, message: str, models: Sequence[ModelReport], names: Sequence[str]) -> None:
+    def _short(
+        self, item: MergedFinding, message: str, models: Sequence[ModelReport], names: Sequence[str]
+    ) -> None:
         """Write the line of a finding that was explained before."""
         finding = item.finding
         title = Text.assemble(

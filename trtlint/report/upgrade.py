@@ -14,7 +14,7 @@ from rich.text import Text
 
 from trtlint.engine.finding import Severity
 from trtlint.engine.rule import Concern
-from trtlint.engine.upgrade import CONCERNS, Listed, Step, Upgrade, product_name
+from trtlint.engine.upgrade import CONCERNS, Listed, Upgrade, UpgradeStep, product_name
 from trtlint.files.problem import Problem
 from trtlint.report.counts import hidden, plural
 from trtlint.report.escape import clean
@@ -231,7 +231,7 @@ class UpgradeReport:
             self._wide.print(table)
         self._print(*(Text(line.rstrip()) for line in captured.get().splitlines()))
 
-    def _table(self, upgrade: Upgrade, steps: Sequence[Step]) -> Table:
+    def _table(self, upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> Table:
         table = Table(box=box.SIMPLE_HEAD, expand=True, padding=(0, 1), show_edge=False)
         table.add_column("Step", no_wrap=True, style="bold")
         shown = [concern for concern in CONCERNS if _touches(upgrade, steps, concern)]
@@ -242,7 +242,7 @@ class UpgradeReport:
             table.add_row(f"{step.before} to {step.after}", *cells, end_section=number < len(steps) - 1)
         return table
 
-    def _list(self, upgrade: Upgrade, steps: Sequence[Step]) -> None:
+    def _list(self, upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> None:
         for step in steps:
             self._print(Text(f"{step.before} to {step.after}", style="bold"))
             for concern in CONCERNS:
@@ -251,7 +251,7 @@ class UpgradeReport:
                 for head, name in entries:
                     self._print(*hang(Text("    "), head + Text(f" {name}"), self._width))
 
-    def _cell(self, upgrade: Upgrade, step: Step, concern: Concern) -> Text:
+    def _cell(self, upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> Text:
         """What a step brings in one respect, names on lines of their own."""
         lines = (head + Text(f"\n  {name}") for head, name in _entries(upgrade, step, concern))
         return Text("\n").join(lines)
@@ -300,7 +300,7 @@ class UpgradeReport:
             self._print(*hang(Text(), head + Text(clean(finding.message)), self._width))
 
 
-def _entries(upgrade: Upgrade, step: Step, concern: Concern) -> list[tuple[Text, str]]:
+def _entries(upgrade: Upgrade, step: UpgradeStep, concern: Concern) -> list[tuple[Text, str]]:
     """Rule and name of what goes and comes with a step; several findings of a rule are counted."""
     counts: Counter[tuple[str, Severity, str, str]] = Counter()
     for sign, numbers in (("-", step.fixed), ("+", step.new)):
@@ -318,7 +318,7 @@ def _entries(upgrade: Upgrade, step: Step, concern: Concern) -> list[tuple[Text,
     return entries
 
 
-def _table_width(upgrade: Upgrade, steps: Sequence[Step]) -> int:
+def _table_width(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> int:
     """Cells that the table of steps takes, if no name is to break inside of a word.
 
     Columns have equal shares of the width, so that the widest entry decides.
@@ -330,7 +330,7 @@ def _table_width(upgrade: Upgrade, steps: Sequence[Step]) -> int:
     return first + len(shown) * (widest + 3)
 
 
-def _touches(upgrade: Upgrade, steps: Iterable[Step], concern: Concern) -> bool:
+def _touches(upgrade: Upgrade, steps: Iterable[UpgradeStep], concern: Concern) -> bool:
     return any(
         upgrade.findings[number].concern == concern for step in steps for number in step.fixed + step.new
     )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from trtlint.engine.upgrade import Assessed, Listed, Step, Upgrade
+from trtlint.engine.upgrade import Assessed, Listed, Upgrade, UpgradeStep
 from trtlint.files.problem import Problem
 from trtlint.report.json import finding_data, problem_data
 from trtlint.target.target import Target
@@ -95,5 +95,5 @@ def _listed(listed: Listed, upgrade: Upgrade) -> dict[str, Any]:
     }
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: UpgradeStep) -> dict[str, Any]:
     return {"from": step.before, "to": step.after, "fixed": list(step.fixed), "new": list(step.new)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from trtlint.engine.upgrade import Listed, Step, Upgrade
+from trtlint.engine.upgrade import Listed, Upgrade, UpgradeStep
 from trtlint.report.counts import plural
 from trtlint.report.names import collapse
 
@@ -122,7 +122,7 @@ def when(lines: Sequence[int], names: Sequence[str]) -> str:
     return ", ".join(words)
 
 
-def still(upgrade: Upgrade, steps: Sequence[Step]) -> list[str]:
+def still(upgrade: Upgrade, steps: Sequence[UpgradeStep]) -> list[str]:
     """The runs of versions between which nothing changes."""
     runs: list[tuple[str, str]] = []
     for step in upgrade.steps:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from trtlint.engine.examples import Begin, Result
+from trtlint.engine.examples import Begin, ExampleResult
 from trtlint.engine.rule import RuleError
 from trtlint.errors import FileError, TrtlintError
 from trtlint.files.limits import memory_of
@@ -42,7 +42,7 @@ _POLL_INTERVAL = 0.05
 _CHUNK = 1 << 16
 _LONGEST_MESSAGE = 1 << 20
 
-Examples = Callable[[Begin], Iterator[Result]]
+Examples = Callable[[Begin], Iterator[ExampleResult]]
 """Runs examples, and asks before each whether to run it."""
 
 
@@ -54,7 +54,7 @@ class BugError(TrtlintError):
     """An example triggers a bug in trtlint; the text is for the user."""
 
 
-def run_limited(examples: Examples) -> Iterator[Result]:
+def run_limited(examples: Examples) -> Iterator[ExampleResult]:
     """Return the results of examples, including those that end their process.
 
     Args:
@@ -70,7 +70,7 @@ def run_limited(examples: Examples) -> Iterator[Result]:
     yield from _forked(examples)
 
 
-def in_place(examples: Examples) -> Iterator[Result]:
+def in_place(examples: Examples) -> Iterator[ExampleResult]:
     """Return the results of examples in this process, without limits.
 
     Raises:
@@ -94,10 +94,10 @@ class _Progress:
 
     done: int
     broken: set[Path]
-    others: set[Result]
+    others: set[ExampleResult]
 
 
-def _forked(examples: Examples) -> Iterator[Result]:
+def _forked(examples: Examples) -> Iterator[ExampleResult]:
     progress = _Progress(0, set(), set())
     while True:
         # A process that dies does not remove its files.
@@ -130,7 +130,7 @@ class _Child:
 
     def __init__(self, examples: Examples, progress: _Progress, folder: str) -> None:
         self.finished = False
-        self.pending: Result | None = None
+        self.pending: ExampleResult | None = None
         self.begun = progress.done
         self.reason = "ended without a result"
         self._progress = progress
@@ -138,15 +138,15 @@ class _Child:
         self._child = Child(lambda writer: _work(examples, progress, folder, writer), _ROOM)
 
     @property
-    def broken(self) -> Result:
+    def broken(self) -> ExampleResult:
         """Return the result of the example at which the process ended."""
         pending = self.pending
         assert pending is not None
-        return Result(
+        return ExampleResult(
             pending.rule, pending.path, pending.line, pending.expected, "broken", f"its process {self.reason}"
         )
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Iterator[ExampleResult]:
         """Yield the results of the process until it ends.
 
         Raises:
@@ -233,7 +233,7 @@ class _Sender:
         self._seen = 0
         self._file: Path | None = None
 
-    def begin(self, example: Result) -> bool:
+    def begin(self, example: ExampleResult) -> bool:
         """Announce an example; return False to skip it."""
         self._seen += 1
         if self._seen <= self._progress.done:
@@ -252,11 +252,11 @@ class _Sender:
         write_all(self._writer, json.dumps([kind, data]).encode("ascii") + b"\n")
 
 
-def _data(result: Result) -> list[Any]:
+def _data(result: ExampleResult) -> list[Any]:
     path = os.fsencode(result.path).decode("latin-1")
     return [result.rule, path, result.line, result.expected, result.got, result.detail]
 
 
-def _result(data: Any) -> Result:
+def _result(data: Any) -> ExampleResult:
     rule, path, line, expected, got, detail = data
-    return Result(rule, Path(os.fsdecode(path.encode("latin-1"))), line, expected, got, detail)
+    return ExampleResult(rule, Path(os.fsdecode(path.encode("latin-1"))), line, expected, got, detail)

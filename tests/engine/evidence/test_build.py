@@ -89,7 +89,7 @@ class TestLog:
         (found,) = findings(rule, "[W] Detected layernorm nodes in FP16.\n")
         assert (found.standing, found.confidence) == ("open", "medium")
         assert found.said[0] == (
-            "build.log:1: Detected layernorm nodes in FP16. (this log does not say of which nodes)"
+            "build.log:1: Detected layernorm nodes in FP16. (this log does not name the nodes)"
         )
 
     def test_a_log_without_the_message_says_nothing(self, rule: Rule) -> None:
@@ -205,8 +205,8 @@ class TestRules:
                 "witness log: unknown 'norm_fp61'; did you mean 'norm_fp16'?",
             ),
             ("{confirm: [{layer: 'precison == 1'}]}", "precison"),
-            ("{confirm: [{layer: attention, log: [norm_fp16]}]}", "a witness is one of"),
-            ("{confirm: [{because: no}]}", "a witness is one of"),
+            ("{confirm: [{layer: attention, log: [norm_fp16]}]}", "a witness must be one of"),
+            ("{confirm: [{because: no}]}", "a witness must be one of"),
             ("{confirms: []}", "unknown key 'confirms'; did you mean 'confirm'?"),
             ("{confirm: [{layer: attention, because: '{nome}'}]}", "nome"),
             ("{refute: {layer: attention}}", "witness refute must be a list"),

@@ -1,4 +1,4 @@
-"""The protocol of evidence: the targets that it bears on, its verdicts, and the lines that reports show."""
+"""Protocol of evidence: its targets, its verdicts, and the lines in reports."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Question:
     """One place of a finding.
 
     Attributes:
-        rule: the rule that has a finding there.
+        rule: the rule of the finding.
         facts: the facts of the model.
         subject: the place.
-        target: what the engine is built for.
-        holds: whether the rule holds there for sure, and not only with options that are not given.
+        target: the target of the engine.
+        holds: whether the rule holds without further options.
     """
 
     rule: Rule
@@ -42,16 +42,17 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What evidence shows of one place.
+    """Verdict of evidence about one place.
 
     Attributes:
-        standing: whether it confirms the finding, refutes it, or leaves it open.
-        said: its words for that, each with file and line, layer or tensor.
-        cited: file and line of the messages among these.
-        support: the lowest confidence of a finding that it supports and cannot confirm; None for no support.
-        doubt: the highest confidence of a finding that it puts in doubt; None for no doubt.
-        ended: whether a real build failed with what it cites.
-        everywhere: whether it confirms by a message that names no place: a refutation weighs more.
+        standing: whether the evidence confirms the finding, refutes it, or leaves it open.
+        said: sentences for the report, each with file and line, layer or tensor.
+        cited: file and line of the messages in these sentences.
+        support: the lowest confidence of a finding that the evidence supports but cannot confirm; None for
+            no support.
+        doubt: the highest confidence of a finding that the evidence puts in doubt; None for no doubt.
+        ended: whether a real build failed with one of the cited messages.
+        everywhere: whether a message without a place confirms: a refutation weighs more.
     """
 
     standing: Standing = "open"
@@ -68,8 +69,8 @@ class BlockTimes:
     """The measured time of the blocks of a finding.
 
     Attributes:
-        words: the line that a report shows.
-        ms: milliseconds that the layers of the blocks take in one run.
+        words: the line in reports.
+        ms: milliseconds of the layers of the blocks in one run.
         share: their share of the time of all layers, 0 to 1.
     """
 
@@ -81,44 +82,43 @@ class BlockTimes:
 class Evidence:
     """One piece of evidence about a model: a build, a dry build, measured ranges.
 
-    Subclasses are frozen dataclasses that can be pickled.  A method that a kind does not need keeps its
-    default, which shows nothing.
+    Subclasses are frozen dataclasses that can be pickled.  The default of each method means "no evidence".
     """
 
     __slots__ = ()
 
     kind: str
-    """The name of the kind, which is its key in reports."""
+    """Name of the kind: its key in reports."""
     grounds: frozenset[Ground]
-    """The grounds that it lets facts be found in."""
+    """Grounds of the facts that it makes available."""
     judges = True
     """Whether it can confirm or refute a finding."""
     settles_targets = False
-    """Whether its data are of a real build, which says for what the engine was built."""
+    """Whether its data come from a real build, which fixes the target."""
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that it was read from, which no report may replace."""
+        """Return the files that it was read from; no report may overwrite them."""
         return ()
 
     @property
     def data(self) -> object:
-        """The data that facts are found in; None where there are none."""
+        """Return the data for facts; None if there are none."""
         raise NotImplementedError
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences for the report of each target that it bears on."""
+        """Return sentences for the report of each target that it applies to."""
         return ()
 
     @property
     def of_any_form(self) -> Evidence | None:
-        """Return the evidence without all that is of this form of the model alone; None for nothing."""
+        """Return the part of the evidence that holds for any form of the model; None for nothing."""
         return None
 
     @property
     def summary(self) -> EvidenceSummary | None:
-        """The evidence as data of a report; None where reports hold none."""
+        """Return the evidence as data for a report; None if reports contain none."""
         return None
 
     def conclude(
@@ -128,47 +128,47 @@ class Evidence:
         rules: RuleSet,  # noqa: ARG002
         target: Target,  # noqa: ARG002
     ) -> EvidenceSummary | None:
-        """Return the evidence as data of a report whose findings are known."""
+        """Return the evidence as data for a report, given the findings."""
         return self.summary
 
     def bears_on(self, target: Target) -> bool:  # noqa: ARG002
-        """Whether it is evidence about a target."""
+        """Return whether it is evidence about a target."""
         return True
 
     def states(self, fact: str) -> bool:  # noqa: ARG002
-        """Whether facts of a kind come from it: then no other evidence judges a finding about them."""
+        """Return whether it provides facts of a kind: then it alone judges findings about them."""
         return False
 
     def holds_for(self, fact: str, target: Target) -> bool:  # noqa: ARG002
-        """Whether facts of a kind that come from it hold for a target."""
+        """Return whether its facts of a kind hold for a target."""
         return True
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge one place; None where it is silent."""
+        """Judge one place; None for no verdict."""
         raise NotImplementedError
 
     def citations(self, subject: Subject) -> Iterable[str]:  # noqa: ARG002
-        """Lines that stand where they are the finding itself: file, line and message."""
+        """Return the lines that are the finding itself: file, line and message."""
         return ()
 
     def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:  # noqa: ARG002
-        """The measured time of the blocks of a finding; None where it was not measured."""
+        """Return the measured time of the blocks of a finding; None if it was not measured."""
         return None
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:  # noqa: ARG002
-        """File and line of messages that nobody need report after a rule was evaluated."""
+        """Return file and line of messages that later rules need not report."""
         return ()
 
 
 class PendingEvidence(Protocol):
-    """Evidence that an experiment gives, which runs where the model is linted."""
+    """Evidence from an experiment, which runs where the model is linted."""
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """The grounds that it will let facts be found in."""
+        """Grounds of the facts that it will make available."""
 
     def gather(self, model: Path, targets: tuple[Target, ...]) -> tuple[Evidence, ...]:
         """Run the experiment."""
 
     def elsewhere(self) -> PendingEvidence:
-        """The experiment as a machine can run it that does not reach the folders of this one."""
+        """Return the experiment for a machine that cannot reach the folders of this one."""

@@ -29,17 +29,17 @@ from trtlint.language.expression import Expression
 from trtlint.lean import dataclass
 
 _ECHOES = 2
-"""Lines that repeat a failure, cited at most."""
+"""Largest number of cited lines that repeat a failure."""
 _ASKED = frozenset({"layer", "layers", "build"})
-"""Conditions on facts of a build; those on its log are looked up by node."""
+"""Conditions on facts of a build; messages of the log are looked up by node."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildEvidence(Evidence):
-    """The files that a build of the model left.
+    """The files of a build of the model.
 
     Attributes:
-        record: these files, read.
+        record: the content of these files.
     """
 
     record: BuildRecord
@@ -67,11 +67,11 @@ class BuildEvidence(Evidence):
         return None if question.facts.of_another_model else judged(question)
 
     def citations(self, subject: Subject) -> Iterable[str]:
-        """File, line and message, where the finding is a message."""
+        """File, line and message, if the finding is a message."""
         return cited_message(subject)
 
     def times(self, subjects: Sequence[Subject], facts: Facts) -> BlockTimes | None:
-        """The time of the layers of the blocks, by the profile of the build."""
+        """Time of the layers of the blocks, from the profile of the build."""
         layers = {id(layer): layer for subject in subjects for layer in layers_of(facts, subject)}
         timed = [layer for layer in layers.values() if layer.ms is not None and layer.share is not None]
         if not timed:
@@ -82,7 +82,7 @@ class BuildEvidence(Evidence):
 
 
 def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
-    """The layers of the engine that compute the block of a subject, without repeats."""
+    """Return the layers of the engine that compute the block of a subject, without repeats."""
     if isinstance(subject.fact, LayerFact):
         return (subject.fact,)
     known = facts.said.layers
@@ -91,7 +91,7 @@ def layers_of(facts: Facts, subject: Subject) -> tuple[LayerFact, ...]:
 
 
 def judged(question: Question) -> Verdict:
-    """Judge one place by the build that the facts have, a real or a dry one."""
+    """Judge one place by the build among the facts, a real or a dry one."""
     facts, conditions = question.facts, question.rule.witness
     if question.subject.refusal is not None:
         return _judged_refusal(question)
@@ -129,18 +129,18 @@ def _judged_refusal(question: Question) -> Verdict:
 
 
 def _places(found: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """File and line of the messages among some statements."""
+    """Return file and line of the messages among some statements."""
     return frozenset(at for _, at in found if at)
 
 
 def quotations(question: Question) -> Iterator[tuple[str, str]]:
-    """Yield file and line of each error of the log at the refused nodes, and the error with both."""
+    """Yield each error of the log at the refused nodes as file and line, with the whole sentence."""
     for message in errors_in_log(question.facts, question.subject, holds=question.holds):
         yield message.at, quoted(message)
 
 
 def statements(conditions: Iterable[EvidenceCondition], question: Question) -> Iterator[tuple[str, str]]:
-    """Yield what fulfils conditions on a build, each with the file and line of the message, if it is one."""
+    """Yield what fulfils the conditions on a build; messages have file and line."""
     subject, target = question.subject, question.target
     for condition in conditions:
         if condition.kind == "log":
@@ -179,7 +179,7 @@ def _messages(facts: Facts, subject: Subject, names: frozenset[str]) -> Iterator
 
 
 def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[tuple[str, str]]:
-    """Yield messages that are about every place, as the log names none, each with file and line."""
+    """Yield messages that apply to every place, because the log names no place."""
     names = {name for condition in conditions if condition.anywhere for name in condition.messages}
     messages = (message for message in facts.of("log_message") if isinstance(message, LogMessage))
     if any(message.named and message.name in names for message in messages):
@@ -190,7 +190,7 @@ def _anywhere(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator
 
 
 def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Iterator[str]:
-    """Yield messages that would confirm, had the log said of which nodes they are."""
+    """Yield messages that would confirm if the log named their nodes."""
     names = {name for condition in conditions for name in condition.messages}
     for message in facts.said.nameless:
         if message.name in names and message.first:
@@ -198,7 +198,7 @@ def _without_place(conditions: Iterable[EvidenceCondition], facts: Facts) -> Ite
 
 
 def cited_message(subject: Subject) -> Iterator[str]:
-    """Yield file, line and text of the message that a finding is about, those of its cause and its echoes."""
+    """Yield file, line and text of the message of a finding, its cause and its repeats."""
     if isinstance(subject.fact, LogMessage):
         yield quoted(subject.fact)
         yield from map(shortened, subject.fact.echoes[:_ECHOES])
@@ -207,7 +207,7 @@ def cited_message(subject: Subject) -> Iterator[str]:
 
 
 def _time(timed: Sequence[LayerFact], ms: float, share: float) -> str:
-    """``layer conv1: 18 % of 4.1 ms``; of several layers, how many and the slowest."""
+    """Return ``layer conv1: 18 % of 4.1 ms``; for several layers, their number and the slowest."""
     total = f"{in_percent(share)} of {milliseconds(ms / share)}" if share else milliseconds(ms)
     slowest = max(timed, key=lambda layer: layer.ms or 0.0)
     if len(timed) == 1:

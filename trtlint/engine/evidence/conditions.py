@@ -1,29 +1,30 @@
-"""The conditions of rule files for evidence that confirms or refutes a finding.
+"""Conditions in rule files for evidence that confirms or refutes a finding.
 
 A rule names them in its front matter::
 
-    witness:
-      confirm:
-        - log: [norm_fp16, norm_overflow]
-          anywhere: true
-        - log: [parser_error]
-          where: not ("Plugin not found" in message)
-        - layer: attention
-      refute:
-        - layers: precision == "f32"
-          because: "the norm runs in FP32: {name}"
+  witness:
+    confirm:
+      - log: [norm_fp16, norm_overflow]
+        anywhere: true
+      - log: [parser_error]
+        where: not ("Plugin not found" in message)
+      - layer: attention
+    refute:
+      - layers: precision == "f32"
+        because: "the norm runs in FP32: {name}"
 
 A rule whose findings predict a refusal has no ``refute``, and needs no ``confirm`` for errors that name
 the node: :mod:`trtlint.engine.refusals` decides for all of them.
 
-``log`` are messages by name: one that names a node of the block is a witness, if ``where``, an
-expression over the ``log_message`` fact, holds for it or is left out.  With ``anywhere`` a message that
-names nothing, in a log where none of these does, is one for every block.  ``layer`` is an expression
-over the ``layer`` fact: one layer with a node of the block for which it holds is a witness.  ``layers``
-is the same, and must be false of no other layer of the block.  ``build`` is an expression over the
-``build`` fact.  ``range`` and ``ranges`` are like ``layer`` and ``layers``, over the ``tensor_range``
-fact: what was measured of the block's tensors; of ``ranges`` the widest is shown.  ``because`` is the
-sentence that the finding shows.
+* ``log`` lists names of messages.  A message counts if it names a node of the block and ``where``, an
+  expression over the ``log_message`` fact, holds or is missing.  With ``anywhere``, a message without a
+  node counts for every block if no such message in the log names a node.
+* ``layer`` is an expression over the ``layer`` fact.  It must hold for one layer with a node of the block.
+* ``layers`` is the same, and must not be false for another layer of the block.
+* ``build`` is an expression over the ``build`` fact.
+* ``range`` and ``ranges`` are like ``layer`` and ``layers``, over the ``tensor_range`` fact: the measured
+  ranges of the block's tensors.  Of ``ranges``, the report shows the widest.
+* ``because`` is the sentence in the report.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ class EvidenceCondition:
     """A condition on one kind of evidence.
 
     Attributes:
-        kind: what is asked.
+        kind: the kind of evidence.
         messages: names of log messages.
-        where: the condition on a layer, the build or the message, None for any message.
-        because: the sentence that the finding shows, None for the message or layer itself.
-        anywhere: whether a message that names nothing is about every block.
+        where: the condition on a layer, the build or the message; None for any message.
+        because: the sentence in the report; None for the message or layer itself.
+        anywhere: whether a message without a node applies to every block.
     """
 
     kind: Kind
@@ -75,9 +76,9 @@ class EvidenceConditions:
 
 
 Compile = Callable[[Item, str, str], Expression]
-"""Compiles the condition in an item, named in errors, over a kind of fact."""
+"""Compiles the condition in an item over a kind of fact; errors name the item."""
 CompileText = Callable[[Item, str, str], Template]
-"""The same of a text with expressions in it."""
+"""Compiles a text with expressions in it, in the same way."""
 
 
 def read_conditions(
@@ -91,22 +92,22 @@ def read_conditions(
     """Read the ``witness`` entry of a rule.
 
     Args:
-        item: the entry, None where the rule has none.
+        item: the entry; None if the rule has none.
         condition: compiles conditions.
         text: compiles texts.
-        messages: the names of log messages, None for any.
+        messages: the known names of log messages; None for any.
         refusal: whether the findings of the rule predict a refusal.
 
     Raises:
-        FrontMatterError: it has another form than documented here.
+        FrontMatterError: the entry does not have the form above.
     """
     if item is None:
         return EvidenceConditions()
     sides = item.mapping("witness", ("confirm", "refute"))
     if refusal and "refute" in sides:
         raise FrontMatterError(
-            "findings of this kind predict a refusal: a success of the parser or builder refutes them, "
-            "no rule does; leave out 'refute'",
+            "findings of this kind predict a refusal, and only a success of the parser or builder "
+            "refutes them; remove 'refute'",
             sides["refute"].line,
         )
     found = {
@@ -122,16 +123,16 @@ def _read(
     fields = item.mapping("witness", (*FACTS, "where", "anywhere", "because"))
     kinds = [kind for kind in FACTS if kind in fields]
     if len(kinds) != 1:
-        raise FrontMatterError(f"a witness is one of {', '.join(map(repr, FACTS))}", item.line)
+        raise FrontMatterError(f"a witness must be one of {', '.join(map(repr, FACTS))}", item.line)
     kind, because = kinds[0], fields.get("because")
     what = f"witness {kind}"
     messages, where, anywhere = [], fields.get("where"), fields.get("anywhere")
     if anywhere is not None and kind != "log":
-        raise FrontMatterError("only a witness of the log has an 'anywhere'", anywhere.line)
+        raise FrontMatterError("'anywhere' is only for a witness of the log", anywhere.line)
     if kind == "log":
         messages = [entry.choice(what, known) for entry in fields[kind].items(what)]
     elif where is not None:
-        raise FrontMatterError("only a witness of the log has a 'where'", where.line)
+        raise FrontMatterError("'where' is only for a witness of the log", where.line)
     else:
         where = fields[kind]
     return EvidenceCondition(

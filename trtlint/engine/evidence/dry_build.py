@@ -1,7 +1,8 @@
-"""A dry build as evidence: NVIDIA's parser and builder, run without a GPU.
+"""Dry build as evidence: NVIDIA's parser and builder, run without a GPU.
 
-About a target of its own it is a build like any other, and more: what a stage takes, no rule can say
-that it refuses.  About another target it supports what the parser refuses too, and cites the rest.
+For its own targets, a dry build is evidence like any other build.  In addition, a stage that succeeds
+refutes all refusals of that stage.  For other targets, the parser's refusals support findings, and other
+messages are only cited.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Stage = Literal["parse", "build"]
 _FACTS = frozenset({"dry_build", "parser_refusal", "builder_refusal"})
 """Kinds of facts that come from a dry build alone."""
 _OF_ANOTHER_BUILD = frozenset({"build", "engine", "layer", "placement"})
-"""Kinds of facts about kernels, times and settings: a dry build's are not those of another product."""
+"""Kinds of facts about kernels, times and settings: a dry build has none of another product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class DryBuildEvidence(Evidence):
     """A dry build of the model.
 
     Attributes:
-        build: the dry build, None where it could not be made: the notes say why.
+        build: the dry build; None if it could not run: the notes say why.
         targets: the targets that it was made for; empty for all.
         about: sentences about it.
     """
@@ -61,7 +62,7 @@ class DryBuildEvidence(Evidence):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How the dry build came about and ended."""
+        """How the dry build was made and how it ended."""
         return self.about
 
     @property
@@ -70,15 +71,15 @@ class DryBuildEvidence(Evidence):
         return None if self.build is None else EvidenceSummary.of(self.kind, _values(self.build.result))
 
     def bears_on(self, target: Target) -> bool:
-        """Whether it was made for a target."""
+        """Return whether it was made for a target."""
         return not self.targets or target in self.targets
 
     def states(self, fact: str) -> bool:
-        """Whether facts of a kind come from it, or from its log."""
+        """Return whether it or its log provides facts of a kind."""
         return fact in _FACTS or ground_of(fact) == "build"
 
     def holds_for(self, fact: str, target: Target) -> bool:
-        """Whether kernels, times and settings of this build are those of the target."""
+        """Return whether the kernels, times and settings of this build are those of the target."""
         if self.build is None or fact not in _OF_ANOTHER_BUILD:
             return True
         return confidence_for(self.build.result, "build", target) == "confirmed"
@@ -88,7 +89,7 @@ class DryBuildEvidence(Evidence):
         return None if self.build is None else _judged(self.build.result, question)
 
     def citations(self, subject: Subject) -> Iterable[str]:
-        """File, line and message, where the finding is a message."""
+        """File, line and message, if the finding is a message."""
         return cited_message(subject)
 
     def reported_by(self, rule: Rule, facts: Facts) -> Iterable[str]:
@@ -103,13 +104,12 @@ class DryBuildEvidence(Evidence):
 
 
 def confidence_for(result: Result, stage: Stage, target: Target) -> Confidence:
-    """How sure what a dry build shows at a stage is for a target; ``confirmed`` where it is its own.
+    """Confidence in a stage of a dry build for a target; ``confirmed`` for its own targets.
 
-    A dry build is one by TensorRT-RTX, perhaps for another GPU.  About TensorRT-RTX of its own release it
-    says all that a build says.  The parser of a release of TensorRT whose sources it has is good evidence of
-    what that one refuses, any other parser some.  The builder is another product's: its networks are
-    strongly typed, its kernels are others and nothing is timed, so that what it says of TensorRT is an
-    indication at most.
+    A dry build uses TensorRT-RTX, perhaps for another GPU.  For TensorRT-RTX of the same release, it is as
+    good as a build.  For TensorRT, its parser is good evidence if both parsers come from the same
+    sources, otherwise weak evidence.  Its builder belongs to another product: networks are strongly typed,
+    kernels differ, and nothing is timed.  For TensorRT it gives an indication at most.
     """
     line = _words(Version(result.version).release)
     if target.product == "tensorrt-rtx" and (target.release is None or _words(target.release) == line):
@@ -127,12 +127,12 @@ def _words(release: tuple[int, ...]) -> str:
 
 
 def _reached(result: Result) -> Stage:
-    """The stage that the errors of a dry build are of."""
+    """Return the stage of the errors of a dry build."""
     return "build" if result.parsed and result.level == "build" else "parse"
 
 
 def _passed(result: Result, stage: Stage) -> bool:
-    """Whether the parser took the model, or the builder built it."""
+    """Return whether the parser accepted the model, or the builder built it."""
     return bool(result.parsed if stage == "parse" else result.built)
 
 
@@ -151,7 +151,7 @@ def _judged(result: Result, question: Question) -> Verdict:
 
 
 def _judged_refusal(result: Result, question: Question) -> Verdict:
-    """Judge a finding that predicts a refusal: an error at its node counts before any success."""
+    """Judge a finding that predicts a refusal: an error at its node counts more than any success."""
     refusal, stage = question.subject.refusal, _reached(result)
     assert refusal is not None
     sure = confidence_for(result, stage, question.target)
@@ -179,7 +179,7 @@ def _judged_refusal(result: Result, question: Question) -> Verdict:
 
 
 def _cited(question: Question, support: Confidence | None) -> Verdict:
-    """Cite the messages of another product's build that a rule asks for."""
+    """Cite the messages of another product's build that match the conditions of a rule."""
     messages = tuple(entry for entry in question.rule.witness.confirm if entry.kind == "log")
     found = tuple(statements(messages, question))
     if not found:
@@ -229,7 +229,7 @@ def _values(result: Result) -> dict[str, Any]:
 
 
 def _comparison(found: Agreement) -> dict[str, Any]:
-    """What comparing the parsed network with the model found, as JSON data."""
+    """The result of comparing the parsed network with the model, as JSON data."""
     return {
         "release": found.release,
         "outcome": found.outcome,

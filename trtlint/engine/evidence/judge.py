@@ -1,4 +1,4 @@
-"""The verdict of all evidence about one place, and the lines of one finding."""
+"""Verdict of all evidence about one place, and the lines of one finding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trtlint.facts.facts import Facts
 
 
 def judge(evidence: Sequence[Evidence], question: Question) -> Verdict:
-    """Judge one place by all evidence; what confirms weighs more than what refutes.
+    """Judge one place by all evidence; a confirmation weighs more than a refutation.
 
     A finding about a fact that comes from evidence is judged by that evidence alone.
     """
@@ -25,7 +25,7 @@ def judge(evidence: Sequence[Evidence], question: Question) -> Verdict:
 
 
 def _joined(verdicts: Sequence[Verdict]) -> Verdict:
-    """The verdicts of several kinds of evidence as one."""
+    """Combine the verdicts of several kinds of evidence."""
     sides = (
         [each for each in verdicts if each.standing == "confirmed" and not each.everywhere],
         [each for each in verdicts if each.standing == "refuted"],
@@ -48,7 +48,7 @@ def _joined(verdicts: Sequence[Verdict]) -> Verdict:
 def lines_of(
     evidence: Sequence[Evidence], places: Sequence[tuple[Subject, Verdict]], facts: Facts
 ) -> tuple[tuple[str, ...], BlockTimes | None]:
-    """The lines that evidence adds to a finding at some places, and the measured time of its blocks."""
+    """Return the lines that evidence adds to a finding, and the measured time of its blocks."""
     words = (
         line
         for subject, verdict in places

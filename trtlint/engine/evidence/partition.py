@@ -1,6 +1,6 @@
-"""The parts into which a provider of ONNX Runtime divides a model, as evidence.
+"""Partition of a model by a provider of ONNX Runtime, as evidence.
 
-A prediction rests on the findings themselves.  NVIDIA's parser, where it was asked, says more.
+The prediction follows from the findings.  The answers of NVIDIA's parser, if available, add to it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from trtlint.target.target import Target
 
 _REFUSALS = "BLD2"
-"""The rules whose findings refuse nodes have ids that begin so."""
+"""Prefix of the ids of rules whose findings refuse nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class PartitionEvidence(Evidence):
 
     Attributes:
         provider: the provider.
-        settings: its options that shape the partition.
-        simulation: the partition by NVIDIA's parser, None where the parser was not asked.
-        log: the partition that a log of ONNX Runtime shows, None without one.
+        settings: the options of the provider that affect the partition.
+        simulation: the partition by NVIDIA's parser; None if the parser was not asked.
+        log: the partition in a log of ONNX Runtime; None without one.
         about: sentences about the simulation.
     """
 
@@ -61,7 +61,7 @@ class PartitionEvidence(Evidence):
 
     @property
     def of_any_form(self) -> PartitionEvidence:
-        """Return the prediction alone, which is made anew for each form."""
+        """Return the prediction alone, which is recomputed for each form."""
         return replace(self, simulation=None, log=None, about=())
 
     def judge(self, question: Question) -> None:  # noqa: ARG002
@@ -93,7 +93,7 @@ class PartitionEvidence(Evidence):
 
 
 def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
-    """Return the partition that a log shows, and whether it is the predicted one."""
+    """Return the partition in a log, and whether it equals the predicted one."""
     others = None if log.others is None else [each.name or each.op for each in log.others]
     left = {each.node for each in expected.left}
     verdicts = [] if log.parts is None else [log.parts == len(expected.parts)]
@@ -111,7 +111,7 @@ def _compared(log: OrtLog, expected: Partition) -> dict[str, object]:
 
 
 def _explained(asked: Partition, expected: Partition) -> Partition:
-    """Give the nodes that the parser leaves the reasons of the prediction."""
+    """Add the reasons of the prediction to the nodes that the parser rejects."""
     reasons = {each.node: each for each in expected.left}
     left = tuple(replace(reasons.get(each.node, each), op=each.op) for each in asked.left)
     paths = {each.node for each in left}
@@ -131,7 +131,7 @@ def _known(left: Left) -> Left:
 
 
 def _of_other_rules(evaluation: Evaluation, rules: RuleSet, target: Target) -> Iterable[Finding]:
-    """Return the refusals of rules that the run leaves out: they divide a model all the same."""
+    """Return the refusals of rules that the run excludes: they affect the partition, too."""
     from trtlint.engine.rulebook import load_builtin
 
     run = {entry.id for entry in rules.entries}

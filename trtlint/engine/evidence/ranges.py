@@ -1,4 +1,4 @@
-"""Measured ranges as evidence: what ``trtlint measure`` found out about the tensors of a model."""
+"""Measured ranges of tensors as evidence, from ``trtlint measure``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ASKED = frozenset({"range", "ranges"})
 
 @dataclass(frozen=True, slots=True)
 class RangeEvidence(Evidence):
-    """The measured ranges of the tensors of the model, and the errors of a narrow type at its outputs.
+    """Measured ranges of the tensors of a model, and the errors of a narrow type at its outputs.
 
     Attributes:
         measurement: the figures.
@@ -38,11 +38,11 @@ class RangeEvidence(Evidence):
         return self.measurement
 
     def states(self, fact: str) -> bool:
-        """Whether facts of a kind are ranges."""
+        """Return whether facts of a kind are ranges."""
         return fact == TensorRange.kind
 
     def judge(self, question: Question) -> Verdict | None:
-        """Judge one place by the ranges of the tensors there."""
+        """Judge one place by the ranges of its tensors."""
         measured = question.subject.fact
         if isinstance(measured, TensorRange):
             return _own(measured)
@@ -59,7 +59,7 @@ class RangeEvidence(Evidence):
 
 
 def _own(measured: TensorRange) -> Verdict:
-    """The verdict about a tensor that a finding is about: its own figure."""
+    """Return the verdict about a tensor that a finding is about: its own figure."""
     what = measured.inside or "greatest magnitude"
     said = f"{measured.place}: {what} {measured.words}, on {measured.on}"
     return Verdict(support="medium" if measured.made_up else "confirmed", said=(said,))
@@ -85,7 +85,7 @@ def _fulfilling(condition: EvidenceCondition, where: Expression, question: Quest
 
 
 def _ranges_of(facts: Facts, subject: Subject) -> tuple[TensorRange, ...]:
-    """What was measured of the tensors of a block, the widest range first."""
+    """Return the measured ranges of the tensors of a block, the widest first."""
     nodes = frozenset(subject.nodes)
     found = (fact for fact in facts.of(TensorRange.kind) if isinstance(fact, TensorRange))
     return tuple(sorted((each for each in found if each.node in nodes), key=lambda each: -each.greatest))

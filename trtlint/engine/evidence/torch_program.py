@@ -1,4 +1,4 @@
-"""An exported program as evidence: its operators, and what Torch-TensorRT said of them."""
+"""Exported program as evidence: its operators, and the answers of Torch-TensorRT."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from trtlint.torch_tensorrt.program import Program
 
 _LISTED = 200
 COULD_NOT = "could not ask Torch-TensorRT"
-"""How a sentence begins on a dry run that was not made."""
+"""Prefix of the note about a dry run that could not be made."""
 
 
 @dataclass(frozen=True, slots=True)
 class TorchProgramEvidence(Evidence):
-    """A program and the release that compiles it.
+    """A program, and the release of Torch-TensorRT that compiles it.
 
     Attributes:
         program: the program.
@@ -38,7 +38,7 @@ class TorchProgramEvidence(Evidence):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on what was asked, and on what was not."""
+        """Sentences about the dry run, or why there was none."""
         program, run = self.program, self.program.run
         if run is None:
             return ("Torch-TensorRT was not asked: operators are compared with a table; --dry-build asks it",)
@@ -51,14 +51,14 @@ class TorchProgramEvidence(Evidence):
             f"operators have a converter; engines: {engines}; nodes in PyTorch: {len(run.in_torch)}"
         ]
         if program.torch and program.torch.split(".")[:2] != run.torch.split(".")[:2]:
-            notes.append(f"the program is of torch {program.torch}: decompositions can differ")
+            notes.append(f"the program was exported with torch {program.torch}; decompositions can differ")
         if run.built:
             notes.append(f"the builder of TensorRT-RTX built {run.built} of these engines, without a GPU")
         return tuple(notes)
 
     @property
     def summary(self) -> EvidenceSummary:
-        """The release, and what it said, for reports."""
+        """The release and its answers, for reports."""
         program, run = self.program, self.program.run
         data: dict[str, object] = {"release": program.release, "operators": len(program.nodes)}
         if run is None:
@@ -91,5 +91,5 @@ class TorchProgramEvidence(Evidence):
         return ground_of(fact) == "torch"
 
     def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
-        """Return nothing: the program is all that there is."""
+        """Return nothing: no other evidence exists for a program."""
         return None

@@ -1,4 +1,4 @@
-"""A Python script with calls of Torch-TensorRT as evidence: what it asks of which release."""
+"""Python script with calls of Torch-TensorRT as evidence: their arguments and their release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TorchScriptEvidence(Evidence):
     """The calls of a script.
 
     Attributes:
-        script: the calls, and the release that runs them.
+        script: the calls and their release.
     """
 
     script: TorchScript
@@ -37,7 +37,7 @@ class TorchScriptEvidence(Evidence):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on calls that were not judged."""
+        """Sentences about calls that were not checked."""
         script = self.script
         if not script.calls:
             return ("no call of Torch-TensorRT's compiler found",)
@@ -69,7 +69,7 @@ class TorchScriptEvidence(Evidence):
         return ground_of(fact) == "torch"
 
     def judge(self, question: Question) -> Verdict | None:  # noqa: ARG002
-        """Return nothing: the calls are all that there is."""
+        """Return nothing: no other evidence exists for a script."""
         return None
 
 
@@ -77,8 +77,8 @@ def script_evidence(path: Path, release: str) -> TorchScriptEvidence:
     """Return the calls of a script as evidence.
 
     Raises:
-        ScriptError: it is not Python.
-        OSError: it cannot be read.
+        ScriptError: the file is not Python.
+        OSError: the file cannot be read.
     """
     return TorchScriptEvidence(TorchScript(str(path), release, read_script(path)))
 
@@ -87,7 +87,7 @@ def text_evidence(text: str, name: str, release: str) -> TorchScriptEvidence:
     """Return the calls in a text as evidence.
 
     Raises:
-        ScriptError: it is not Python.
+        ScriptError: the text is not Python.
     """
     return TorchScriptEvidence(TorchScript(name, release, calls_in(text)))
 

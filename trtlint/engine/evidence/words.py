@@ -1,4 +1,4 @@
-"""Sentences of evidence, and how many of them a report shows."""
+"""Sentences of evidence, and their limits in a report."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from trtlint.target.target import Target
 
 _COMMON = frozenset({"model", "build", "constants"})
 _SHORT = 160
-"""Characters of a message or a layer's name in a finding."""
+"""Largest length of a message or a layer's name in a finding."""
 CITED = 3
-"""Sentences that a report shows for one place."""
+"""Largest number of sentences for one place."""
 CITED_IN_ALL = 6
-"""Sentences that a report shows for one finding."""
+"""Largest number of sentences for one finding."""
 
 
 def said_under(condition: EvidenceCondition, names: Mapping[str, object], own: str) -> str:
-    """The sentence for what fulfils a condition: its own words, and the reason that the rule gives."""
+    """Return the sentence for a match of a condition: its own words, and the reason in the rule."""
     return own if condition.because is None else f"{own}: {condition.because.fill(names)}"
 
 
 def names_of(fact: Fact, subject: Subject, target: Target) -> dict[str, object]:
-    """The names that a condition on a fact can use, with their values at a place."""
+    """Return the names that a condition on a fact can use, with their values at a place."""
     common = {name: value for name, value in subject.values.items() if name in _COMMON}
     own = {name: getattr(fact, name) for name in field_names(fact.kind)}
     return {**common, **own, "target": target}
 
 
 def quoted(message: LogMessage) -> str:
-    """A message with file and line, its own lines joined: the reason is often on the second.
+    """Quote a message with file and line, its lines joined: the reason is often on the second.
 
-    Of a long one whose reason is on a later line, the sentence with the reason is quoted.
+    If the reason of a long message is on a later line, the sentence with the reason is quoted.
     """
     text = " ".join(message.message.split())
     late = len(text) > _SHORT and "\n" in message.message and "why" in message.groups
@@ -45,12 +45,12 @@ def quoted(message: LogMessage) -> str:
 
 
 def quoted_without_place(message: LogMessage) -> str:
-    """A message of a log that does not name its nodes."""
-    return f"{quoted(message)} (this log does not say of which nodes)"
+    """Quote a message that does not name its nodes."""
+    return f"{quoted(message)} (this log does not name the nodes)"
 
 
 def bounded(words: Iterable[str], most: int) -> tuple[str, ...]:
-    """The first few of some sentences without repeats; the last of them says how many were left out."""
+    """Return the first few sentences without repeats; the last one counts the omitted ones."""
     found = tuple(dict.fromkeys(words))
     if len(found) <= most:
         return found
@@ -58,7 +58,7 @@ def bounded(words: Iterable[str], most: int) -> tuple[str, ...]:
 
 
 def layer_in_words(layer: LayerFact) -> str:
-    """A layer as a finding cites it: its name, type and share of the time."""
+    """Describe a layer: its name, type and share of the time."""
     parts = [f"layer {shortened(layer.name)}"]
     if layer.precision:
         parts.append(f" ({layer.precision})")
@@ -68,15 +68,15 @@ def layer_in_words(layer: LayerFact) -> str:
 
 
 def shortened(text: str) -> str:
-    """A text cut where it is too long for a line."""
+    """Shorten a text to one line."""
     return text if len(text) <= _SHORT else f"{text[: _SHORT - 3]}..."
 
 
 def in_percent(share: float) -> str:
-    """A share of the time in words."""
+    """Format a share of the time."""
     return f"{share * 100:.0f} %" if share >= 0.095 else f"{share * 100:.1f} %"
 
 
 def milliseconds(ms: float) -> str:
-    """A time in words."""
+    """Format a time."""
     return f"{figure(ms)} ms"

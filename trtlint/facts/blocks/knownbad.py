@@ -165,7 +165,7 @@ def _check_range(specifier: object) -> None:
             return
     except InvalidSpecifier:
         pass
-    raise ValueError(f"{specifier!r} is no PEP 440 version specifier")
+    raise ValueError(f"{specifier!r} is not a PEP 440 version specifier")
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from trtlint.engine.finding import CONFIDENCES, SEVERITIES, Finding, ModelReport
-from trtlint.engine.targets import Seen, labels, merge, seen_for, span
+from trtlint.engine.targets import MergedFinding, labels, merge, seen_for, span
 from trtlint.files.problem import Problem
 from trtlint.lean import dataclass
 from trtlint.report.formats import Run
@@ -80,7 +80,7 @@ def _sections(run: Run) -> Iterator[Section]:
         yield Section(path, shown, f"model-{number}", reports, tuple(entries))
 
 
-def _seen(item: Seen, names: Sequence[str]) -> str:
+def _seen(item: MergedFinding, names: Sequence[str]) -> str:
     return seen_for(item.targets, names) if len(names) > 1 else ""
 
 
