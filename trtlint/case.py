@@ -1,7 +1,7 @@
-"""One model with its targets, its rules, its policy and its evidence: all that a verdict about it needs.
+"""One model with its targets, rules, policy and evidence.
 
-The command line, the Python API, the workers and the fixes make cases and ask them.  Facts are made here
-only, targets are completed here only, and rules are chosen by what there is to look at here only.
+The command line, the Python API, the workers and the fixes all use cases.  This is the only module that
+creates facts, completes targets, and selects rules by the available sources.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _Data = TypeVar("_Data")
 
 @dataclass(frozen=True)
 class Case:
-    """One model, and what is known and wanted of it.  It can be pickled, unless it holds a model in memory.
+    """One model with its settings and evidence.  It can be pickled unless it holds a model in memory.
 
     Attributes:
-        path: the file; where the model is elsewhere or in memory, the name that reports give it.
-        targets: the targets as they were asked for; :attr:`completed` are those that count.
-        rules: the rules that are wanted; :attr:`applicable` are those that run.
+        path: the file, or the name for reports if the model is remote or in memory.
+        targets: the requested targets; :attr:`completed` are the effective ones.
+        rules: the selected rules; :attr:`applicable` are those that run.
         policy: severities, suppressions and the baseline.
-        command: the command that builds the model, None where it is not known.
-        evidence: a build, dry builds, measured ranges; and experiments that are still to be made.
-        weights: whether all weights are read.
-        source: the model, where it is not the file.
-        alone: whether there is evidence and no model.
-        problems: the files of a build that could not be read.
+        command: the command that builds the model; None if unknown.
+        evidence: a build, dry builds and measured ranges, or pending experiments.
+        weights: whether to read all weights.
+        source: the model, if it is not the file.
+        alone: whether there is evidence but no model.
+        problems: build files that could not be read.
     """
 
     path: Path
@@ -69,7 +69,7 @@ class Case:
 
     @cached_property
     def completed(self) -> tuple[Completed, ...]:
-        """The targets with what the command and the build settle of them, none twice."""
+        """The targets, completed from the command and the build, without duplicates."""
         from_command = dict.fromkeys(built_with(self.targets, self.command))
         found: dict[Target, Completed] = {}
         for each in complete_all(tuple(from_command), self._record):
@@ -83,12 +83,12 @@ class Case:
 
     @property
     def address(self) -> Address | None:
-        """Where the model is, if not on this machine."""
+        """Address of a remote model; None for a local one."""
         return self.source if isinstance(self.source, Address) else None
 
     @property
     def grounds(self) -> frozenset[Ground]:
-        """What there is to find facts in."""
+        """Available sources of facts."""
         found: set[Ground] = set() if self.alone else {"model"}
         if self.weights and not self.alone:
             found.add("weights")
@@ -98,23 +98,23 @@ class Case:
 
     @property
     def applicable(self) -> RuleSet:
-        """The rules to run: those that look at what is there."""
+        """The rules to run: those whose sources are available."""
         return self.rules.looking_at(self.grounds)
 
     @property
     def build_files(self) -> tuple[str, ...]:
-        """The files of a build that were read."""
+        """The build files that were read."""
         return tuple(file for each in self._gathered for file in each.files)
 
     def data(self, type_: type[_Data]) -> _Data | None:
-        """The data of a kind of evidence, None where there is none."""
+        """Data of one kind of evidence; None if there is none."""
         return next((each.data for each in self._gathered if isinstance(each.data, type_)), None)
 
     def gathered(self) -> Case:
-        """The case after its experiments were made.
+        """Run the pending experiments and return the case with their evidence.
 
         Raises:
-            WheelError: a dry build is wanted, and NVIDIA's wheels are not there.
+            WheelError: a dry build needs NVIDIA's wheels, which are not installed.
         """
         if len(self._gathered) == len(self.evidence):
             return self
@@ -124,30 +124,30 @@ class Case:
         return replace(self, evidence=tuple(found))
 
     def without_experiments(self) -> Case:
-        """The case with the evidence that is there, and no experiments to be made."""
+        """The case with its present evidence and no pending experiments."""
         return replace(self, evidence=self._gathered)
 
     def with_model(self, model: Model) -> Case:
-        """The case of another form of the model: what is known of its build is not of that form."""
+        """The case for another form of the model, without evidence that only holds for the old form."""
         kept = (each.of_any_form for each in self._gathered)
         evidence = tuple(each for each in kept if each is not None)
         return replace(self, source=model, targets=self.built_for, evidence=evidence, problems=())
 
     def at(self, folder: Path) -> Case:
-        """The case as a process with another current folder can take it.
+        """The case for a process with another current folder.
 
         Args:
-            folder: the current folder.
+            folder: the current folder of this process.
         """
         evidence = tuple(each if isinstance(each, Evidence) else each.elsewhere() for each in self.evidence)
         return replace(self, path=folder / self.path, evidence=evidence)
 
     def load(self) -> Model | None:
-        """The model, None where there is evidence alone.
+        """Load the model; return None if there is only evidence.
 
         Raises:
-            ModelError: it cannot be read, or is no ONNX model.
-            OSError: it cannot be read.
+            ModelError: the file is not a readable ONNX model.
+            OSError: the file cannot be read.
         """
         if self.alone:
             return None
@@ -162,38 +162,38 @@ class Case:
         return load(self.path, self.source)
 
     def open(self) -> OpenCase:
-        """The case with its model read and its experiments made: for several questions about one model.
+        """Load the model and run the experiments, for several queries about one model.
 
         Raises:
-            ModelError, OSError, WheelError: as :meth:`load` and :meth:`gathered` do.
+            ModelError, OSError, WheelError: as for :meth:`load` and :meth:`gathered`.
         """
         case = self.gathered()
         return OpenCase(case, case.load())
 
     def facts(self, target: Target | None = None) -> Facts:
-        """The facts of the model, for a target of :attr:`built_for`; None for the first.
+        """The facts of the model for one of :attr:`built_for`, by default the first.
 
         Raises:
-            ModelError, OSError, WheelError: as :meth:`open` does.
+            ModelError, OSError, WheelError: as for :meth:`open`.
         """
         return self.open().facts(target)
 
     def evaluate(self, target: Target | None = None) -> ModelReport:
-        """The findings for a target of :attr:`built_for`; None for the first.
+        """The findings for one of :attr:`built_for`, by default the first.
 
         Raises:
-            ModelError, OSError, WheelError: as :meth:`open` does.
+            ModelError, OSError, WheelError: as for :meth:`open`.
         """
         return self.open().evaluate(target)
 
     def evaluated(self) -> tuple[ModelReport, ...]:
-        """The findings for each target, before any review.
+        """The findings for each target, before review.
 
-        What is wrong with a file is in the reports; any other exception is a bug in trtlint or in a rule,
-        and is raised.
+        The reports contain errors of files.  Any other exception is a bug in trtlint or in a rule, and is
+        raised.
 
         Raises:
-            WheelError: as :meth:`gathered` does.
+            WheelError: as for :meth:`gathered`.
         """
         from trtlint.model.errors import ModelError
 
@@ -211,18 +211,18 @@ class Case:
         )
 
     def report(self, review: Review | None = None) -> tuple[ModelReport, ...]:
-        """The findings for each target as the policy wants to see them.
+        """The findings for each target, after review by the policy.
 
         Args:
-            review: reviews all models of a run; a new one if left out.
+            review: the review of all models of a run; default: a new one.
 
         Raises:
-            WheelError: as :meth:`gathered` does.
+            WheelError: as for :meth:`gathered`.
         """
         return self.reviewed(self.evaluated(), review or Review())
 
     def reviewed(self, reports: Iterable[ModelReport], review: Review) -> tuple[ModelReport, ...]:
-        """Reports of the model, one a target, as the policy wants to see them."""
+        """Apply the policy to reports of the model, one for each target."""
         return review.apply(self.path, tuple(reports), self.policy, _ran(self.applicable, self.built_for))
 
     @property
@@ -231,16 +231,16 @@ class Case:
 
     @property
     def _record(self) -> Any:
-        """The files of a real build, which settle a target."""
+        """The files of a real build, which complete targets."""
         return next((each.data for each in self._gathered if each.settles_targets), None)
 
 
 class OpenCase:
-    """A case whose model was read; targets about which the evidence is the same share their facts.
+    """A case with its model loaded; targets with the same evidence share their facts.
 
     Args:
-        case: the case, its experiments made.
-        model: its model, None where there is evidence alone.
+        case: the case, without pending experiments.
+        model: its model; None if there is only evidence.
     """
 
     def __init__(self, case: Case, model: Model | None) -> None:
@@ -249,11 +249,11 @@ class OpenCase:
         self._evaluations: dict[tuple[int, ...], Evaluation] = {}
 
     def facts(self, target: Target | None = None) -> Facts:
-        """The facts for a target of the case; None for the first."""
+        """The facts for a target of the case, by default the first."""
         return self._evaluation(target or self.case.built_for[0]).facts
 
     def evaluate(self, target: Target | None = None) -> ModelReport:
-        """The findings for a target; None for the first of the case."""
+        """The findings for a target of the case, by default the first."""
         target = target or self.case.built_for[0]
         evidence = self._evidence(target)
         evaluation, rules = self._evaluation(target), self.case.applicable
@@ -300,16 +300,16 @@ class OpenCase:
 
 @lru_cache(maxsize=64)
 def _ran(rules: RuleSet, targets: tuple[Target, ...]) -> Ran:
-    """The rules that ran for some targets: models of one run share them, as they have to be read."""
+    """The rules that ran for these targets; models of one run share them, because loading is slow."""
     return Ran(rules.entries, targets)
 
 
 @contextmanager
 def _collection_held() -> Iterator[None]:
-    """Hold the cyclic garbage collector while many objects are made that all stay.
+    """Disable the cyclic garbage collector while many long-lived objects are created.
 
-    It would visit the whole graph again and again as facts are found, so that the time of a lint
-    would grow faster than its nodes.
+    It would traverse the whole graph repeatedly, so that the time of a lint would grow faster than the
+    number of nodes.
     """
     enabled = gc.isenabled()
     gc.disable()
