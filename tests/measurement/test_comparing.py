@@ -70,29 +70,33 @@ def words(found: Sequence[Comparison | InputsError]) -> list[str]:
         ({}, "2 sets of inputs in ONNX Runtime, largest difference 1.2e-04", True),
         ({"equal": False}, "2 sets of inputs in ONNX Runtime, largest difference 1.2e-04", False),
         ({"sets": 1}, "1 set of inputs in ONNX Runtime, largest difference 1.2e-04", True),
-        ({"shape": "y"}, "2 sets of inputs in ONNX Runtime, output 'y' has another shape, largest ", True),
+        (
+            {"shape": "y"},
+            "2 sets of inputs in ONNX Runtime, output 'y' is missing or has another shape, largest ",
+            True,
+        ),
         ({"lost": 1}, "2 sets of inputs in ONNX Runtime, 1 element no longer finite, largest", True),
         ({"lost": 1234}, "2 sets of inputs in ONNX Runtime, 1,234 elements no longer finite, largest", True),
         ({"changed": 2}, ", 2 elements changed from or to infinity or NaN, largest", True),
-        ({"gained": 3}, ", 3 elements finite now and not before, largest", True),
+        ({"gained": 3}, ", 3 elements newly finite, largest", True),
         (
             {"reference": True, "widened": True},
             "2 sets of inputs in ONNX's reference, largest difference 1.2e-04, "
-            "as ONNX Runtime does not run the source",
+            "because ONNX Runtime does not run the source",
             True,
         ),
         (
             {"widened": True},
-            "1.2e-04, both in FP32, as ONNX Runtime does not run the types of the source",
+            "1.2e-04, both in FP32, because ONNX Runtime lacks kernels for the types of the source",
             True,
         ),
-        ({"unsure": 1}, "1.2e-04; FP64 does not show that 1 element should be finite", None),
+        ({"unsure": 1}, "1.2e-04; FP64 does not confirm that 1 element should be finite", None),
         (
             {"unsure": 1, "equal": False},
             "2 sets of inputs in ONNX Runtime, largest difference 1.2e-04",
             False,
         ),
-        ({"broken": "no kernel"}, "the source runs, and the rewritten model does not: no kernel", False),
+        ({"broken": "no kernel"}, "the source runs, but the rewritten model fails: no kernel", False),
         ({"error": "no kernel"}, "no kernel", None),
         ({"error": "no kernel", "broken": "x"}, "no kernel", None),
     ],
@@ -135,8 +139,8 @@ def test_a_crash_in_both_types_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("cause", "said"),
     [
-        ("time", "comparing it exceeded the limit of 10 s"),
-        ("memory", "comparing it exceeded the limit of 3 GB of memory"),
+        ("time", "the comparison exceeded the limit of 10 s"),
+        ("memory", "the comparison exceeded the memory limit of 3 GB"),
         ("failed", "the process of ONNX Runtime failed"),
     ],
 )
@@ -160,7 +164,7 @@ def test_when_time_is_up_nothing_more_is_compared(monkeypatch: pytest.MonkeyPatc
     assert process.asked == [(3, False, 10.0)]
     assert words(found) == [
         "the process of ONNX Runtime crashed",
-        *["comparing it exceeded the limit of 10 s"] * 2,
+        *["the comparison exceeded the limit of 10 s"] * 2,
     ]
     assert [each.equal for each in found if isinstance(each, Comparison)] == [None] * 3
 

@@ -1,1 +1,1 @@
-"""A changed model compared with its original, in ONNX Runtime."""
+"""Numeric comparison of a changed model with its original in ONNX Runtime."""

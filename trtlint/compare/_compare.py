@@ -1,7 +1,7 @@
-"""Models and their rewritten forms on the same inputs: the part that runs in a process of its own.
+"""Worker process: run models and their rewritten forms on the same inputs.
 
-Both run in ONNX Runtime.  Where that has no kernel for what the model computes in, both are computed in FP32,
-and where it has none at all, by ONNX's reference.
+Both run in ONNX Runtime.  If it lacks a kernel for a type of the model, both run in FP32.
+If that fails too, ONNX's reference evaluator computes both.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ from trtlint.model.load import load
 from trtlint.model.widening import FP32, FP64
 
 _MOST_BYTES = 1 << 30
-"""Bytes of inputs that are tried in vain, each for its choice of shapes."""
+"""Total bytes of inputs for failed attempts, each with another choice of shapes."""
 _SHARE = 8
-"""The part of the process's memory that all inputs and outputs of the model take at most: 1 / 8."""
+"""Inverse share of the process memory for all inputs and outputs: 1 / 8."""
 _MOST_FOR_REFERENCE = 16 << 20
-"""Bytes of a model that ONNX's reference computes: it is slow."""
+"""Largest model in bytes for ONNX's reference evaluator, which is slow."""
 _MOST_FOR_TWO = 256 << 20
-"""Bytes of two models that are loaded at once."""
+"""Total bytes of two models that may be loaded at once."""
 _LONGEST = 500
-"""Characters of a reason that are told."""
+"""Longest reported reason in characters."""
 
 Say = Callable[[Any], None]
 
 
 class _NotRunError(ExperimentError):
-    """The model does not run, on any of the inputs."""
+    """The model fails on all inputs."""
 
 
 class _BrokenError(ExperimentError):
-    """The model runs, and its rewritten form does not."""
+    """The model runs, but its rewritten form fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """How two models are to be compared.
+    """Settings of one comparison.
 
     Attributes:
-        given: the user's inputs; none for made-up ones.
-        mended: whether what was NaN may be anything.
-        keyed: whether they are to be the same only where a mask leaves every row a key.
-        timed: whether to measure the time of both.
-        memory: bytes that inputs and outputs may take.
-        folder: where copies may be written.
+        given: the user's inputs; empty for random ones.
+        mended: whether elements that were NaN may have any value.
+        keyed: whether every row of a mask must keep at least one key.
+        timed: whether to measure the time of both models.
+        memory: limit for inputs and outputs in bytes.
+        folder: folder for temporary copies.
     """
 
     given: list[Feeds]
@@ -74,24 +74,23 @@ def work(request: dict[str, Any], say: Say) -> None:
     """Compare pairs of models.
 
     Args:
-        request: ``pairs``, each with ``before`` and ``after``, paths, and ``files``, ``lists`` and ``script``
-            with inputs; ``folder``, where copies may be written; ``memory``, bytes that the process may take;
-            ``wide``, whether both are compared in FP32; ``mended``, whether what was NaN may be a number;
-            ``keyed``, whether they are to be the same only where a mask leaves every row a key; ``timed``,
-            whether to measure the time of both.
-        say: takes for each pair ``{"inputs": ...}`` with what is wrong with them, ``{"error": ...}``,
-            ``{"broken": ...}`` where only the first one runs, or the figures.
+        request: ``pairs``: each with the paths ``before`` and ``after``, and ``files``, ``lists`` and
+            ``script`` for the inputs; ``folder``: for temporary copies; ``memory``: limit of the process in
+            bytes; ``wide``: compare both in FP32; ``mended``: elements that were NaN may have any value;
+            ``keyed``: every row of a mask keeps at least one key; ``timed``: measure the time of both.
+        say: receives one answer for each pair: ``{"inputs": ...}`` for invalid inputs, ``{"error": ...}``,
+            ``{"broken": ...}`` if only the original runs, or the figures.
     """
     for pair in request["pairs"]:
         try:
             answer = _answer(pair, request)
         except MemoryError:
-            answer = {"error": "it takes more memory than there is"}
+            answer = {"error": "the comparison needs more memory than the process may use"}
         say(answer)
 
 
 def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    """The comparison of one pair as JSON data."""
+    """Compare one pair; return the answer as JSON data."""
     before, after = Path(pair["before"]), Path(pair["after"])
     try:
         given = _given(before, pair)
@@ -117,16 +116,16 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
                     plain = _compared(models, inputs, Way(way.types, optimized=False), wanted)
                     figures = plain if plain["equal"] else figures
             except _NotRunError as error:
-                failure = failure or str(error)  # of the first way, which is the one that the model is for
+                failure = failure or str(error)  # report the first way: it uses the model's own types
                 continue
             except _BrokenError as error:
                 broken = broken or ("" if way.reference and guessed else str(error))
                 continue
             if way.reference and guessed and not figures["equal"]:
-                failure += ", and ONNX's reference, which takes shapes that do not fit, gives other outputs"
+                failure += ", and ONNX's reference, which accepts mismatched shapes, computes other outputs"
                 continue
             if figures["equal"] and not figures["telling"]:
-                failure = failure or "no output has a number on any of the inputs"
+                failure = failure or "no output is finite on any of the inputs"
                 continue
             return {**figures, "widened": way.types is not None, "reference": way.reference}
     except (InputsError, ValueError, RuntimeError, onnx.checker.ValidationError) as error:
@@ -135,12 +134,12 @@ def _answer(pair: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, An
 
 
 def _varies(inputs: Sequence[Value]) -> bool:
-    """Whether an input has a dimension without a size, or no shape."""
+    """Whether an input has a dynamic dimension or no shape."""
     return any(v.shape is None or any(not isinstance(dim, int) for dim in v.shape) for v in inputs)
 
 
 def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
-    """The ways to compute two models, best first."""
+    """Ways to compute two models, best first."""
     if not wide:
         yield Way()
     yield Way(FP32)
@@ -149,10 +148,10 @@ def _ways(model: Path, *, wide: bool) -> Iterator[Way]:
 
 
 def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
-    """The user's inputs; none where there are none.
+    """The user's inputs; empty if there are none.
 
     Raises:
-        InputsError: they cannot be used.
+        InputsError: the inputs are invalid.
     """
     named = Inputs(tuple(request["files"]), tuple(request["lists"]), request["script"])
     if not named.names:
@@ -161,21 +160,21 @@ def _given(model: Path, request: Mapping[str, Any]) -> list[Feeds]:
 
 
 def _compared(models: Alike, inputs: Sequence[Value], way: Way, wanted: _Wanted) -> dict[str, Any]:
-    """The figures for the first choice of shapes that the model takes.
+    """The figures for the first choice of shapes that the model accepts.
 
     Raises:
-        _NotRunError: the model takes none.
-        _BrokenError: its rewritten form does not take what the model took.
+        _NotRunError: the model accepts no choice.
+        _BrokenError: the rewritten form fails on inputs that the model accepts.
     """
     types = _input_types(models.before)
     try:
         first: Runner | None = Runner(models.before, way, random=models.random)
-    except Exception as error:  # noqa: BLE001 - its exceptions have no common class that it exports
+    except Exception as error:  # noqa: BLE001 - ONNX Runtime exports no common base class
         raise _NotRunError(f"the model does not run: {error}") from None
     batches, before = _run_first(first, _choices(inputs, wanted), types, wanted)
     both = sum(model.stat().st_size for model in (models.before, models.after)) <= _MOST_FOR_TWO
     if not both:
-        first = None  # two large models at once may be more than memory holds
+        first = None  # two large models at once may exceed the memory limit
     try:
         second = Runner(models.after, way, random=models.random)
         after = second.run(batches)
@@ -199,10 +198,10 @@ def _choices(inputs: Sequence[Value], wanted: _Wanted) -> Iterable[Sets]:
 def _run_first(
     runner: Runner | None, choices: Iterable[Sets], types: Mapping[str, np.dtype[Any]], wanted: _Wanted
 ) -> tuple[list[Feeds], list[dict[str, Any]]]:
-    """The inputs of the first choice of shapes that a model takes, and its outputs.
+    """The first inputs that a model accepts, and its outputs.
 
     Raises:
-        _NotRunError: the model takes none.
+        _NotRunError: the model accepts no choice of shapes.
     """
     failure, tried = "", 0
     for choice in choices if runner is not None else ():
@@ -217,13 +216,13 @@ def _run_first(
             return batches, runner.run(batches) if runner is not None else []
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever is raised for shapes that do not fit
+        except Exception as error:  # noqa: BLE001 - shapes that do not fit raise anything
             failure = str(error)
-    raise _NotRunError(f"the model does not run: {failure or 'no inputs could be made'}")
+    raise _NotRunError(f"the model does not run: {failure or 'cannot generate inputs'}")
 
 
 def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Outputs] | None:
-    """The outputs of a model in FP64; None where nothing computes them."""
+    """The outputs of a model in FP64; None if no runtime computes them."""
     for index, wider in enumerate((Way(FP64), Way(FP64, reference=True))):
         if wider.reference and models.before.stat().st_size > _MOST_FOR_REFERENCE:
             continue
@@ -236,13 +235,13 @@ def _truth(models: Alike, batches: Sequence[Feeds], folder: Path) -> list[Output
             return list(Runner(copy, wider, random=models.random).run(typed))
         except MemoryError:
             raise
-        except Exception:  # noqa: BLE001 - whatever is raised for types without a kernel
+        except Exception:  # noqa: BLE001 - types without a kernel raise anything
             continue
     return None
 
 
 def _typed(batches: Sequence[Feeds], types: Mapping[str, np.dtype[Any]], *, keyed: bool) -> list[Feeds]:
-    """Sets of inputs in the types of a model, the first key of each row left where masks are to leave one."""
+    """Convert inputs to the types of a model; with ``keyed``, unmask the first key of each row."""
     typed = [{name: array.astype(types[name]) for name, array in batch.items()} for batch in batches]
     for array in (array for batch in typed for array in batch.values() if keyed and array.ndim):
         if array.dtype.kind in "biu":

@@ -1,4 +1,4 @@
-"""The outputs of a model and of its rewritten form, compared element by element."""
+"""Element-wise comparison of the outputs of a model and of its rewritten form."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ Outputs = Mapping[str, Array]
 """The outputs of one run, by name."""
 
 _TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 2e-2}
-"""By type of an output, how far it may be off, relative to its largest element."""
+"""Tolerance for each output type, relative to the largest element of the output."""
 _CANCELLED = 0.01
-"""The share of an output's largest element in any set that its tolerance is relative to at least: what is
-rounded on the way is left over where larger terms cancel each other."""
+"""Lowest scale of a tolerance, as a share of the output's largest element in any set.
+Where large terms cancel each other, only their rounding errors are left."""
 _LEAST = 1e-3
-"""The magnitude that tolerances are relative to at least."""
+"""Lowest magnitude that a tolerance is relative to."""
 
 
 @dataclass(slots=True)
 class Judgement:
-    """The comparison of all outputs in all sets of inputs.
+    """Comparison of all outputs in all sets of inputs.
 
     Attributes:
         sets: number of sets of inputs.
         difference: largest absolute difference of elements that are finite in both.
-        beyond: elements that are finite in both and differ by more than the tolerance.
-        lost: elements that are finite before and not after.
-        gained: elements that are not finite before and are finite after.
-        unsure: those of ``gained`` that were infinite and are not known to be finite in FP64.
-        changed: elements that are not finite in both and not the same, or not numbers and not the same.
-        shape: the first output whose shape differs, or that is missing; empty for none.
-        telling: whether an output before has an element that can be compared.
+        beyond: number of elements that are finite in both and exceed the tolerance.
+        lost: number of elements that are finite only before.
+        gained: number of elements that are finite only after.
+        unsure: number of ``gained`` elements that were infinite and are not known to be finite in FP64.
+        changed: number of different elements that are not finite in both, or not numeric.
+        shape: first output that is missing or has another shape; empty for none.
+        telling: whether the model has an output element to compare.
     """
 
     sets: int = 0
@@ -50,7 +50,7 @@ class Judgement:
 
     @property
     def equal(self) -> bool:
-        """Whether the rewritten form is as good as the model, or better."""
+        """Whether the rewritten form is at least as good as the model."""
         return not (self.beyond or self.lost or self.changed or self.shape)
 
     @property
@@ -77,17 +77,16 @@ def judge(
     mended: bool = False,
     truth: Sequence[Outputs] | None = None,
 ) -> Judgement:
-    """Compare the outputs of two models, set of inputs by set of inputs.
+    """Compare the outputs of two models for each set of inputs.
 
-    An element that is not finite before and finite after counts as better: types overflow where a rewrite
-    keeps within their range.  Of an infinite element that is sure only if it is finite in FP64: a model may
-    give infinity on purpose.
+    An element that is finite only after the rewrite counts as better: the model overflowed there.  For an
+    element that was infinite, this needs a finite value in FP64: a model may return infinity on purpose.
 
     Args:
         before: the outputs of the model.
         after: the outputs of its rewritten form.
-        mended: whether an element that is NaN before may be anything after.
-        truth: the outputs of the model in FP64; None where they are not known.
+        mended: whether elements that were NaN may have any value.
+        truth: the outputs of the model in FP64; None if unknown.
     """
     found = Judgement(sets=len(before))
     largest = [{name: _largest(np.asarray(array)) for name, array in batch.items()} for batch in before]
@@ -108,7 +107,7 @@ def judge(
 def _compare(
     found: Judgement, pair: tuple[Array, Array], scale: float, truth: Array | None, *, mended: bool
 ) -> None:
-    """Add the comparison of one output to what was found."""
+    """Add the comparison of one output to a judgement."""
     one, other = pair
     tolerance = _TOLERANCE.get(one.dtype.name, 0.0)
     if one.dtype.kind not in "fbiu" or other.dtype.kind not in "fbiu":
@@ -137,7 +136,7 @@ def _compare(
 
 
 def _largest(array: Array) -> float:
-    """The largest finite magnitude in an output."""
+    """The largest finite magnitude of an output."""
     if array.dtype.kind not in "fbiu":
         return 0.0
     finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
@@ -145,5 +144,5 @@ def _largest(array: Array) -> float:
 
 
 def _tells(array: Array) -> bool:
-    """Whether an output has an element that can be compared; of nothing there is nothing to compare."""
+    """Whether an output has an element to compare; an empty output counts."""
     return array.dtype.kind != "f" or array.size == 0 or bool(np.isfinite(array).any())

@@ -1,4 +1,4 @@
-"""Models run on sets of inputs: by ONNX Runtime, or by ONNX's reference."""
+"""Execution of models in ONNX Runtime or in ONNX's reference evaluator."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Feeds = Mapping[str, Array]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How two models are computed.
+    """How to compute two models.
 
     Attributes:
-        types: the wider types that they compute in; None for their own.
-        reference: whether by ONNX's reference in place of ONNX Runtime.
-        optimized: whether ONNX Runtime folds constants and the like.  Rounding differs by it, and where it
-            quantizes, by a whole step.
+        types: wider types to compute in; None for the model's own.
+        reference: whether to use ONNX's reference evaluator, not ONNX Runtime.
+        optimized: whether ONNX Runtime optimizes the graph.  This changes rounding, and quantized values by a
+            whole step.
     """
 
     types: Types | None = None
@@ -37,15 +37,15 @@ class Way:
 
 
 class Runner:
-    """A model that was loaded.
+    """A loaded model.
 
     Args:
         model: the file.
-        way: how it is computed.
-        random: whether it draws random numbers; these begin anew with each call.
+        way: how to compute it.
+        random: whether the model draws random numbers; each call restarts their sequence.
 
     Raises:
-        Exception: whatever the library raises for a model that it does not load.
+        Exception: any error of the library; the model cannot be loaded.
     """
 
     def __init__(self, model: Path, way: Way, *, random: bool = False) -> None:
@@ -59,10 +59,10 @@ class Runner:
         """Compute the outputs for each set of inputs.
 
         Raises:
-            Exception: whatever the library raises for inputs that do not fit.
+            Exception: any error of the library; the inputs do not fit.
         """
         if self._random and not self._fresh and not self._way.reference:
-            self._loaded = None  # two large models at once may be more than memory holds
+            self._loaded = None  # two large models at once may exceed the memory limit
             self._loaded = _session(self._model, optimized=self._way.optimized)
         self._fresh = False
         with np.errstate(all="ignore"):
@@ -71,7 +71,7 @@ class Runner:
             ]
 
     def once(self, batch: Feeds) -> list[Any]:
-        """Compute the outputs for one set of inputs, in the order of the model."""
+        """Compute the outputs for one set of inputs, in the model's order."""
         found: list[Any] = self._loaded.run(None, dict(batch))
         return found
 
@@ -83,24 +83,24 @@ class Runner:
 
 
 def _reference(model: Path) -> Any:
-    """A model in ONNX's reference.
+    """Load a model into ONNX's reference evaluator.
 
     Raises:
-        ValueError: the reference computes it otherwise than ONNX says.
+        ValueError: the reference computes the model incorrectly.
     """
     from onnx.reference import ReferenceEvaluator
 
     proto = onnx.load(model)
     if stacks(proto):
-        raise ValueError("ONNX's reference does not stack what iterations of a loop give as ONNX says")
+        raise ValueError("ONNX's reference stacks the scan outputs of a Loop incorrectly")
     return ReferenceEvaluator(begun(proto), new_ops=list(more_ops()))
 
 
 def _session(model: Path, *, optimized: bool) -> Any:
-    """A model in ONNX Runtime, without the fusions that its own kernels do not always take.
+    """Load a model into ONNX Runtime with basic optimizations only.
 
-    A gain of one element, which is made one of a LayerNormalization, is refused by that.  Its threads do not
-    spin while they wait, which takes as much processor time again:
+    Extended fusions can fail: a LayerNormalization with a gain of one element is rejected.  Threads do not
+    spin while they wait, which would double the CPU time:
     https://onnxruntime.ai/docs/performance/tune-performance/threading.html
     """
     onnxruntime = onnx_runtime()

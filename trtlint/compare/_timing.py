@@ -1,4 +1,4 @@
-"""The time that a model and its rewritten form take, measured in turn in one process."""
+"""Run times of a model and its rewritten form, measured alternately in one process."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import time
 from collections.abc import Callable
 
 _PAIRS = 15
-"""Pairs of runs at most."""
+"""Maximum number of pairs of runs."""
 _SECONDS = 2.0
-"""Seconds that all pairs take at most."""
+"""Time limit for all pairs in seconds."""
 _LONGEST = 0.4
-"""Seconds of a pair from which on it is not repeated."""
+"""Longest pair in seconds that is repeated."""
 
 
 def timed(before: Callable[[], object], after: Callable[[], object]) -> tuple[list[float], list[float]]:
-    """Run two models in turn, and give the seconds of each run; none where one pair takes too long.
+    """Run two models alternately and return the seconds of each run; empty if one pair is too slow.
 
-    Both run under the same load of the machine so.  The first pair only warms up.
+    Alternation exposes both models to the same machine load.  The first pair only warms up.
     """
     began = time.perf_counter()
     times: tuple[list[float], list[float]] = [], []

@@ -1,7 +1,7 @@
-"""Copies of two models that are to be compared, so that what is no fault of either makes no difference.
+"""Copies of two models without differences that are irrelevant to a comparison.
 
-Types that ONNX Runtime has no kernels for are FP32 in both, what draws random numbers without a seed
-gets one, the same in both, and neither says that it is of a format newer than the one ONNX Runtime reads.
+Types without a kernel in ONNX Runtime become FP32 in both.  Random operators without a seed get the same
+seed in both.  The IR version is lowered to one that ONNX Runtime reads.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from trtlint.model.protos import domain_of, text
 from trtlint.model.widening import Types, widen_model
 
 IR_VERSION = 10
-"""The newest version of the format that all of ONNX Runtime since 1.18 reads; newer ones only add to it.
+"""Newest IR version that ONNX Runtime 1.18 and later reads; newer versions only add to it.
 https://onnxruntime.ai/docs/reference/compatibility.html
 """
 _TRAINED = 2
-"""The input of Dropout that says whether the model is trained: it draws random numbers only then."""
+"""Input ``training_mode`` of Dropout, which draws random numbers only in training."""
 _APART = 1024
-"""Bytes from which a tensor is kept in a file beside the copy: no message holds more than 2 GB."""
+"""Smallest tensor in bytes that is stored as external data: a message holds at most 2 GB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Two models as they can be compared.
+    """Two models that can be compared.
 
     Attributes:
         before: the model, or a copy of it.
         after: its rewritten form, or a copy of it.
-        random: whether they draw random numbers, so that a session gives other outputs when it runs again.
+        random: whether they draw random numbers, so that a second run gives other outputs.
     """
 
     before: Path
@@ -46,27 +46,27 @@ class Alike:
 
 
 class RandomError(ExperimentError, ValueError):
-    """What draws random numbers in one model does not do so in the other."""
+    """The two models draw different random numbers."""
 
 
 def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -> Alike:
-    """Two models as they can be compared: copies where something is to be changed, else themselves.
+    """Return two models that can be compared: copies where a change is needed, else the files themselves.
 
     Args:
         before: a model.
         after: its rewritten form.
-        folder: where copies may be written.
-        types: the wider types in which both are to compute; None for their own.
+        folder: folder for copies.
+        types: wider types to compute in; None for the models' own.
 
     Raises:
-        RandomError: random numbers are drawn without a seed at other places in the two.
+        RandomError: different nodes of the two models draw random numbers without a seed.
     """
     paths = before, after
     shells = [onnx.load(path, load_external_data=False) for path in paths]
-    # Each as often as there is one: bodies may use one name.
+    # Compare with multiplicity: several subgraphs may use one name.
     draws = [sorted(_key(node) for node in _drawing(shell)) for shell in shells]
     if draws[0] != draws[1]:
-        raise RandomError("the model draws random numbers without a seed, and the rewrite has changed where")
+        raise RandomError("the rewrite changed which nodes draw random numbers without a seed")
     random = any(_is_random(node) for shell in shells for node in nodes(shell))
     newer = any(shell.ir_version > IR_VERSION for shell in shells)
     if types is None and not draws[0] and not newer:
@@ -81,7 +81,7 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
             widen_model(proto, types)
         proto.ir_version = min(proto.ir_version, IR_VERSION)
         apart = f"{copy.stem}.{'own' if types is None else len(types)}.bin"
-        (folder / apart).unlink(missing_ok=True)  # what is there would be appended to
+        (folder / apart).unlink(missing_ok=True)  # onnx.save appends to an existing file
         onnx.save(
             proto,
             copy,
@@ -93,12 +93,12 @@ def alike(before: Path, after: Path, folder: Path, types: Types | None = None) -
 
 
 def _key(node: NodeProto) -> str:
-    """What a node that draws random numbers is known by in both models: the value that it gives."""
+    """Name that identifies a random node in both models: its output."""
     return text(node.output[0])
 
 
 def _drawing(proto: onnx.ModelProto) -> Iterator[NodeProto]:
-    """The operators that draw random numbers without a seed, those in bodies and functions too."""
+    """Nodes that draw random numbers without a seed, including those in subgraphs and functions."""
     for node in nodes(proto):
         if _is_random(node) and not any(attribute.name == "seed" for attribute in node.attribute):
             yield node

@@ -1,4 +1,4 @@
-"""Rewritten models against their sources, computed in a process of its own."""
+"""Comparison of rewritten models with their originals in a separate process."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from trtlint.process.spawn import Limits, ProcessResult, machine_memory, run
 _MOST_MEMORY = 16 << 30
 _SECONDS = 600.0
 _PATIENCE = 4
-"""How many times as long as its processor time a comparison may take on a machine that is busy."""
+"""Ratio of the wall-clock limit to the CPU limit of a comparison, for busy machines."""
 MISSING = "onnxruntime is needed: pip install 'trtlint[verify]'"
 
 Times = tuple[tuple[float, ...], tuple[float, ...]]
-"""Seconds that each run of a model took, and those of its rewritten form."""
+"""Seconds of each run of a model and of its rewritten form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A model, its rewritten form, and what to run both on.
+    """A model, its rewritten form, and their inputs.
 
     Attributes:
         before: the model.
         after: its rewritten form.
-        inputs: the user's inputs; made-up ones where there are none.
+        inputs: the user's inputs; random ones if empty.
     """
 
     before: Path
@@ -41,16 +41,16 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What comparing two models found.
+    """Result of comparing two models.
 
     Attributes:
-        equal: whether all outputs are the same or better; None where it could not be told.
-        words: the figures, or why there are none.
-        sets: how many sets of inputs were run.
-        difference: the largest absolute difference of elements that are finite in both.
-        lost: elements that were finite and are not.
-        gained: elements that were not finite and are.
-        times: the times of both in ONNX Runtime; none where they were not measured.
+        equal: whether all outputs are the same or better; None if unknown.
+        words: the figures, or the reason why there are none.
+        sets: number of sets of inputs.
+        difference: largest absolute difference of elements that are finite in both.
+        lost: number of elements that are finite only before.
+        gained: number of elements that are finite only after.
+        times: run times of both in ONNX Runtime; empty if not measured.
     """
 
     equal: bool | None
@@ -63,15 +63,15 @@ class Comparison:
 
 
 def available() -> bool:
-    """Whether what a comparison needs is installed."""
+    """Whether the packages for a comparison are installed."""
     return importlib.util.find_spec("onnxruntime") is not None
 
 
 def usual_limits(*, part: bool = False) -> Limits:
-    """What comparisons may take: what is left to the work on a file, or what no comparison exceeds.
+    """Default limits: the rest of a file's allowance, or fixed ones without an allowance.
 
     Args:
-        part: whether a single rewrite is compared, and the whole model is to be later.
+        part: whether this compares a single rewrite, and the whole model follows later.
     """
     allowance = current()
     if allowance is None:
@@ -96,16 +96,15 @@ def compare(
     Args:
         before: the model.
         after: its rewritten form.
-        inputs: what to run them on.
-        limits: what the process may take.
-        wide: whether both compute in FP32 what they compute in 16 bits.
-        mended: whether what was NaN may be a number.
-        keyed: whether they are to be the same only where a mask leaves every row a key; holds for inputs
-            that are made up.
-        timed: whether to measure the time of both as well.
+        inputs: the user's inputs; random ones if None.
+        limits: time and memory of the process.
+        wide: whether 16-bit types run in FP32.
+        mended: whether elements that were NaN may have any value.
+        keyed: whether every row of a mask keeps at least one key; applies to random inputs.
+        timed: whether to measure the time of both.
 
     Raises:
-        InputsError: the inputs cannot be used.
+        InputsError: the inputs are invalid.
     """
     pair = Pair(before, after, inputs or Inputs())
     (found,) = compare_all([pair], limits, wide=wide, mended=mended, keyed=keyed, timed=timed)
@@ -123,16 +122,15 @@ def compare_all(
     keyed: bool = False,
     timed: bool = False,
 ) -> Iterator[Comparison | InputsError]:
-    """Compare pair after pair, in one process as long as none ends it.
+    """Compare pairs of models, in one process unless it crashes.
 
     Args:
-        pairs: what to compare.
-        limits: what all processes together may take, in time, and each of them, in memory; by default what
-            :func:`usual_limits` says.
-        wide: as of :func:`compare`; so are the others.
-        mended: as well.
-        keyed: as well.
-        timed: as well.
+        pairs: the pairs.
+        limits: time of all processes together and memory of each; default: :func:`usual_limits`.
+        wide: as for :func:`compare`.
+        mended: as for :func:`compare`.
+        keyed: as for :func:`compare`.
+        timed: as for :func:`compare`.
     """
     if not available():
         yield from [Comparison(None, MISSING)] * len(pairs)
@@ -149,7 +147,7 @@ def compare_all(
             left = left[len(ended.answers) :]
             failed, left = left[:1], left[1:]
             if failed and ended.cause == "crashed" and not wide and rest.seconds > 0:
-                # The kernels of ONNX Runtime for FP16 crash on some models.
+                # FP16 kernels of ONNX Runtime crash on some models.
                 ended, rest = _run(failed, {**request, "wide": True}, rest)
                 yield from (_comparison(answer, failed[0], folder, wide=True) for answer in ended.answers)
                 failed = failed[len(ended.answers) :]
@@ -159,7 +157,7 @@ def compare_all(
 
 
 def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tuple[ProcessResult, Limits]:
-    """Compare pairs in one process; also gives what is left of the limits."""
+    """Compare pairs in one process; also return the rest of the limits."""
     named = [
         {
             "before": os.path.realpath(pair.before),
@@ -179,43 +177,43 @@ def _run(pairs: Sequence[Pair], request: dict[str, Any], limits: Limits) -> tupl
 
 
 def _reason(ended: ProcessResult, allowed: Limits) -> str:
-    """Why a process gave no answer."""
+    """Reason why a process gave no answer."""
     if ended.cause == "time":
         return _over_time(allowed)
     if ended.cause == "memory":
-        return f"comparing it exceeded the limit of {amount(allowed.memory)} of memory"
+        return f"the comparison exceeded the memory limit of {amount(allowed.memory)}"
     return f"the process of ONNX Runtime {ended.words}"
 
 
 def _over_time(allowed: Limits) -> str:
     if allowance := current():
-        return f"comparing it exceeded {allowance.words}"
-    return f"comparing it exceeded the limit of {allowed.seconds:.0f} s"
+        return f"the comparison exceeded {allowance.words}"
+    return f"the comparison exceeded the limit of {allowed.seconds:.0f} s"
 
 
 def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) -> Comparison | InputsError:
-    """The answer of the process in words."""
+    """Convert an answer of the process."""
     if "inputs" in answer:
         return InputsError(pair.inputs.named(answer["inputs"]))
-    # The copies that were made for it are of no use to anyone.
-    said = {
+    # Strip the folder of the temporary copies: it no longer exists.
+    messages = {
         kind: str(answer[kind]).replace(f"{folder}{os.sep}", "")
         for kind in ("error", "broken") & answer.keys()
     }
-    if "error" in said:
-        return Comparison(None, said["error"])
-    if "broken" in said:
-        return Comparison(False, f"the source runs, and the rewritten model does not: {said['broken']}")
+    if "error" in messages:
+        return Comparison(None, messages["error"])
+    if "broken" in messages:
+        return Comparison(False, f"the source runs, but the rewritten model fails: {messages['broken']}")
     words = _figures(answer)
     if answer["reference"]:
-        words += ", as ONNX Runtime does not run the source"
+        words += ", because ONNX Runtime does not run the source"
     elif wide:
         words += ", both in FP32"
     elif answer["widened"]:
-        words += ", both in FP32, as ONNX Runtime does not run the types of the source"
+        words += ", both in FP32, because ONNX Runtime lacks kernels for the types of the source"
     equal, unsure = bool(answer["equal"]), int(answer["unsure"])
     if equal and unsure:
-        words += f"; FP64 does not show that {_elements(unsure)} should be finite"
+        words += f"; FP64 does not confirm that {_elements(unsure)} should be finite"
     first, second = answer.get("times") or ((), ())
     return Comparison(
         None if equal and unsure else equal,
@@ -229,18 +227,18 @@ def _comparison(answer: dict[str, Any], pair: Pair, folder: str, *, wide: bool) 
 
 
 def _figures(answer: dict[str, Any]) -> str:
-    """The figures of a comparison, those that make it worse first."""
+    """Describe the figures of a comparison, regressions first."""
     sets = int(answer["sets"])
     where = "ONNX's reference" if answer["reference"] else "ONNX Runtime"
     words = f"{sets} {'set' if sets == 1 else 'sets'} of inputs in {where}"
     if answer["shape"]:
-        words += f", output {answer['shape']!r} has another shape"
+        words += f", output {answer['shape']!r} is missing or has another shape"
     if lost := int(answer["lost"]):
         words += f", {_elements(lost)} no longer finite"
     if changed := int(answer["changed"]):
         words += f", {_elements(changed)} changed from or to infinity or NaN"
     if gained := int(answer["gained"]):
-        words += f", {_elements(gained)} finite now and not before"
+        words += f", {_elements(gained)} newly finite"
     return f"{words}, largest difference {float(answer['largest_difference']):.1e}"
 
 

@@ -1,4 +1,4 @@
-"""What ONNX's reference computes otherwise than ONNX says, told to it in other words."""
+"""Workarounds for operators that ONNX's reference evaluator computes incorrectly."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from onnx import ModelProto, TensorProto, helper
 
 _TRUE = "trtlint/true"
 _MASK = 3
-"""The port of the mask of an ``Attention``."""
+"""Input index of the mask of ``Attention``."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def begun(proto: ModelProto) -> ModelProto:
-    """A model in which every ``Loop`` of the main graph has a condition to begin with.
+    """Give every ``Loop`` of the main graph an initial condition.
 
-    Left out, it is true (https://onnx.ai/onnx/operators/onnx__Loop.html); the reference runs the body of such
-    a loop not once.
+    The default is true (https://onnx.ai/onnx/operators/onnx__Loop.html), but the reference then never runs
+    the body.
     """
     if all(node.op_type != "Loop" or "".join(node.input[1:2]) for node in proto.graph.node):
         return proto
@@ -34,19 +34,20 @@ def begun(proto: ModelProto) -> ModelProto:
 
 
 def stacks(proto: ModelProto) -> bool:
-    """Whether a ``Loop`` of the main graph gives what each iteration gives: the reference stacks otherwise.
+    """Whether a ``Loop`` of the main graph has scan outputs, which the reference stacks incorrectly.
 
-    It puts that one behind the other along the first axis, where there is to be a new one in front.
+    It concatenates them along the first axis instead of adding a new leading axis.
     """
     return any(node.op_type == "Loop" and len(node.output) > len(node.input) - 2 for node in proto.graph.node)
 
 
 @cache
 def more_ops() -> tuple[Any, ...]:
-    """Operators for :class:`onnx.reference.ReferenceEvaluator`, in place of its own.
+    """Replacement operators for :class:`onnx.reference.ReferenceEvaluator`.
 
-    It gives the definition of ``GroupNormalization`` no inputs, lets every query be the first one where a
-    causal ``Attention`` has a mask of one row, and gives capped scores where those before that are wanted.
+    The reference passes no inputs to the function body of ``GroupNormalization``.  In a causal ``Attention``
+    with a mask of one row, it treats every query as the first.  It also returns capped scores where ONNX
+    requires the uncapped ones.
     https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
     https://onnx.ai/onnx/operators/onnx__Attention.html
     """

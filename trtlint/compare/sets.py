@@ -1,4 +1,4 @@
-"""The sets of inputs that two models are compared on: the user's, or made-up ones."""
+"""Sets of inputs for a comparison: the user's or random ones."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from trtlint.model.graph import Value
 from trtlint.model.protos import DTYPES
 
 _KINDS = ("random", "random", "small", "zeros", "large", "ones", "masked", "random")
-"""What the sets are that are made up; ``masked`` has no key that is allowed."""
+"""Kinds of random sets; ``masked`` masks all keys."""
 MOST_BYTES = 1 << 30
-"""Bytes of sets that are made up, and of what a model makes of them; one is made whatever it takes."""
+"""Byte limit for random sets and their outputs; one set is always generated."""
 _ATTEMPTS = 2
 _SIZES = (4, 8, 2, 16)
 _MIXED, _MOST_MIXED = (4, 2, 8), 3
-"""Sizes that dimensions have each on its own, and how many such dimensions there may be."""
+"""Sizes for dimensions that vary independently, and the maximum number of such dimensions."""
 
 
 class Sets(Protocol):
-    """Sets of inputs of the same shapes."""
+    """Sets of inputs with the same shapes."""
 
     def first(self) -> list[Feeds]:
-        """The first one, to see whether a model takes it; none where there are none."""
+        """The first set, to test whether a model accepts it; empty if there is none."""
 
     def all(self, beside: int = 0) -> list[Feeds]:
-        """All of them; of those that are made up as many as may be, with so many bytes beside each."""
+        """All sets; random ones as memory allows, with ``beside`` extra bytes for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the user gave."""
+    """The user's sets."""
 
     batches: list[Feeds]
 
     def first(self) -> list[Feeds]:
-        """The first one."""
+        """The first set."""
         return self.batches[:1]
 
-    def all(self, beside: int = 0) -> list[Feeds]:  # noqa: ARG002 - the user said how many
-        """All of them."""
+    def all(self, beside: int = 0) -> list[Feeds]:  # noqa: ARG002 - the user chose the number
+        """All sets."""
         return self.batches
 
 
 @dataclass(frozen=True, slots=True)
 class MadeUp:
-    """Sets that are made up for one choice of shapes, the same ones each time.
+    """Random sets for one choice of shapes; deterministic.
 
     Attributes:
-        inputs: the model's inputs, with the dimensions that the choice settles.
-        attempt: which of the likely sizes the others get.
-        still: whether whole numbers, which may be positions, are zero.
-        most: bytes of all sets, and of what a model makes of them.
+        inputs: the model's inputs, with sizes for the dimensions that this choice fixes.
+        attempt: index of the default sizes for the other dimensions.
+        still: whether integers, which may be positions, are zero.
+        most: byte limit for all sets and their outputs.
     """
 
     inputs: Sequence[Value]
@@ -66,15 +66,15 @@ class MadeUp:
     most: int = MOST_BYTES
 
     def first(self) -> list[Feeds]:
-        """The first one; none where there is no such choice.
+        """The first set; empty if this choice does not exist.
 
         Raises:
-            InputsError: an input whose type or shape is not known.
+            InputsError: the type or shape of an input is unknown.
         """
         return self._made(1)
 
     def all(self, beside: int = 0) -> list[Feeds]:
-        """One of each kind, as far as memory goes, with so many bytes beside each of them."""
+        """One set of each kind as memory allows, with ``beside`` extra bytes for each."""
         each = max(1, size_of(self.first()) + beside)
         return self._made(max(1, min(len(_KINDS), self.most // each)))
 
@@ -90,38 +90,38 @@ class MadeUp:
 
 
 def made_up(inputs: Sequence[Value], most: int = MOST_BYTES) -> list[MadeUp]:
-    """Sets for one choice of shapes after the other, the likeliest first.
+    """Random sets for each choice of shapes, most likely first.
 
     Args:
         inputs: the model's inputs.
-        most: bytes of all sets of a choice, and of what the model makes of them.
+        most: byte limit for all sets of a choice and their outputs.
     """
     found = [MadeUp(inputs, attempt, most=most) for attempt in range(_ATTEMPTS)]
-    for size in _SIZES:  # where dimensions of several names must be equal
+    for size in _SIZES:  # dimensions with different names may have to be equal
         equal = [_resized(value, dict.fromkeys(_varying(value), size)) for value in inputs]
         found += [MadeUp(equal, most=most), MadeUp(equal, still=True, most=most)]
     names = list(dict.fromkeys(key for value in inputs for key in _varying(value)))
     for sizes in product(_MIXED, repeat=len(names)) if 1 < len(names) <= _MOST_MIXED else ():
-        if len(set(sizes)) > 1:  # where one is to be that of another tensor
+        if len(set(sizes)) > 1:  # a dimension may have to match another tensor's
             mixed = dict(zip(names, sizes, strict=True))
             found.append(MadeUp([_resized(value, mixed) for value in inputs], most=most))
     return found
 
 
 def _varying(value: Value) -> Iterator[str]:
-    """What tells each dimension that varies from others: its name, else where it stands."""
+    """Key of each dynamic dimension: its name, else its position."""
     for axis, dim in enumerate(value.shape or ()):
         if not isinstance(dim, int):
             yield dim or f"{value.name}/{axis}"
 
 
 def size_of(batches: Iterable[Mapping[str, Any]]) -> int:
-    """Bytes of sets of inputs, or of outputs."""
+    """Total bytes of inputs or outputs."""
     return sum(np.asarray(array).nbytes for batch in batches for array in batch.values())
 
 
 def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
-    """An input whose dimensions that vary have sizes."""
+    """Copy of an input with sizes for its dynamic dimensions."""
     copy, varying = Value(value.name), _varying(value)
     dims = [dim if isinstance(dim, int) else sizes[next(varying)] for dim in value.shape or ()]
     elements = {name: number for number, name in DTYPES.items()}
@@ -130,7 +130,7 @@ def _resized(value: Value, sizes: Mapping[str, int]) -> Value:
 
 
 def _zeros(array: Array) -> Array:
-    """Zeros in place of whole numbers, which may be positions."""
+    """Replace integers, which may be positions, by zeros."""
     return np.zeros_like(array) if array.dtype.kind in "iu" else array
 
 
