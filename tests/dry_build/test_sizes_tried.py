@@ -62,7 +62,7 @@ def test_a_size_that_is_built_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_a_note_names_the_option_to_give(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = result(monkeypatch, tmp_path, "done", {**SECOND, "built": False}, {**FIRST, "built": None})
     (note,) = notes(found)
-    assert "refuses all 2 choices" in note
+    assert "rejects all 2 choices" in note
     assert f"(the first, x=1x224: {REFUSED})" in note
     assert note.endswith("give the sizes of the model: --shapes x:...")
 

@@ -63,7 +63,7 @@ def test_small_tensors_of_a_huge_file_are_copied(
 def test_nothing_outside_of_the_folder_is_given_to_the_parser(
     tmp_path: Path, scratch: Path, location: str
 ) -> None:
-    with pytest.raises(WeightsError, match="outside of its folder"):
+    with pytest.raises(WeightsError, match="outside the model's folder"):
         staged(with_external(tmp_path, location=location), scratch)
 
 

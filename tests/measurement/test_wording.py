@@ -20,16 +20,16 @@ def shape(name: str, *, chosen: bool = False, most: int = 2) -> UsedShape:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "the parser takes the model"),
-        ({"level": "parse"}, "the parser takes the model"),
-        ({"parsed": True}, "the parser takes the model"),
-        ({"parsed": False}, "the parser refuses the model"),
+        ({}, "the parser accepts the model"),
+        ({"level": "parse"}, "the parser accepts the model"),
+        ({"parsed": True}, "the parser accepts the model"),
+        ({"parsed": False}, "the parser rejects the model"),
         ({"parsed": True, "built": True}, "built"),
-        ({"parsed": True, "built": False}, "the builder refuses the model"),
+        ({"parsed": True, "built": False}, "the builder rejects the model"),
         ({"cause": "crashed", "signal": "SIGSEGV"}, "crashed before the parser (SIGSEGV)"),
         ({"cause": "crashed", "signal": "SIGSEGV", "stage": "parse"}, "crashed in the parser (SIGSEGV)"),
         ({"cause": "time", "seconds": 61.6, "stage": "build"}, "stopped in the builder after 62 s"),
-        ({"cause": "memory", "stage": "parse"}, "stopped in the parser at its limit of memory"),
+        ({"cause": "memory", "stage": "parse"}, "stopped in the parser at the memory limit"),
         ({"cause": "failed"}, "ended before the parser without an answer"),
     ],
 )
@@ -47,7 +47,7 @@ def test_how_it_ended(settings: dict[str, Any], words: str) -> None:
         (tuple(map(shape, "abcdef")), ", for a=2, b=2, c=2, d=2 and 2 more"),
         (
             (shape("a"), shape("b", chosen=True)),
-            ", for a=2, b=2 (chosen here; another shape may fuse differently)",
+            ", for a=2, b=2 (default shapes; other shapes may fuse differently)",
         ),
         ((UsedShape("n", (), (), (), chosen=False, values=True),), ", for n=scalar"),
     ],
@@ -60,8 +60,8 @@ def test_another_gpu_and_zeros_are_named() -> None:
     found = notes(Result("1.7", asked_sm=75, zeros=("a.bin", "b.bin")))
     assert found[1:] == (
         "TensorRT-RTX 1.7 cannot build for SM 7.5 without such a GPU: "
-        "the dry build is for SM 8.9, the nearest that it can",
-        f"{LABEL}: zeros in place of the weights in a.bin, b.bin",
+        "the dry build uses SM 8.9, the nearest supported one",
+        f"{LABEL}: zeros replace the weights in a.bin, b.bin",
     )
     assert len(notes(Result("1.7", asked_sm=89))) == 1
 
@@ -71,8 +71,9 @@ def test_sizes_of_which_none_fits(length: int, said: str) -> None:
     shapes = (shape("given"), *(shape(name, chosen=True) for name in "abcde"))
     (found,) = notes(Result("1.7", shapes=shapes, unfit="x" * length, tried=7))
     assert found == (
-        f"{LABEL}: the parser accepts the model; no verdict of the builder: it refuses all 7 choices of "
-        f"sizes that trtlint tried (the first, a=2, b=2, c=2, d=2: {said}); give the sizes of the model: "
+        f"{LABEL}: the parser accepts the model; the builder's verdict is unknown: it rejects all 7 "
+        f"choices of sizes that trtlint tried (the first, a=2, b=2, c=2, d=2: {said}); "
+        "give the sizes of the model: "
         "--shapes a:... --shapes b:... --shapes c:... --shapes d:..."
     )
 

@@ -1,1 +1,1 @@
-"""Dry builds: a model in the real parser and builder of TensorRT-RTX, which need no GPU for it."""
+"""Dry builds: the parser and builder of TensorRT-RTX without a GPU."""

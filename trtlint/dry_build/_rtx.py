@@ -1,6 +1,6 @@
-"""Parse a model and build it with TensorRT-RTX: the part that runs in a process of its own.
+"""Worker process: parse a model and build it with TensorRT-RTX.
 
-The log goes to standard output, which is a file, line by line as the library writes it.
+The library logs to standard output, which is a file.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from trtlint.dry_build.hints import FEW, Found, Hints, hints_of, is_about_sizes
 from trtlint.dry_build.shapes import MOST, Choice, Given, Input, choices
 
 _MOST_ERRORS = 1000
-"""Errors of the parser that are told: it checks every node, and a model can have very many."""
+"""Maximum number of reported parser errors; the parser checks every node, and models can be large."""
 _LONGEST = 4000
-"""Characters of one error."""
+"""Longest reported error in characters."""
 _OTHER_TRIES = 3
-"""Choices of shapes that are tried where the first failure is not about sizes."""
+"""Number of other choices of shapes to try if the first failure is not about sizes."""
 _RETRY_SECONDS = 20.0
-"""No other choice is begun after so many seconds of them."""
+"""Time limit for starting another choice, in seconds."""
 _MOST_LAYERS = 100_000
 _ERROR = re.compile(rb"\[[EF]\] ([^\n]{1,4000}(?:\n(?!\[)[^\n]{0,1000}){0,8})")
 _OUT = 1
-"""The descriptor that the library logs to."""
+"""File descriptor of the library's log."""
 
 Say = Callable[[Any], None]
 
 
 def work(request: dict[str, Any], say: Say) -> None:
-    """Do what was asked, saying what came of each stage as it ends.
+    """Process a request and report each stage as it ends.
 
     Args:
         request: ``model``, a path; ``level``, ``parse`` or ``build``; ``sm``; ``shapes``, a list of
             names with three shapes each.
-        say: takes ``{"stage": ...}`` when a stage begins, and what came of it.
+        say: receives ``{"stage": ...}`` at the start of a stage, and its result at the end.
     """
     say({"stage": "load"})
     trt: Any = importlib.import_module("tensorrt_rtx_bindings")
@@ -61,7 +61,7 @@ def work(request: dict[str, Any], say: Say) -> None:
 
 
 class _Builds:
-    """Builds the network, for one choice of shapes after the other until one is taken."""
+    """Builds of the network, one for each choice of shapes until one succeeds."""
 
     def __init__(self, trt: Any, builder: Any, network: Any, sm: int, say: Say) -> None:
         self._trt = trt
@@ -72,7 +72,7 @@ class _Builds:
         self._parsed_to = 0
 
     def run(self, inputs: list[Input], given: list[Given]) -> None:
-        """Build; of several failures the log keeps the first, which is of the likeliest shapes."""
+        """Build; if all choices fail, the log keeps the first failure, which has the most likely shapes."""
         sys.stdout.flush()
         self._parsed_to = os.lseek(_OUT, 0, os.SEEK_CUR)
         likeliest = next(choices(inputs, given))
@@ -84,7 +84,7 @@ class _Builds:
         if about_sizes:
             self._say({"refused": error[:_LONGEST], "parsed_to": self._parsed_to})
         began = time.monotonic()
-        # A choice that does not fit costs milliseconds; what fails for another reason costs a build.
+        # A choice that does not fit fails in milliseconds; other failures cost a whole build.
         most = MOST if about_sizes else _OTHER_TRIES
         hints = _hints(self._trt, self._network) if about_sizes else Hints()
         for choice in islice(choices(inputs, given, hints), 1, most):
@@ -100,14 +100,14 @@ class _Builds:
             self._say(result)
 
     def _try(self, choice: Choice) -> tuple[bytes, dict[str, Any]]:
-        """Build for one choice; return what the log holds of it, and the result."""
+        """Build for one choice; return its part of the log, and the result."""
         self._rewind()
-        said = {"stage": "build", **_said(choice)}
+        said = {"stage": "build", **_document(choice)}
         self._say(said)
         began = time.monotonic()
         try:
             built = self._build(choice)
-        except (RuntimeError, TypeError, ValueError) as error:  # a shape that the bindings refuse
+        except (RuntimeError, TypeError, ValueError) as error:  # the bindings reject a shape
             print(f"{type(error).__name__}: {error}", flush=True)
             built = False
         result = {**said, "built": built, "build_seconds": time.monotonic() - began}
@@ -115,7 +115,7 @@ class _Builds:
         return b"" if built else _since(self._parsed_to), result
 
     def _rewind(self, log: bytes = b"") -> None:
-        """Have the log hold what came of the parser, and then other bytes."""
+        """Truncate the log to the parser's part, then append other bytes."""
         os.ftruncate(_OUT, self._parsed_to)
         os.lseek(_OUT, self._parsed_to, os.SEEK_SET)
         if log:
@@ -138,13 +138,13 @@ class _Builds:
 
 
 def _error_in(log: bytes) -> str:
-    """The first error in what the builder logged, with the lines that belong to it; empty for none."""
+    """The first error in the builder's log with its continuation lines; empty for none."""
     found = _ERROR.search(log)
     return "" if found is None else " ".join(found[1].decode("utf-8", "replace").split())
 
 
 def _hints(trt: Any, network: Any) -> Hints:
-    """The sizes that a network suggests; none where a release has other bindings than expected."""
+    """Sizes that a network suggests; none if the bindings of a release are incompatible."""
     try:
         return hints_of(_found(trt, network))
     except (AttributeError, TypeError, ValueError, RuntimeError):
@@ -152,7 +152,7 @@ def _hints(trt: Any, network: Any) -> Hints:
 
 
 def _found(trt: Any, network: Any) -> Found:
-    """What the layers of a network tell of the sizes of its inputs."""
+    """Parts of the network's layers that suggest input sizes."""
     tables: list[tuple[int, ...]] = []
     numbers: list[int] = []
     strides: list[int] = []
@@ -183,7 +183,7 @@ def _found(trt: Any, network: Any) -> Found:
 
 
 def _reshape_of(layer: Any) -> tuple[int, ...]:
-    """The sizes that a layer reshapes to; none where they are computed."""
+    """Target dimensions of a reshape; empty if they are computed."""
     try:
         return tuple(layer.reshape_dims)
     except (TypeError, ValueError):  # the bindings iterate over None then
@@ -191,10 +191,10 @@ def _reshape_of(layer: Any) -> tuple[int, ...]:
 
 
 def _since(place: int) -> bytes:
-    """What the log holds behind a place."""
+    """The log after an offset."""
     size = os.lseek(_OUT, 0, os.SEEK_CUR)
     os.lseek(_OUT, place, os.SEEK_SET)
-    return os.read(_OUT, size - place)  # the file is open for reading, too
+    return os.read(_OUT, size - place)  # the file is also open for reading
 
 
 def _error(error: Any) -> dict[str, Any]:
@@ -225,7 +225,7 @@ def _range(shapes: Any) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ..
     return smallest, usual, largest
 
 
-def _said(choice: Choice) -> dict[str, Any]:
+def _document(choice: Choice) -> dict[str, Any]:
     return {
         "shapes": [[name, shapes] for name, shapes in choice.shapes.items()],
         "values": [[name, values] for name, values in choice.values.items()],

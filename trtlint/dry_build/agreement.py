@@ -1,4 +1,4 @@
-"""The comparison of a parsed network with its ONNX model, as plain data: reports carry it."""
+"""Comparison of a parsed network with its ONNX model, as plain data for reports."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import Any, Literal
 from trtlint.lean import dataclass
 
 PROBE = "probe"
-"""The name of inputs that probe edge cases, which users give and reports show."""
+"""Option value for inputs that probe edge cases; reports also show it."""
 Outcome = Literal["agrees", "differs", "unclear", "not-compared"]
 
 
 @dataclass(frozen=True, slots=True)
 class TensorDifference:
-    """A tensor that the network computes otherwise than ONNX says.
+    """A tensor that the network computes differently from ONNX.
 
     Attributes:
-        node: the node that computes it, by its name; empty where it has none.
+        node: name of the node that computes it; empty if unnamed.
         op: its operator.
-        tensor: the name of the tensor.
-        layer: the layer of the network that computes it.
-        layer_kind: the kind of that layer, such as ``REDUCE``.
-        expected: ONNX's value at the worst element; of tensors of different shapes, the shape.
+        tensor: name of the tensor.
+        layer: network layer that computes it.
+        layer_kind: kind of that layer, such as ``REDUCE``.
+        expected: ONNX's value at the worst element, or its shape if the shapes differ.
         got: the network's value there.
-        place: the position of the worst element; empty for tensors of different shapes.
-        worst: the largest absolute difference, None where it has no number.
-        differing: how many elements differ.
-        elements: how many elements there are.
-        others: the operators of nodes in front of it whose outputs have no name in the network.
-        oracles: what computes ONNX's value: ``both``, ONNX Runtime and ONNX's reference, or the one of them
-            that can.
-        inputs: the inputs that show it.
+        place: index of the worst element; empty if the shapes differ.
+        worst: largest absolute difference; None if not numeric.
+        differing: number of elements that differ.
+        elements: number of elements.
+        others: operators of preceding nodes whose outputs have no name in the network.
+        oracles: source of ONNX's value: ``both`` (ONNX Runtime and ONNX's reference), or the only one that
+            computes it.
+        inputs: the inputs that show the difference.
     """
 
     node: str
@@ -52,11 +52,11 @@ class TensorDifference:
 
 @dataclass(frozen=True, slots=True)
 class Uncomputed:
-    """Why tensors were not computed.
+    """Tensors that were not computed, and the reason.
 
     Attributes:
-        reason: why.
-        tensors: how many.
+        reason: the reason.
+        tensors: number of tensors.
     """
 
     reason: str
@@ -69,7 +69,7 @@ class Unclear:
 
     Attributes:
         tensor: its name.
-        op: the operator that computes it.
+        op: its operator.
     """
 
     tensor: str
@@ -78,25 +78,25 @@ class Unclear:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What comparing a parsed network with its ONNX model found.
+    """Result of comparing a parsed network with its ONNX model.
 
     Attributes:
-        release: the release of TensorRT-RTX whose parser made the network.
-        reason: why nothing was compared; empty where something was.
-        tensors: how many tensors the nodes of the model compute.
-        compared: how many of them were compared.
-        unnamed: how many have no name in the network.
-        uncomputed: how many were not computed, in the network or in ONNX Runtime.
-        reasons: why tensors were not computed, each with its number of tensors.
-        sets: how many sets of inputs were run.
-        inputs: what the inputs were: ``made``, ``probe`` or ``given``.
-        differences: the tensors that differ, in the order of the model.
-        unclear: tensors on which ONNX Runtime and ONNX's reference disagree, with their operators.
-        deviations: documented deviations that were met, by their names.
+        release: release of TensorRT-RTX whose parser made the network.
+        reason: reason why nothing was compared; empty otherwise.
+        tensors: number of tensors that the model's nodes compute.
+        compared: number of compared tensors.
+        unnamed: number of tensors without a name in the network.
+        uncomputed: number of tensors that the network or ONNX Runtime did not compute.
+        reasons: reasons for tensors that were not computed.
+        sets: number of sets of inputs.
+        inputs: kind of inputs: ``made``, ``probe`` or ``given``.
+        differences: tensors that differ, in model order.
+        unclear: tensors on which ONNX Runtime and ONNX's reference disagree.
+        deviations: names of documented deviations that occurred.
         widened: whether ONNX Runtime computed narrow types in FP32.
-        seconds: how long it took.
-        onnxruntime_seconds: of them, for one run of the model in ONNX Runtime.
-        peak: bytes of the largest resident set of the process, None where the system does not tell.
+        seconds: total time.
+        onnxruntime_seconds: time of one run of the model in ONNX Runtime.
+        peak: peak resident memory of the process in bytes; None if unknown.
     """
 
     release: str
@@ -118,7 +118,7 @@ class Agreement:
 
     @property
     def outcome(self) -> Outcome:
-        """What it found; a network of which nothing was compared does not agree."""
+        """The verdict; a network without compared tensors does not agree."""
         if self.differences:
             return "differs"
         if not self.compared:
@@ -127,15 +127,15 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """The share of tensors that were compared."""
+        """Share of tensors that were compared."""
         return self.compared / self.tensors if self.tensors else 0.0
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Agreement:
-        """Return the comparison that JSON data describe.
+        """Create a comparison from JSON data.
 
         Raises:
-            TypeError, ValueError: the data do not describe one.
+            TypeError, ValueError: the data are invalid.
         """
         found = dict(document)
         for name in ("outcome", "share"):

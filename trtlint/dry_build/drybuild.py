@@ -1,7 +1,7 @@
-"""Ask NVIDIA's parser and builder about a model, without a GPU: a dry build.
+"""Dry build: run NVIDIA's parser and builder on a model without a GPU.
 
-The wheels of TensorRT-RTX hold both, and neither needs a GPU.  What they say goes through the reader of
-build logs like the log of any other build, and is in :class:`~trtlint.dry_build.result.Result` as values.
+The wheels of TensorRT-RTX contain both.  The log of a dry build is read like any other build log, and
+:class:`~trtlint.dry_build.result.Result` holds the results as values.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
 
 _WORK = "trtlint.dry_build._rtx"
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": ""}
-"""No GPU is used, so that a dry build says the same on every machine."""
+"""Hide GPUs, so that a dry build gives the same result on every machine."""
 _ALWAYS = 600 << 20
-"""Bytes that a build takes besides what it does with weights; measured, see benchmarks."""
+"""Base memory of a build in bytes, besides weights; measured, see benchmarks."""
 _TIMES = 4
-"""How many times the bytes of its weights a build takes."""
+"""Memory of a build as a multiple of the bytes of its weights."""
 _BESIDE = (".data", "_data")
-"""What exporters call the file with external data beside a model."""
+"""Suffixes that exporters use for the external data file of a model."""
 _LAST_LINES = 3
 _LONGEST_LINE = 300
 _PREFIX = re.compile(r"^\[[^\]]*\] \[TRT\] \[[A-Z]\] ")
-"""Time and severity of a line of the log."""
+"""Time and severity of a log line."""
 _TAIL = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a model.
+    """Settings of one dry build.
 
     Attributes:
         wheels: the wheels to use.
         level: ``parse``, which needs no shapes, or ``build``.
-        sm: the compute capability times ten to build for, None where nobody has said.
-        shapes: what inputs are to be built for; the rest is chosen.
-        limits: what the process may take.
+        sm: compute capability times ten; None if unspecified.
+        shapes: user-provided shapes; other inputs get default shapes.
+        limits: limits of the process.
     """
 
     wheels: Wheels
@@ -64,7 +64,7 @@ class Request:
 
     @property
     def built_sm(self) -> int:
-        """The compute capability that it builds for: the one asked for, or the nearest to it."""
+        """Compute capability times ten of the build: the supported one nearest to the request."""
         return builder(self.wheels.version).nearest(USUAL_SM if self.sm is None else self.sm)
 
 
@@ -78,21 +78,21 @@ def dry_build(
     level: Level = "build",
     folder: Path | None = None,
 ) -> DryBuild:
-    """Parse a model with TensorRT-RTX and build it, in a process of its own.
+    """Parse a model with TensorRT-RTX and build it in a separate process.
 
     Args:
         model: the file; it is never changed.
-        version: the release that the wheels must be of, None for whichever is there.
-        sm: the compute capability times ten to build for.
-        shapes: what inputs are to be built for.
+        version: required release of the wheels; None for any.
+        sm: compute capability times ten to build for.
+        shapes: user-provided input shapes.
         limits: time and memory of the process.
-        level: ``parse`` for the parser alone.
-        folder: where the wheels are, None for the packages of this Python.
+        level: ``parse`` for the parser only.
+        folder: folder with the wheels; None for the packages of this Python.
 
     Raises:
-        WheelError: the wheels are not there.
-        DryBuildError: no dry build can be made of this model.
-        ModelError: the file is no model.
+        WheelError: the wheels are not installed.
+        DryBuildError: this model does not allow a dry build.
+        ModelError: the file is not a model.
     """
     request = Request(find(version, folder), level, sm, tuple(shapes), limits or Limits())
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as scratch:
@@ -101,11 +101,11 @@ def dry_build(
 
 
 def ask(model: Path, request: Request, log: Path) -> Result:
-    """Do what is asked, writing the log as it comes.
+    """Run a request and write the log.
 
     Raises:
-        DryBuildError: no dry build can be made of this model.
-        ModelError: the file is no model.
+        DryBuildError: this model does not allow a dry build.
+        ModelError: the file is not a model.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-", ignore_cleanup_errors=True) as folder:
         try:
@@ -130,20 +130,20 @@ def ask(model: Path, request: Request, log: Path) -> Result:
 
 
 def read_back(result: Result, log: Path) -> DryBuild:
-    """The dry build that a result and its log tell of."""
+    """Create a dry build from a result and its log."""
     from trtlint.buildfiles.errors import BuildFileError
     from trtlint.buildfiles.log import read_log
     from trtlint.buildfiles.record import FileRead, together
 
     try:
         record = together([FileRead(result.label, read_log(str(log)))])
-    except BuildFileError:  # it ended before it wrote anything
+    except BuildFileError:  # the process ended before it logged anything
         return DryBuild(result)
     return DryBuild(result, labelled(record, result))
 
 
 def labelled(record: BuildRecord, result: Result) -> BuildRecord:
-    """A record with what its log does not say: which product and release it is of, and for which GPU."""
+    """Add the product, release and GPU of a dry build, which the log does not contain."""
     settings = replace(
         record.settings,
         product="tensorrt-rtx",
@@ -156,7 +156,7 @@ def labelled(record: BuildRecord, result: Result) -> BuildRecord:
 
 
 def roughly_needed(model: Path, level: Level) -> int:
-    """Bytes of memory that a dry build takes, guessed from the sizes of files without reading them."""
+    """Estimate the memory of a dry build in bytes from file sizes alone."""
     size = 0
     with suppress(OSError):
         names = (model.name, *(f"{model.name}{end}" for end in _BESIDE), f"{model.stem}.data")
@@ -167,9 +167,9 @@ def roughly_needed(model: Path, level: Level) -> int:
 def _require_memory(size: int, request: Request) -> None:
     needed = _ALWAYS + (_TIMES if request.level == "build" else 1) * size
     if needed > request.limits.memory:
-        what = f"a dry {request.level} of {_gigabytes(size)} of weights takes about {_gigabytes(needed)}"
+        what = f"a dry {request.level} of {_gigabytes(size)} of weights needs about {_gigabytes(needed)}"
         limit = f"the limit is {_gigabytes(request.limits.memory)}"
-        raise DryBuildError(f"{what}, and {limit}: --dry-build-memory {-(-needed >> 30)}G allows it")
+        raise DryBuildError(f"{what}, but {limit}; raise it with --dry-build-memory {-(-needed >> 30)}G")
 
 
 def _gigabytes(size: int) -> str:
@@ -177,16 +177,16 @@ def _gigabytes(size: int) -> str:
 
 
 def _result(ended: ProcessResult, request: Request, given: Staged, last_lines: tuple[str, ...]) -> Result:
-    said: dict[str, Any] = {}
+    state: dict[str, Any] = {}
     for answer in ended.answers:
-        if "built" not in answer and "shapes" in answer:  # another build begins
-            said.pop("built", None)
-        said.update(answer)
-    stage: Stage = said.get("stage", "load")
+        if "built" not in answer and "shapes" in answer:  # start of another build
+            state.pop("built", None)
+        state.update(answer)
+    stage: Stage = state.get("stage", "load")
     tries = [answer for answer in ended.answers if answer.get("built") is not None]
-    unfit = "" if ended.cause != "done" or said.get("built") else said.get("refused", "")
-    if unfit:  # the likeliest sizes are shown
-        said.update(tries[0], built=None)
+    unfit = "" if ended.cause != "done" or state.get("built") else state.get("refused", "")
+    if unfit:  # show the most likely sizes
+        state.update(tries[0], built=None)
     return Result(
         version=request.wheels.version,
         level=request.level,
@@ -195,15 +195,15 @@ def _result(ended: ProcessResult, request: Request, given: Staged, last_lines: t
         stage=stage,
         cause=ended.cause,
         signal=ended.signal,
-        parsed=said.get("parsed"),
-        built=said.get("built"),
-        errors=tuple(ParserError(**error) for error in said.get("errors", ())),
-        shapes=(*_shapes(said, "shapes"), *_shapes(said, "values")),
+        parsed=state.get("parsed"),
+        built=state.get("built"),
+        errors=tuple(ParserError(**error) for error in state.get("errors", ())),
+        shapes=(*_shapes(state, "shapes"), *_shapes(state, "values")),
         zeros=given.zeros,
         data_files=given.data_files,
         seconds=ended.seconds,
-        parse_seconds=said.get("parse_seconds"),
-        build_seconds=said.get("build_seconds"),
+        parse_seconds=state.get("parse_seconds"),
+        build_seconds=state.get("build_seconds"),
         peak=ended.peak,
         last_lines=last_lines,
         unfit=unfit,
@@ -212,18 +212,18 @@ def _result(ended: ProcessResult, request: Request, given: Staged, last_lines: t
 
 
 def _crashed_on_own_size(ended: ProcessResult) -> int | None:
-    """How far the log goes that counts, where the builder crashed on a size that was only tried; else None.
+    """Log size before the first build, if the builder crashed on a size that trtlint chose; else None.
 
-    It had refused a likelier size before that, so the crash says nothing of the sizes of the model.
+    The builder had already rejected a likelier size, so the crash proves nothing about the model's sizes.
     """
     refused = [answer for answer in ended.answers if "parsed_to" in answer]
     return int(refused[-1]["parsed_to"]) if ended.cause == "crashed" and refused else None
 
 
-def _shapes(said: dict[str, Any], kind: str) -> Iterable[UsedShape]:
-    for name, (smallest, usual, largest) in said.get(kind, ()):
+def _shapes(state: dict[str, Any], kind: str) -> Iterable[UsedShape]:
+    for name, (smallest, usual, largest) in state.get(kind, ()):
         yield UsedShape(
-            name, tuple(smallest), tuple(usual), tuple(largest), name in said["chosen"], kind == "values"
+            name, tuple(smallest), tuple(usual), tuple(largest), name in state["chosen"], kind == "values"
         )
 
 
@@ -233,5 +233,5 @@ def _tail(log: Path) -> tuple[str, ...]:
         size = file.seek(0, 2)
         file.seek(max(0, size - _TAIL))
         lines = file.read().decode("utf-8", "replace").splitlines()
-    said = (_PREFIX.sub("", line).strip()[:_LONGEST_LINE] for line in lines)
-    return tuple(line for line in said if line)[-_LAST_LINES:]
+    messages = (_PREFIX.sub("", line).strip()[:_LONGEST_LINE] for line in lines)
+    return tuple(line for line in messages if line)[-_LAST_LINES:]

@@ -1,4 +1,4 @@
-"""Why a trial cannot be made."""
+"""Errors that prevent a dry build."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from trtlint.errors import ExperimentError
 
 
 class WheelError(ExperimentError, ValueError):
-    """The wheels cannot be used; the text says what to install."""
+    """Missing or wrong wheels; the text names the packages to install."""
 
 
 class DryBuildError(ExperimentError, ValueError):
-    """A model that no dry build can be made of; the text says why."""
+    """A model that does not allow a dry build; the text gives the reason."""

@@ -1,4 +1,4 @@
-"""The shapes that a user gives for a dry build, from options, arguments and build commands."""
+"""User-provided shapes for a dry build, from options, arguments and build commands."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from trtlint.dry_build.shapes import Given
 
 
 def fixed_shapes(shapes: Iterable[tuple[str, Shape]]) -> Iterator[Given]:
-    """Yield shapes that do not vary, each with the name of its input."""
+    """Yield fixed shapes by input name."""
     for name, shape in shapes:
         yield Given(name, (shape, shape, shape))
 
 
 def command_shapes(command: BuildCommand | None) -> Iterator[Given]:
-    """Yield the shapes of the first profile of a command; none without a command."""
+    """Yield the shapes of a command's first profile; none without a command."""
     if command is None:
         return
     specs = shapes_of(command).specs

@@ -1,8 +1,8 @@
-"""Sizes of inputs that the constants of a network suggest.
+"""Input sizes that the constants of a network suggest.
 
-A model that was exported with dynamic sizes can still hold a table for one size: a vision transformer
-adds a position table of ``(224 / 16) ** 2 + 1`` rows to its patches.  Only the standard library is used:
-the process that builds imports it.
+A model exported with dynamic sizes can still hold a table for one size: a vision transformer adds a
+position table of ``(224 / 16) ** 2 + 1`` rows to its patches.  The build process imports this module, so it
+uses only the standard library.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from math import isqrt
 from trtlint.lean import dataclass
 
 _EXTRA_TOKENS = (0, 1, 2, 5)
-"""Tokens beside those of patches: none, a class, a class and a distillation token, a class and four registers
+"""Tokens besides the patches: none; class; class and distillation; class and four registers
 (https://arxiv.org/abs/2012.12877, https://arxiv.org/abs/2309.16588)."""
 _LARGEST_STRIDE = 64
 _SMALLEST, _LARGEST = 8, 32_000
-"""Sizes that are suggested."""
+"""Range of suggested sizes."""
 FEW = 8
-"""Elements of a stored tensor that may be a list of sizes."""
+"""Largest stored tensor, in elements, that may be a list of sizes."""
 _LAST_LAYERS = 4
-"""Convolutions at the end of a network that may be the ones in front of a classifier."""
+"""Number of last convolutions that may precede a classifier."""
 _MOST_SQUARES, _MOST_LINES = 12, 8
-"""Suggestions of one kind."""
+"""Maximum number of suggestions of each kind."""
 _ABOUT_SIZES = re.compile(
     r"conformable|broadcast|mismatch|volume|reshap|out[- ]of[- ]bounds|extent|spatial|negative|inconsistent"
     r"|dimension\w* (?:must|do not|are not)|too (?:large|small)|(?:larger|smaller|greater|less) than"
@@ -34,18 +34,18 @@ _ABOUT_SIZES = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_RANKS = re.compile(r"equal ranks?|rank mismatch|ranks? must|inputs\. Expected")
-"""Errors that name dimensions and that no size cures."""
+"""Errors that mention dimensions but that no other size fixes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The parts of a network that tell of sizes.
+    """Parts of a network that suggest sizes.
 
     Attributes:
         tables: shapes of stored floating-point tensors.
-        numbers: whole numbers that are stored as or given for sizes.
-        strides: strides of convolutions and pooling, the larger of both directions.
-        channels: how many channels convolutions give.
+        numbers: stored integers and reshape dimensions.
+        strides: larger stride of each convolution and pooling.
+        channels: output channels of convolutions.
     """
 
     tables: tuple[tuple[int, ...], ...] = ()
@@ -56,11 +56,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """Sizes to try, the likeliest first.
+    """Sizes to try, most likely first.
 
     Attributes:
         squares: heights and widths of images.
-        lines: lengths of sequences and sounds.
+        lines: lengths of sequences and audio.
     """
 
     squares: tuple[int, ...] = ()
@@ -88,7 +88,7 @@ def is_about_sizes(error: str) -> bool:
 
 
 def _strides(strides: Iterable[int]) -> tuple[int, ...]:
-    """The strides that a table may lie behind: those of one layer, largest first, and of all before one."""
+    """Possible strides in front of a table: single strides in descending order, running products, and 1."""
     found: dict[int, None] = {}
     total = 1
     for stride in strides:
@@ -101,7 +101,7 @@ def _strides(strides: Iterable[int]) -> tuple[int, ...]:
 
 
 def _sides(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Sides of an image whose patches have a row each in a table of a shape such as 1 x 197 x 768."""
+    """Image sides whose patches match the rows of a table such as 1 x 197 x 768."""
     if len(shape) == 3 and shape[0] == 1 and shape[1] > 1:
         for extra in _EXTRA_TOKENS:
             side = isqrt(max(0, shape[1] - extra))
@@ -114,7 +114,7 @@ def _sides(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
 
 
 def _flattened(elements: int, channels: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Sides of an image whose features are flattened to so many elements, as in front of a classifier."""
+    """Image sides whose features flatten to this number of elements, as before a classifier."""
     for count in (1, *channels) if elements > 0 else ():
         side = isqrt(elements // count)
         if side > 1 and side * side * count == elements:
@@ -122,7 +122,7 @@ def _flattened(elements: int, channels: tuple[int, ...], strides: tuple[int, ...
 
 
 def _lengths(shape: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[int]:
-    """Lengths of a sequence that a table of a shape such as 1 x 1500 x 384 is added to."""
+    """Sequence lengths that match a table such as 1 x 1500 x 384."""
     if len(shape) == 3 and shape[0] == 1 and shape[1] > 1:
         yield shape[1]
         yield from (shape[1] * stride for stride in reversed(strides) if stride > 1)

@@ -1,4 +1,4 @@
-"""What came of a dry build, as plain data: little is imported here, since reports carry it."""
+"""Result of a dry build as plain data; reports carry it, so it imports little."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Level = Literal["parse", "build"]
 Stage = Literal["load", "parse", "build"]
 Cause = Literal["done", "failed", "crashed", "time", "memory"]
-"""How a process ended: by itself, with an exit code, by a signal, or stopped at a limit."""
+"""End of a process: normal, with an exit code, by a signal, or at a limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +23,12 @@ class ParserError:
     """One error of the ONNX parser.
 
     Attributes:
-        code: such as ``UNSUPPORTED_NODE``.
-        node: the node's name, empty where it has none.
-        op: its operator, empty for an error that is about no node.
-        index: its position in its graph, -1 for an error that is about no node.
-        text: NVIDIA's sentence.
-        function: where in the parser it comes from, such as ``checkResize``.
+        code: error code, such as ``UNSUPPORTED_NODE``.
+        node: the node's name; empty if it has none.
+        op: its operator; empty for an error without a node.
+        index: its position in its graph; -1 for an error without a node.
+        text: NVIDIA's message.
+        function: function of the parser that raised it, such as ``checkResize``.
     """
 
     code: str
@@ -41,15 +41,15 @@ class ParserError:
 
 @dataclass(frozen=True, slots=True)
 class UsedShape:
-    """What one input was built for.
+    """The shape or values that one input was built for.
 
     Attributes:
         name: the input.
-        min: the smallest shape; of an input whose values the build needs, the values.
-        opt: the one that kernels are chosen for.
-        max: the largest.
-        chosen: whether it was chosen here, and nobody had said it.
-        values: whether it is values, not a shape.
+        min: smallest shape, or values if the build needs the input's values.
+        opt: optimal shape for kernel selection.
+        max: largest shape.
+        chosen: whether trtlint chose the shape.
+        values: whether these are values, not a shape.
     """
 
     name: str
@@ -61,38 +61,38 @@ class UsedShape:
 
     @property
     def words(self) -> str:
-        """``x=1x3x224x224``, with the bounds where they differ."""
+        """The shape as text, with bounds if they differ: ``x=1x3x224x224``."""
         ends = [self.opt] if self.min == self.max else [self.min, self.opt, self.max]
         return f"{self.name}={'..'.join('x'.join(map(str, shape)) or 'scalar' for shape in ends)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a dry build.
+    """Result of a dry build.
 
     Attributes:
-        version: the release of TensorRT-RTX.
-        level: how far it was to go.
-        sm: the compute capability times ten that it built for.
-        asked_sm: the one that was asked for, None for none.
+        version: release of TensorRT-RTX.
+        level: last stage requested.
+        sm: compute capability times ten of the build.
+        asked_sm: the requested one; None for none.
         stage: the stage that it ended in.
         cause: how the process ended.
-        signal: the signal that ended it, empty for none.
-        parsed: whether the parser took the model, None where it did not get so far.
-        built: whether the builder built it, None where it did not get so far.
-        errors: what the parser refuses, in its order.
-        shapes: what inputs with a dimension that varies were built for.
-        zeros: files of external data with zeros in place of weights.
-        data_files: all files of external data, as the model names them.
-        seconds: how long it took.
-        parse_seconds: of them, for parsing.
-        build_seconds: for the build that counts.
-        peak: bytes of its largest resident set, None where the system does not tell.
-        last_lines: the last lines of the log, where the process did not end by itself.
-        unfit: the first error about sizes, where the builder refused every size that was chosen here; nothing
-            is known then of the sizes that the model is for.
-        tried: how many choices of sizes were built.
-        network: the comparison of the parsed network with the model, None where none was wanted.
+        signal: signal that ended it; empty for none.
+        parsed: whether the parser accepted the model; None if not reached.
+        built: whether the builder built it; None if not reached.
+        errors: errors of the parser, in its order.
+        shapes: shapes or values of dynamic inputs.
+        zeros: external data files replaced by zeros.
+        data_files: all external data files, as named in the model.
+        seconds: total time.
+        parse_seconds: time to parse.
+        build_seconds: time of the reported build.
+        peak: peak resident memory in bytes; None if unknown.
+        last_lines: last lines of the log, if the process did not end normally.
+        unfit: first size error, if the builder rejected every size that trtlint chose.  The verdict for the
+            model's real sizes is then unknown.
+        tried: number of choices of sizes that were built.
+        network: comparison of the parsed network with the model; None if not requested.
     """
 
     version: str
@@ -119,22 +119,22 @@ class Result:
 
     @property
     def label(self) -> str:
-        """What stands for its log: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``."""
+        """Source label in messages: ``dry build, TensorRT-RTX 1.7.1, SM 8.9``."""
         if self.level == "parse":
             return f"dry parse, TensorRT-RTX {self.version}"
         return f"dry build, TensorRT-RTX {self.version}, SM {self.sm // 10}.{self.sm % 10}"
 
     @property
     def document(self) -> dict[str, Any]:
-        """It as JSON data."""
+        """The result as JSON data."""
         return asdict(self)
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Result:
-        """The result that JSON data tell of; what they leave out is as it is where nothing was done.
+        """Create a result from JSON data; missing keys get their defaults.
 
         Raises:
-            TypeError, ValueError: they are no such data.
+            TypeError, ValueError: the data are invalid.
         """
         found = dict(document)
         found["errors"] = tuple(ParserError(**error) for error in found.get("errors", ()))
@@ -151,11 +151,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class DryBuild:
-    """A dry build: what came of it, and its log, read.
+    """The result of a dry build and its log.
 
     Attributes:
-        result: what came of it.
-        record: its log and the layers that it lists, None where there is no log.
+        result: the result.
+        record: the log and its layers; None without a log.
     """
 
     result: Result

@@ -1,10 +1,10 @@
-"""Shapes to build a model for where nobody has said any.
+"""Default shapes for a build.
 
-The builder wants a shape for every input with a dimension that varies.  What is chosen here is plain:
-one size for each symbol, batch 1, and for the rest the size that such an axis has in the models of the
-field (an image of 224 x 224, 128 tokens, a second of sound).  Where the builder refuses a choice, the
-sizes come next that constants of the network suggest, then halves, other common sizes, and at last one
-size for everything.  Only the standard library is used: the process that builds imports it.
+The builder needs a shape for every input with a dynamic dimension.  The first choice uses one size for each
+symbol, batch 1, and typical sizes for other axes (an image of 224 x 224, 128 tokens, one second of audio).
+If the builder rejects it, further choices follow: sizes suggested by constants, half sizes, other common
+sizes, and one size for all axes.  The build process imports this module, so it uses only the standard
+library.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from trtlint.lean import dataclass
 
 Shape = tuple[int, ...]
 Range = tuple[Shape, Shape, Shape]
-"""The smallest shape, the one that kernels are chosen for, and the largest."""
+"""The smallest shape, the optimal one for kernel selection, and the largest."""
 
 _IMAGE, _VOLUME, _FRAMES, _TOKENS, _SOUND, _MEL = 224, 64, 8, 128, 16_000, 3_000
 _ANY = 16
-"""A size for an axis of which nothing tells what it is."""
+"""Size of an axis with unknown meaning."""
 _CHANNELS = (1, 3, 4)
-"""How many channels images have."""
+"""Channel counts of images."""
 _MEL_BANDS = (64, 80, 128)
-"""How many bands the spectrograms of speech models have."""
+"""Mel bands of spectrograms in speech models."""
 _HALVED = 4
-"""How many sizes are tried that are each half of the one before: 224, 112, 56, 28."""
+"""Number of successively halved sizes: 224, 112, 56, 28."""
 _SAME = (4, 2)
-"""Sizes that are tried last for everything that was chosen: what has to fit together may do so."""
+"""Last sizes to try, the same for every chosen dimension: equal sizes may fit together."""
 _CROSSED = 3
-"""Suggested sizes of images that are tried with as many suggested lengths."""
+"""Number of suggested image sizes to combine with as many suggested lengths."""
 _COMMON_SQUARES = (256, 384, 512, 640, 64, 32, 96, 128, 160, 192, 320, 448, 518)
-"""Sizes of images that models of the field are trained for."""
+"""Common image sizes of trained models."""
 _COMMON_LINES = (64, 256, 512, 77, 1024, 1500)
-"""Lengths of sequences, likewise."""
+"""Common sequence lengths."""
 MOST = 40
-"""Choices that are tried."""
+"""Maximum number of choices."""
 _SQUARES = (_IMAGE, 112, _VOLUME)
 _LINES = (_TOKENS, _SOUND, _MEL)
-"""The likely sizes of both kinds: the others, such as batch and channels, stay as they are."""
+"""Default sizes that hints replace; others, such as batch and channels, stay."""
 
 _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
     (re.compile(words, re.ASCII), size)
@@ -56,18 +56,18 @@ _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
         (r"channel|^c$", 3),
     )
 )
-"""What the names of symbols tell, the first that fits."""
+"""Size by symbol name; the first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """An input as the parser sees it.
+    """An input of the parsed network.
 
     Attributes:
         name: its name.
-        dims: its dimensions, -1 where one varies.
-        symbols: the names of the dimensions, None or empty where one has none.
-        integer: whether it holds whole numbers or truth values.
+        dims: its dimensions, -1 for dynamic ones.
+        symbols: dimension names, None or empty if unnamed.
+        integer: whether the type is integer or boolean.
         is_shape: whether the build needs its values.
     """
 
@@ -79,17 +79,17 @@ class Input:
 
     @property
     def varies(self) -> bool:
-        """Whether a dimension varies."""
+        """Whether a dimension is dynamic."""
         return -1 in self.dims
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A shape that somebody has said for an input.
+    """A user-provided shape of an input.
 
     Attributes:
-        name: the input, perhaps with ``*`` for any characters.
-        shapes: what was said; of an input whose values the build needs, these values.
+        name: the input; ``*`` matches any characters.
+        shapes: its shapes, or its values if the build needs them.
     """
 
     name: str
@@ -101,9 +101,9 @@ class Choice:
     """The shapes of one build.
 
     Attributes:
-        shapes: by name, what inputs that vary are built for.
-        values: by name, the values of inputs that the build needs.
-        chosen: the inputs of which nobody had said anything.
+        shapes: shapes of dynamic inputs by name.
+        values: values by name, for inputs whose values the build needs.
+        chosen: inputs without a user-provided shape.
     """
 
     shapes: Mapping[str, Range]
@@ -113,13 +113,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How sizes are chosen.
+    """A strategy for choosing sizes.
 
     Attributes:
-        divisor: what likely sizes are divided by.
-        same: one size for everything, None for likely sizes.
-        square: the size of images, None for the likely one.
-        line: the length of sequences, None for the likely one.
+        divisor: divisor of default sizes.
+        same: one size for all axes; None for default sizes.
+        square: image size; None for the default.
+        line: sequence length; None for the default.
     """
 
     divisor: int = 1
@@ -128,7 +128,7 @@ class _Way:
     line: int | None = None
 
     def size(self, likely: int) -> int:
-        """Return the size for an axis of a likely size."""
+        """Return the size of an axis with this default size."""
         if self.same is not None:
             return self.same
         if self.square is not None and likely in _SQUARES:
@@ -151,22 +151,22 @@ def _ways(hints: Hints) -> Iterator[_Way]:
 
 
 def choices(inputs: Sequence[Input], given: Sequence[Given], hints: Hints | None = None) -> Iterator[Choice]:
-    """Yield the shapes to try, the likeliest first; one only where nothing was chosen here.
+    """Yield shapes to try, most likely first; only one if the user provided all shapes.
 
     Args:
         inputs: the inputs of the network.
-        given: what was said of them; the last one that means an input counts.
-        hints: the sizes that the network suggests.
+        given: user-provided shapes; the last match of an input counts.
+        hints: sizes that the network suggests.
     """
-    said = {each.name: shapes for each in inputs if (shapes := _said(each, given)) is not None}
+    user_shapes = {each.name: shapes for each in inputs if (shapes := _user_shape(each, given)) is not None}
     sizes: dict[str, int] = {}
-    for each in inputs:  # what was said of one input is known of the symbols of the others
-        if each.name in said and not each.is_shape:
-            sizes.update(_read_off(each, said[each.name][1]))
-    open_ = [each for each in inputs if each.name not in said and (each.varies or each.is_shape)]
+    for each in inputs:  # sizes of one input also fix the symbols of the others
+        if each.name in user_shapes and not each.is_shape:
+            sizes.update(_read_off(each, user_shapes[each.name][1]))
+    open_ = [each for each in inputs if each.name not in user_shapes and (each.varies or each.is_shape)]
     tried: list[Choice] = []
     for way in _ways(hints or Hints()):
-        choice = _choice(inputs, said, open_, sizes, way)
+        choice = _choice(inputs, user_shapes, open_, sizes, way)
         if choice not in tried:
             tried.append(choice)
             yield choice
@@ -174,7 +174,7 @@ def choices(inputs: Sequence[Input], given: Sequence[Given], hints: Hints | None
             return
 
 
-def _said(input_: Input, given: Sequence[Given]) -> Range | None:
+def _user_shape(input_: Input, given: Sequence[Given]) -> Range | None:
     if not (input_.varies or input_.is_shape):
         return None
     found = None
@@ -194,14 +194,15 @@ def _read_off(input_: Input, shape: Shape) -> Iterator[tuple[str, int]]:
 
 def _choice(
     inputs: Sequence[Input],
-    said: Mapping[str, Range],
+    user_shapes: Mapping[str, Range],
     open_: Sequence[Input],
     known: Mapping[str, int],
     way: _Way,
 ) -> Choice:
     sizes = dict(known)
-    shapes = {each.name: said[each.name] for each in inputs if each.name in said and not each.is_shape}
-    values = {each.name: said[each.name] for each in inputs if each.name in said and each.is_shape}
+    fixed = [each for each in inputs if each.name in user_shapes]
+    shapes = {each.name: user_shapes[each.name] for each in fixed if not each.is_shape}
+    values = {each.name: user_shapes[each.name] for each in fixed if each.is_shape}
     for each in open_:
         if each.is_shape:
             filled = (way.same or 1,) * (each.dims[0] if each.dims else 1)
@@ -225,7 +226,7 @@ def _sizes(input_: Input, sizes: dict[str, int], way: _Way) -> Iterator[int]:
 
 
 def _of_sum(symbol: str, sizes: Mapping[str, int]) -> int | None:
-    """The size of ``past + sequence`` where both are known, or of the total of them."""
+    """The size of ``past + sequence`` if both are known, or of their total."""
     parts = [part.strip() for part in symbol.split("+")]
     if len(parts) > 1 and all(part in sizes or part.isdecimal() for part in parts):
         return sum(sizes[part] if part in sizes else int(part) for part in parts)
@@ -243,13 +244,13 @@ def _by_name(input_: Input, axis: int, symbol: str) -> int:
         return 1
     for pattern, size in _SIZES:
         if pattern.search(name):
-            # "width" of a table of numbers is no image
+            # the "width" of a table of numbers is not an image width
             return size if size != _IMAGE or len(input_.dims) >= 3 else _ANY
     return _by_place(input_, axis)
 
 
 def _by_place(input_: Input, axis: int) -> int:
-    """The size of an axis by where it is, and what is around it."""
+    """Default size of an axis by its position, the rank and the other dimensions."""
     dims, rank = input_.dims, len(input_.dims)
     if axis == 0:
         return 1 if rank > 1 else _ANY if input_.integer else 1
@@ -268,7 +269,7 @@ def _by_place(input_: Input, axis: int) -> int:
             channels_last = dims[3] in _CHANNELS and dims[1] not in _CHANNELS
             spatial = (1, 2) if channels_last else (2, 3)
             return _IMAGE if axis in spatial else 3
-        # Features of an image where both sizes vary, else heads of a sequence.
+        # Image features if both sizes are dynamic, else attention heads.
         return 64 if dims[2] == -1 and dims[3] == -1 and axis != 1 else _TOKENS if axis == 2 else _ANY
     if rank == 5:
         return _VOLUME if dims[1] == 1 else _FRAMES if axis == 2 else 112 if axis > 2 else 3

@@ -1,8 +1,8 @@
-"""A model as the parser can read it: with zeros where its external data are missing or very large.
+"""Model files that the parser can read, with zeros for missing or very large external data.
 
-The layers of an engine do not depend on the values of weights, so that zeros in their place tell as
-much, and take neither reading nor, as a file with a hole, room on the disk.  Small tensors are copied:
-shapes, axes and scales are among them.  The model's own files are only read.
+The layers of an engine do not depend on weight values, so zeros suffice.  A sparse file of zeros costs
+neither read time nor disk space.  Small tensors are copied, because they include shapes, axes and scales.
+The model's own files are never changed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from trtlint.model.tensors import TensorStore
 
 HUGE = 256 << 20
-"""Bytes from which a file of external data is not read."""
+"""Smallest external data file in bytes that is replaced by zeros."""
 _COPIED = 64 << 10
-"""Bytes up to which a tensor is copied into such a file."""
+"""Largest tensor in bytes that is copied into such a file."""
 
 
 class WeightsError(ExperimentError, ValueError):
-    """The model cannot be given to the parser; the text says why."""
+    """The model cannot be prepared for the parser; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Staged:
 
     Attributes:
         path: the model, or a link to it beside its data.
-        zeros: the files of external data with zeros in place of weights, as the model names them.
-        data_files: all files of external data.
+        zeros: external data files with zeros instead of weights, as named in the model.
+        data_files: all external data files.
         size: bytes of all weights, external or not.
     """
 
@@ -57,15 +57,15 @@ class _Stored:
 
 
 def staged(model: Path, folder: Path) -> Staged:
-    """The model, or a folder with links to it and to its data, and zeros where needed.
+    """Return the model itself, or a folder of links with zeros where needed.
 
     Args:
         model: the file.
         folder: an empty folder.
 
     Raises:
-        WeightsError: its external data lie outside of its folder, or are too large for this disk.
-        ModelError: the file is no model.
+        WeightsError: the external data are outside the model's folder, or too large for the disk.
+        ModelError: the file is not a model.
     """
     from trtlint.model.reader import decode, read
 
@@ -92,12 +92,12 @@ def staged(model: Path, folder: Path) -> Staged:
                 _link(path.parent / location, target)
     except (OSError, ValueError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise WeightsError(f"no zeros can be put in place of its external data: {reason}") from None
+        raise WeightsError(f"cannot replace its external data by zeros: {reason}") from None
     return Staged(folder / model.name, zeros, tuple(files), size)
 
 
 def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
-    """The tensors with external data, wherever they are in the model."""
+    """All tensors with external data, anywhere in the model."""
     import onnx
 
     from trtlint.model.contents import all_tensors
@@ -114,27 +114,27 @@ def _external(proto: onnx.ModelProto) -> Iterator[tuple[str, _Stored]]:
 
 
 def _wanting(store: TensorStore, location: str, size: int) -> bool:
-    """Whether zeros have to take the place of a file: it is missing, too short, or huge."""
+    """Whether a file needs zeros: it is missing, too short or huge."""
     found = store.file_of(location)
     return found is None or found[1] < size or size >= HUGE
 
 
 def _require_inside(location: str) -> None:
-    """Refuse to let the parser open what lies outside of the model's folder."""
+    """Reject external data outside the model's folder."""
     path = PurePosixPath(location.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or "\0" in location or Path(location).is_absolute():
-        raise WeightsError(f"its external data {location!r} lie outside of its folder")
+        raise WeightsError(f"its external data file {location!r} is outside the model's folder")
 
 
 def _link(source: Path, target: Path) -> None:
     try:
         target.symlink_to(source)
-    except (OSError, NotImplementedError):  # Windows, without the right to make links
+    except (OSError, NotImplementedError):  # Windows without the right to create links
         shutil.copyfile(source, target)
 
 
 def _write_zeros(target: Path, size: int, store: TensorStore, location: str, tensors: list[_Stored]) -> None:
-    """A file with a hole, and in it the small tensors of the file that it stands for."""
+    """Write a sparse file that holds only the small tensors of the original."""
     found = store.file_of(location)
     with target.open("wb") as file:
         file.truncate(size)

@@ -1,7 +1,7 @@
-"""The wheels of TensorRT-RTX: whether they are installed, which release, and how to get them.
+"""Wheels of TensorRT-RTX: search, release, and install command.
 
-Looking for them imports nothing of theirs.  They hold NVIDIA's parser and builder, come under NVIDIA's
-licence, and are downloaded by nobody but the user.
+The search imports none of their modules.  They contain NVIDIA's parser and builder under NVIDIA's licence;
+only the user downloads them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _BINDINGS, _LIBRARIES = "tensorrt-rtx-cu12-bindings", "tensorrt-rtx-cu12-libs"
 
 @dataclass(frozen=True, slots=True)
 class Wheels:
-    """Wheels that can be used.
+    """Installed wheels.
 
     Attributes:
-        version: the release, ``1.7.1``.
-        folder: where they are installed.
+        version: release, such as ``1.7.1``.
+        folder: their folder.
     """
 
     version: str
@@ -31,25 +31,25 @@ class Wheels:
 
 
 def find(version: str | None = None, folder: Path | None = None) -> Wheels:
-    """The wheels in a folder made with ``pip install --target``, else those that are installed.
+    """Find the wheels in a folder made with ``pip install --target``, else in this Python.
 
     Args:
-        version: the release wanted or the beginning of its number; None for the one that is there.
-        folder: where to look, None for the packages of this Python.
+        version: required release or its prefix; None for any.
+        folder: folder to search; None for the packages of this Python.
 
     Raises:
-        WheelError: they are not there, or are of another release.
+        WheelError: they are not installed, or have another release.
     """
     if folder is not None and not folder.is_dir():
-        raise WheelError(f"--rtx-path {folder}: there is no such folder")
+        raise WheelError(f"--rtx-path {folder}: no such folder; give the folder with the TensorRT-RTX wheels")
     bindings, libraries = (_installed(name, folder) for name in (_BINDINGS, _LIBRARIES))
     where = "" if folder is None else f" in {folder}"
     if bindings is None or libraries is None:
-        raise WheelError(f"a dry build needs the wheels of TensorRT-RTX{where}: {_command(version, folder)}")
+        raise WheelError(f"a dry build needs the TensorRT-RTX wheels{where}; run {_command(version, folder)}")
     found = ".".join(bindings.version.split(".")[:3])
     if version is not None and found.split(".")[: version.count(".") + 1] != version.split("."):
         raise WheelError(
-            f"TensorRT-RTX {found} is installed{where}, not {version}: {_command(version, folder)}"
+            f"TensorRT-RTX {found} is installed{where}, not {version}; run {_command(version, folder)}"
         )
     return Wheels(found, os.path.abspath(str(bindings.locate_file(""))))  # noqa: PTH100 - a link stays
 
@@ -72,7 +72,7 @@ def _command(version: str | None, folder: Path | None) -> str:
 
 
 def _pinned(version: str | None) -> str:
-    """``==1.4.0.76`` for a release whose wheels are known, ``==1.4.*`` for another one."""
+    """Version requirement: ``==1.4.0.76`` for a known release, else ``==1.4.*``."""
     if version is None:
         return ""
     for release in reversed(releases("tensorrt-rtx")):

@@ -1,4 +1,4 @@
-"""What a person has to know of a dry build, in sentences."""
+"""Messages about a dry build for users."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from trtlint.dry_build.agreement import Agreement
 from trtlint.dry_build.result import Result, UsedShape
 
 _LONGEST = 300
-"""Characters of an error of the builder that a sentence quotes."""
+"""Longest quoted builder error in characters."""
 _SHOWN = 4
-"""Shapes that a sentence names."""
+"""Maximum number of shapes in a message."""
 
 
 def notes(result: Result) -> tuple[str, ...]:
-    """How a dry build came about and ended."""
+    """Describe how a dry build ended."""
     return tuple(_notes(result))
 
 
@@ -23,16 +23,16 @@ def _notes(result: Result) -> Iterator[str]:
     if result.asked_sm is not None and result.asked_sm != result.sm:
         yield (
             f"TensorRT-RTX {result.version} cannot build for SM {_sm(result.asked_sm)} without such a GPU: "
-            f"the dry build is for SM {_sm(result.sm)}, the nearest that it can"
+            f"the dry build uses SM {_sm(result.sm)}, the nearest supported one"
         )
     if result.network is not None:
         yield f"comparison with ONNX, TensorRT-RTX {result.network.release}: {_agreement(result.network)}"
     if result.zeros:
-        yield f"{result.label}: zeros in place of the weights in {', '.join(result.zeros)}"
+        yield f"{result.label}: zeros replace the weights in {', '.join(result.zeros)}"
 
 
 def _agreement(found: Agreement) -> str:
-    """What comparing the parsed network with the model found, and of how many tensors."""
+    """Describe the comparison of the parsed network with the model."""
     if found.reason:
         return f"nothing was compared: {found.reason}"
     count = len(found.differences)
@@ -49,7 +49,7 @@ def _agreement(found: Agreement) -> str:
 
 
 def _compared(found: Agreement) -> str:
-    """``compared 113 of 150 tensors by name; 37 have no name in the network``."""
+    """Coverage: ``compared 113 of 150 tensors by name; 37 have no name in the network``."""
     words = f"compared {found.compared} of {found.tensors} tensors by name"
     if found.unnamed:
         words += f"; {found.unnamed} {'has' if found.unnamed == 1 else 'have'} no name in the network"
@@ -61,14 +61,15 @@ def _compared(found: Agreement) -> str:
 
 
 def _unfit(result: Result) -> str:
-    """The sentence where no size fits that was chosen: what the builder says, and the option that helps."""
+    """Describe a build that failed for all chosen sizes: the first error, and the option to use."""
     chosen = [shape for shape in result.shapes if shape.chosen]
     options = " ".join(f"--shapes {shape.name}:..." for shape in chosen[:_SHOWN])
     first = ", ".join(shape.words for shape in chosen[:_SHOWN])
-    said = result.unfit if len(result.unfit) <= _LONGEST else f"{result.unfit[: _LONGEST - 3]}..."
+    quoted = result.unfit if len(result.unfit) <= _LONGEST else f"{result.unfit[: _LONGEST - 3]}..."
     return (
-        f"the parser accepts the model; no verdict of the builder: it refuses all {result.tried} choices of "
-        f"sizes that trtlint tried (the first, {first}: {said}); give the sizes of the model: {options}"
+        f"the parser accepts the model; the builder's verdict is unknown: it rejects all {result.tried} "
+        f"choices of sizes that trtlint tried (the first, {first}: {quoted}); "
+        f"give the sizes of the model: {options}"
     )
 
 
@@ -79,14 +80,14 @@ def _outcome(result: Result) -> str:
     if result.cause == "time":
         return f"stopped {where} after {result.seconds:.0f} s"
     if result.cause == "memory":
-        return f"stopped {where} at its limit of memory"
+        return f"stopped {where} at the memory limit"
     if result.cause == "failed":
         return f"ended {where} without an answer"
     if result.parsed is False:
-        return "the parser refuses the model"
+        return "the parser rejects the model"
     if result.built is None:
-        return "the parser takes the model"
-    return "built" if result.built else "the builder refuses the model"
+        return "the parser accepts the model"
+    return "built" if result.built else "the builder rejects the model"
 
 
 def _shapes(shapes: tuple[UsedShape, ...]) -> str:
@@ -95,7 +96,7 @@ def _shapes(shapes: tuple[UsedShape, ...]) -> str:
     named = ", ".join(shape.words for shape in shapes[:_SHOWN])
     rest = f" and {len(shapes) - _SHOWN} more" if len(shapes) > _SHOWN else ""
     chosen = any(shape.chosen for shape in shapes)
-    return f", for {named}{rest}" + (" (chosen here; another shape may fuse differently)" if chosen else "")
+    return f", for {named}{rest}" + (" (default shapes; other shapes may fuse differently)" if chosen else "")
 
 
 def _sm(sm: int) -> str:
