@@ -297,7 +297,7 @@ def test_no_baseline_is_written_that_cannot_be_read(
 ) -> None:
     monkeypatch.setattr("trtlint.policy.baseline._MOST_BYTES", 100)
     assert work.run("models", "--write-baseline", "known.json") == 2
-    assert "3 places take more than 0 MiB, the most that a baseline holds" in capsys.readouterr().err
+    assert "3 sites exceed the limit of 0 MiB" in capsys.readouterr().err
     assert not (work.path / "known.json").exists()
 
 

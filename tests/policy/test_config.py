@@ -70,7 +70,7 @@ def test_found_from_the_model_not_from_the_current_folder(work: Workspace) -> No
         ("[[suppress]]\nrule = 'XYZ901'\nreason = ''", "suppress[0].reason: is empty"),
         ("[[suppress]]\nrule='X'\nreason='r'\nexpires='soon'", "suppress[0].expires: 'soon' is not a date"),
         ("a = ", "trtlint.toml: not TOML: "),
-        ("baseline = 'missing.json'", "missing.json: no such baseline; write it with --write-baseline"),
+        ("baseline = 'missing.json'", "missing.json: no such baseline; create it with --write-baseline"),
         ("rules = ['missing']", "missing: no such file or folder"),
     ],
 )
@@ -188,7 +188,7 @@ def test_isolated_and_config(work: Workspace, capsys: pytest.CaptureFixture[str]
     assert "ci/none.toml: No such file" in capsys.readouterr().err
     work.toml("ci/pyproject.toml", "[tool.other]")
     assert work.run("models/a.onnx", "--config", "ci/pyproject.toml") == 2
-    assert "ci/pyproject.toml: there is no table [tool.trtlint]" in capsys.readouterr().err
+    assert "ci/pyproject.toml: the table [tool.trtlint] is missing" in capsys.readouterr().err
 
 
 def test_show_settings_lints_nothing_and_is_toml(work: Workspace) -> None:

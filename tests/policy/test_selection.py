@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trtlint.policy.selection import RuleName, SelectionError, choose, told
+from trtlint.policy.selection import RuleName, SelectionError, choose, outdated
 
 RULES = [
     RuleName("ACC101", "fp16-norm", "accuracy"),
@@ -77,5 +77,5 @@ def test_previews_run_where_they_are_wanted_or_named(
 
 
 def test_who_names_a_deprecated_rule_is_told() -> None:
-    (sentence,) = told(["old-habit", "ALL", "ACC101"], [*RULES, OLD])
-    assert sentence == "old-habit is deprecated, and will be removed: `trtlint rule PERF102` says why"
+    (sentence,) = outdated(["old-habit", "ALL", "ACC101"], [*RULES, OLD])
+    assert sentence == "old-habit is deprecated and will be removed; see `trtlint rule PERF102`"

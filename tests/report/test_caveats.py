@@ -93,7 +93,7 @@ def test_isolated_takes_no_suppression_from_a_model(accepting: Workspace) -> Non
     assert accepting.run("own.onnx", "-q", "--isolated", "--format", "concise") == 1
     assert "error[XYZ901]" in accepting.out
     notes = accepting.model("own.onnx", "--isolated")["notes"]
-    assert notes == [f"the metadata {SUPPRESS_KEY} is ignored: --isolated"]
+    assert notes == [f"the metadata {SUPPRESS_KEY} is ignored: --isolated is set"]
 
 
 def test_the_json_report_counts_what_the_model_suppresses(accepting: Workspace) -> None:

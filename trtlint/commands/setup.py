@@ -18,7 +18,7 @@ from trtlint.buildcommand import (
 from trtlint.engine.rule import RuleError
 from trtlint.engine.rulebook import Rulebook, with_builtin
 from trtlint.policy.options import EpOptions, TargetOptions
-from trtlint.policy.selection import told
+from trtlint.policy.selection import outdated
 from trtlint.policy.targets import targets_of
 from trtlint.remote.addresses import is_address
 from trtlint.report.escape import clean
@@ -123,5 +123,5 @@ def tell(where: str, selectors: Iterable[str], book: Rulebook) -> None:
         selectors: the words.
         book: all rules.
     """
-    for sentence in told(selectors, book.entries):
+    for sentence in outdated(selectors, book.entries):
         click.echo(clean(f"trtlint: note: {where}: {sentence}"), err=True)

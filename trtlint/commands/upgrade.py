@@ -25,7 +25,7 @@ from trtlint.policy.failing import grave
 from trtlint.policy.options import FailOn, LintOptions, TargetOptions
 from trtlint.policy.review import Review
 from trtlint.runs.exits import Exit
-from trtlint.runs.progress import watched
+from trtlint.runs.progress import with_progress
 from trtlint.target.parsing import TargetError
 from trtlint.target.target import Target
 
@@ -76,7 +76,7 @@ def run_upgrade(options: UpgradeOptions) -> int:
         )
     )
     tasks = factory.tasks(expand(options.paths))
-    results = watched(_results(tasks, options.product, options.first, last), len(tasks))
+    results = with_progress(_results(tasks, options.product, options.first, last), len(tasks))
     streamed = options.format == "text"
     found = list(_streamed(results, options, len(tasks) > 1) if streamed else results)
     for place, format_ in outputs[streamed:]:

@@ -12,7 +12,7 @@ from trtlint.conversion import proving
 from trtlint.conversion.measuring import rehearse
 from trtlint.conversion.result import Conversion, Proof
 from trtlint.conversion.session import Draft, Listen, Request, Session
-from trtlint.files.limits import limited
+from trtlint.files.limits import limit_work
 from trtlint.measurement.formats import FORMATS
 
 _MOST_ROUNDS = 8
@@ -97,7 +97,7 @@ def _proven(session: Session, sm: int | None) -> tuple[Draft, tuple[Proof, ...]]
 def _accepted(session: Session, converted: Path) -> tuple[Draft, list[Proof]]:
     """Write the converted model to a file; keep in FP32 what the parser refuses in 16 bits."""
     for _ in range(_MOST_ROUNDS):
-        with limited(session.request.model, allowance=session.source.allowance()):
+        with limit_work(session.request.model, allowance=session.source.allowance()):
             draft = session.draft()
         assert draft.converted is not None
         proofs = [proving.check(draft.converted.proto, session.source.proto)]

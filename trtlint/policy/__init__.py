@@ -1,1 +1,1 @@
-"""What a team wants of findings: configuration, selection, suppression, baseline."""
+"""Team settings for findings: configuration, selection, suppression, baseline."""

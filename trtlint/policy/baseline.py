@@ -1,12 +1,11 @@
-"""Baselines: the findings that a team has and knows, so that only new ones count.
+"""Baselines: known findings of a team, so that only new ones count.
 
-An entry is one site of one rule in one model, named by its fingerprint, which survives a re-export.
-Module path and node are there for who reads the file, and to recognise a block that was rewritten or
-whose surroundings were: a site without an entry is taken for the one of an entry without a site that
-has the same rule and module, or the same node where no module is known.
+An entry is one site of one rule in one model.  Its fingerprint survives a re-export.  The module path and the
+node help readers.  They also identify a block after a rewrite: a site without an entry matches an entry
+without a site if both have the same rule and module.  If the module is unknown, the node must match.
 
-The file is JSON with one entry a line, sorted, so that a change of a model reads as the lines that
-came and went.  Paths of models are relative to the file's folder.
+The file is JSON with one sorted entry per line, so that diffs show the added and removed sites.  Model
+paths are relative to the file's folder.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from trtlint.policy.config import relative, shown
 
 SCHEMA = "trtlint.baseline/1"
 _MOST_BYTES = 64 << 20
-"""Bytes of a baseline, about 400,000 places.
+"""Largest baseline in bytes, about 400,000 sites.
 
-JSON that is no baseline can take 25 times its size in memory, one of a kind takes four times.
+A real baseline takes four times its size in memory, but other JSON can take 25 times.
 """
 _HEAD = 512
 _KEYS = ("model", "rule", "fingerprint", "module", "node")
 
 
 class BaselineError(FileError, ValueError):
-    """A baseline that cannot be used; the text begins with the file."""
+    """An unusable baseline; the text begins with the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class KnownSite:
 
     @property
     def place(self) -> str:
-        """Where it was, for the reader."""
+        """Module or node of the site, for readers."""
         return self.module or self.node
 
     @property
@@ -64,11 +63,11 @@ class KnownSite:
 
 
 class Baseline:
-    """The entries of one baseline file, and what a run finds of them.
+    """The entries of one baseline file, and their matches in a run.
 
     Args:
-        file: the file; paths of models are relative to its folder.
-        entries: what it holds.
+        file: the file; model paths are relative to its folder.
+        entries: its entries.
     """
 
     def __init__(self, file: Path, entries: Iterable[KnownSite] = ()) -> None:
@@ -86,7 +85,7 @@ class Baseline:
         """Read a baseline file.
 
         Raises:
-            BaselineError: it is not there, or is none.
+            BaselineError: the file is missing or not a baseline.
         """
         try:
             with limit_work(file):
@@ -100,7 +99,7 @@ class Baseline:
             document = json.loads(read_text(file, _MOST_BYTES))
         except FileNotFoundError:
             raise BaselineError(
-                f"{shown(file)}: no such baseline; write it with --write-baseline {shown(file)}"
+                f"{shown(file)}: no such baseline; create it with --write-baseline {shown(file)}"
             ) from None
         except OSError as error:
             raise BaselineError(f"{shown(file)}: {error.strerror or error}") from None
@@ -115,32 +114,31 @@ class Baseline:
 
     @property
     def rules(self) -> list[str]:
-        """The ids that its entries had when it was read."""
+        """Rule ids of the entries, as written in the file."""
         return sorted(self._written)
 
     @property
     def models(self) -> list[str]:
-        """The models that it has entries for, relative to its folder."""
+        """Models with entries, relative to the file's folder."""
         return sorted(self._entries)
 
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
 
     def key(self, model: Path) -> str:
-        """How a model is called in the file."""
+        """Name of a model in the file."""
         return relative(model, self.file.parent)
 
     def apply(
         self, model: Path, reports: Sequence[ModelReport], ran: frozenset[str], known: frozenset[str]
     ) -> tuple[ModelReport, ...]:
-        """Take what is known out of the findings of a model, and say what is gone.
+        """Remove known findings from the reports of a model, and add entries that are gone.
 
         Args:
             model: the model's file.
-            reports: its reports, one for each target; an entry counts for all of them.
-            ran: ids of the rules that ran.
-            known: ids of all rules; the entry of a rule that did not run is not gone, that of one
-                that no longer exists is.
+            reports: its reports, one for each target; an entry applies to all of them.
+            ran: ids of the rules that ran; only their entries, or those of removed rules, can be gone.
+            known: ids of all rules.
         """
         if any(report.errors or report.skipped for report in reports):
             return tuple(reports)
@@ -163,7 +161,7 @@ class Baseline:
         return tuple(replace(self._split(report, frozenset(named)), gone=gone) for report in reports)
 
     def record(self, model: Path, reports: Sequence[ModelReport]) -> tuple[ModelReport, ...]:
-        """Take all findings of a model as known; none of those that are suppressed otherwise."""
+        """Add all findings of a model to the baseline, except those suppressed otherwise."""
         key = self.key(model)
         sites = _sites(reports, conditional=False)
         self._entries[key] = [
@@ -179,8 +177,8 @@ class Baseline:
             protected: files that must not be replaced.
 
         Raises:
-            OSError: it cannot be written.
-            BaselineError: it would be too long to be read again.
+            OSError: the file cannot be written.
+            BaselineError: the baseline exceeds the size limit.
         """
         entries = sorted(
             (entry for entries in self._entries.values() for entry in entries),
@@ -191,21 +189,21 @@ class Baseline:
         text = f'{{\n  "schema": {json.dumps(SCHEMA)},\n  "entries": {body}\n}}\n'
         if len(text) > _MOST_BYTES:  # all of it is ASCII
             raise BaselineError(
-                f"{shown(self.file)}: {len(entries):,} places take more than {_MOST_BYTES >> 20} MiB, "
-                "the most that a baseline holds: write one for each folder of models"
+                f"{shown(self.file)}: {len(entries):,} sites exceed the limit of {_MOST_BYTES >> 20} MiB; "
+                "write one baseline for each folder of models"
             )
         replace_text(self.file, text, protected)
 
     def shrink(self, protected: Iterable[Path] = ()) -> int:
-        """Drop what is gone, models that no longer exist included, and write the file if that changes it.
+        """Remove entries that are gone, including those of deleted models; write the file if it changed.
 
-        No entry is added and no fingerprint changed; the places of the others are brought up to date.
+        This adds no entry and changes no fingerprint, but it updates modules and nodes.
 
         Args:
             protected: files that must not be replaced.
 
         Returns:
-            How many entries were dropped.
+            Number of removed entries.
 
         Raises:
             OSError: the file cannot be written.
@@ -223,7 +221,7 @@ class Baseline:
         return size - len(self)
 
     def missing(self) -> list[str]:
-        """The models that it has entries for and that no longer exist."""
+        """Models with entries whose files no longer exist."""
         return [model for model in self.models if not os.path.exists(self.file.parent / model)]  # noqa: PTH110
 
     def _split(self, report: ModelReport, known: frozenset[tuple[str, str]]) -> ModelReport:
@@ -241,13 +239,13 @@ class Baseline:
 
 
 def require_like_baseline(file: Path) -> None:
-    """Refuse a file that is there and does not begin as a baseline does: an option forgot its value.
+    """Reject an existing file that does not look like a baseline: an option lacks its value.
 
-    One that has been damaged or merged by halves may be written anew.
+    A damaged or half-merged baseline may be overwritten.
 
     Raises:
         BaselineError: the file is something else.
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     try:
         with open_regular(file) as there:
@@ -255,7 +253,7 @@ def require_like_baseline(file: Path) -> None:
     except FileNotFoundError:
         return
     if head and not head.startswith((b"{", b"<<<<<<<")):
-        raise BaselineError("this is no baseline")
+        raise BaselineError("this is not a baseline")
 
 
 _Sites = Mapping[tuple[str, str], Site]
@@ -274,7 +272,7 @@ def _entry(file: Path, number: int, table: Any) -> KnownSite:
 
 
 def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
-    """The sites of all targets; with ``conditional``, also those that may be there or are suppressed."""
+    """Sites of all targets; with ``conditional``, also conditional and suppressed ones."""
 
     def findings() -> Iterator[Finding]:
         for report in reports:
@@ -287,7 +285,7 @@ def _sites(reports: Iterable[ModelReport], *, conditional: bool) -> _Sites:
 
 
 def _pair(entries: Sequence[KnownSite], sites: _Sites) -> dict[KnownSite, tuple[str, str]]:
-    """For each entry that is still there, rule and fingerprint of its site."""
+    """Match entries to the rules and fingerprints of sites."""
     owners = {
         (entry.rule, entry.fingerprint): entry
         for entry in entries
@@ -317,18 +315,18 @@ def _seat(
     owners: dict[tuple[str, str], KnownSite],
     barren: set[str],
 ) -> None:
-    """Give an entry whose fingerprint is gone the site at its place.
+    """Match an entry without a fingerprint match to a site at its place.
 
-    Where one more of several equal blocks is added, the numbers of the others move on, and the
-    fingerprint of one is then what that of its neighbour was.  So a site that has an owner is given up
-    by it if that finds one at its own place, and so on until a site is free.
+    Equal blocks are numbered.  If one is added, later blocks get the next number, and a fingerprint moves to
+    the neighbouring block.  So an owner gives up its site if it finds another site at its own place.  The
+    search ends at a free site.
 
     Args:
         lost: the entry.
-        at: by place, the sites of its rule.
-        sites: the sites.
-        owners: by site, its entry; changed.
-        barren: places from which no free site is reached; more are added.
+        at: sites of its rule by place.
+        sites: all sites.
+        owners: entry of each site; changed.
+        barren: places from which no free site is reachable; extended.
     """
     given_up: dict[str, tuple[str, str]] = {}
     queue, seen = deque([lost.place]), {lost.place}
@@ -359,10 +357,10 @@ def _relabelled(entry: KnownSite, site: Site | None) -> KnownSite:
 
 
 def _gone(lost: Sequence[KnownSite], entries: Sequence[KnownSite], sites: _Sites) -> tuple[Gone, ...]:
-    """What to say of entries that are gone.
+    """Describe entries that are gone.
 
-    Of equal blocks the fingerprints are numbered, so the entry without a site is the last one's
-    whichever block was mended; the places that no site has any more tell which.
+    Fingerprints of equal blocks are numbered, so the last one is lost whichever block was fixed.  Places
+    without a site identify the fixed block.
     """
     still = {(rule, _place(site)) for (rule, _), site in sites.items()}
     listed = _by_rule(entries)

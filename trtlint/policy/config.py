@@ -1,8 +1,7 @@
 """Configuration: ``trtlint.toml``, or ``[tool.trtlint]`` in ``pyproject.toml``.
 
-The nearest one upwards from a model counts for it, as in ruff.  Within a configuration, sections for
-some models (``[[models]]``) say more than the general part, and the command line says more than both.
-Paths and globs are relative to the file's folder.
+The nearest file in the folders above a model applies, as in ruff.  ``[[models]]`` sections override the
+general part, and the command line overrides both.  Paths and globs are relative to the file's folder.
 """
 
 from __future__ import annotations
@@ -31,29 +30,29 @@ from trtlint.policy.suppression import Acceptance, texts
 OWN, SHARED = "trtlint.toml", "pyproject.toml"
 _TABLE = "tool.trtlint"
 _MOST_BYTES = 1 << 20
-"""Bytes that any configuration is below."""
+"""Largest configuration in bytes."""
 _DEEPEST = 16
-"""Tables and lists in one another; the schema needs four."""
+"""Maximum nesting of tables and lists; the schema needs four."""
 
 
 class ConfigError(SettingError):
-    """A configuration that cannot be used; the text begins with the file and the key."""
+    """An unusable configuration; the text begins with the file and the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What one place says of how to lint; whatever it does not say is empty or None.
+    """Settings from one place; unset ones are empty or None.
 
     Attributes:
-        where: file and table, what an error begins with; empty for the command line.
-        targets: what the engine is built for.
-        layer: which rules run.
+        where: file and table, the prefix of errors; empty for the command line.
+        targets: build targets.
+        layer: rule selection.
         severity: severities by selector.
-        fail_on: the mildest finding that gives exit code 1.
-        min_confidence: the least sure findings that are shown.
+        fail_on: lowest severity that makes the command fail.
+        min_confidence: lowest confidence of shown findings.
         plugins: TensorRT plugins that the build loads.
-        left: what a build of the model left behind.
-        dry: what NVIDIA's parser and builder are to be asked.
+        left: files from a build of the model.
+        dry: dry build options.
     """
 
     where: str = ""
@@ -69,7 +68,7 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What differs for the models that one of some globs covers."""
+    """Settings for the models that match one of some globs."""
 
     paths: tuple[str, ...]
     choices: Choices
@@ -80,12 +79,12 @@ class Configuration:
     """One configuration file, or none.
 
     Attributes:
-        file: the file, None where there is none.
-        general: what it says of all models.
-        sections: what it says of some, in their order.
+        file: the file; None if there is none.
+        general: settings for all models.
+        sections: settings for some models, in file order.
         rules: folders of rule files.
-        preview: whether rules in preview run.
-        baseline: the baseline file, None for none.
+        preview: whether to run preview rules.
+        baseline: the baseline file; None for none.
         suppress: suppressions.
     """
 
@@ -98,11 +97,11 @@ class Configuration:
     suppress: tuple[Acceptance, ...] = ()
 
     def relative(self, model: Path) -> str:
-        """A model's path relative to the file's folder, with ``/``; what globs are compared with."""
+        """Path of a model relative to the file's folder, with ``/``, as globs match it."""
         return model.as_posix() if self.file is None else relative(model, self.file.parent)
 
     def choices(self, model: Path) -> Iterator[Choices]:
-        """What is said of a model, from the general to the special."""
+        """Settings for a model, from general to specific."""
         path = self.relative(model)
         yield self.general
         for section in self.sections:
@@ -110,13 +109,13 @@ class Configuration:
                 yield section.choices
 
     def suppressions(self, model: Path) -> tuple[Acceptance, ...]:
-        """The suppressions that are about a model."""
+        """Suppressions that apply to a model."""
         path = self.relative(model)
         return tuple(entry for entry in self.suppress if entry.covers_model(path))
 
 
 def relative(file: Path, folder: Path) -> str:
-    """A path relative to a folder, with ``/``; absolute where no relative one exists."""
+    """Path relative to a folder, with ``/``; absolute if there is no relative one."""
     try:
         return Path(os.path.relpath(file, folder)).as_posix()
     except ValueError:  # another drive
@@ -124,18 +123,18 @@ def relative(file: Path, folder: Path) -> str:
 
 
 class Configurations:
-    """Finds the configuration of each model of a run; each file is read once."""
+    """Configurations of all models of a run; each file is read once."""
 
     def __init__(self) -> None:
         self._by_folder: dict[Path, Configuration] = {}
 
     def of(self, model: Path) -> Configuration:
-        """The nearest configuration upwards from a model or a folder, an empty one if there is none.
+        """Find the nearest configuration above a model or folder; empty if there is none.
 
         Raises:
-            ConfigError: it cannot be used.
+            ConfigError: the configuration is unusable.
         """
-        path = Path(os.path.abspath(model))  # noqa: PTH100 - resolve() would leave the folder of a link
+        path = Path(os.path.abspath(model))  # noqa: PTH100 - resolve() would follow links to other folders
         return self._nearest(path if os.path.isdir(path) else path.parent)  # noqa: PTH112
 
     def _nearest(self, folder: Path) -> Configuration:
@@ -162,17 +161,17 @@ class Configurations:
 
 
 def load(file: Path) -> Configuration:
-    """A configuration file; ``pyproject.toml`` by its table, any other name as a whole.
+    """Load a configuration file: the table of ``pyproject.toml``, or all of another file.
 
     Raises:
-        ConfigError: it cannot be read, or holds what the schema does not allow.
+        ConfigError: the file cannot be read, or violates the schema.
     """
     document = _toml(file)
     prefix = ""
     if file.name == SHARED:
         table = _own_table(document)
         if table is None:
-            raise ConfigError(f"{shown(file)}: there is no table [{_TABLE}]")
+            raise ConfigError(f"{shown(file)}: the table [{_TABLE}] is missing")
         document, prefix = table, f"{_TABLE}."
     document = _plain(document, f"{shown(file)}: {prefix.removesuffix('.')}")
     try:
@@ -200,7 +199,7 @@ def load(file: Path) -> Configuration:
 
 
 def shown(file: Path) -> str:
-    """A file as messages name it: relative to the current folder where it lies below it."""
+    """Path for messages: relative to the current folder if below it."""
     try:
         return file.absolute().relative_to(Path.cwd()).as_posix()
     except (ValueError, OSError):
@@ -208,9 +207,9 @@ def shown(file: Path) -> str:
 
 
 def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
-    """A target of the configuration with what the command line says of it.
+    """Overlay a configured target with the command line.
 
-    A version on the command line replaces all versions, of both products.
+    A version on the command line replaces all versions of both products.
     """
     versions = {} if over.trt or over.rtx else {"trt": base.trt, "rtx": base.rtx}
     flags = tuple({**dict(base.flags), **dict(over.flags)}.items())
@@ -219,7 +218,7 @@ def overlay(base: TargetOptions, over: TargetOptions) -> TargetOptions:
 
 
 def _is_there(file: Path) -> bool:
-    """Whether a file or a device lies where a configuration is looked for; reading it refuses the latter."""
+    """Whether a path exists and is no folder; reading a device later fails with a message."""
     return os.path.exists(file) and not os.path.isdir(file)  # noqa: PTH110, PTH112
 
 
@@ -246,19 +245,19 @@ def _toml(file: Path) -> dict[str, Any]:
 
 
 def _plain(value: Any, where: str, depth: int = 0) -> Any:
-    """TOML data as JSON data: dates as text.
+    """Convert TOML data to JSON data: dates become text.
 
     Raises:
-        ConfigError: it is nested too deep, or holds a NUL, which no path and no name can have.
+        ConfigError: the data are nested too deeply or contain a NUL, which no path or name can contain.
     """
     if depth > _DEEPEST:
-        raise ConfigError(f"{where}: nested more than {_DEEPEST} deep")
+        raise ConfigError(f"{where}: nested more than {_DEEPEST} levels deep")
     if isinstance(value, dict):
         return {key: _plain(item, where, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(item, where, depth + 1) for item in value]
     if isinstance(value, str) and "\0" in value:
-        raise ConfigError(f"{where}: a text holds a NUL")
+        raise ConfigError(f"{where}: a string contains a NUL character")
     return value.isoformat() if isinstance(value, date | datetime) else value
 
 
@@ -283,13 +282,13 @@ def _choices(table: Mapping[str, Any], where: str, folder: Path) -> Choices:
 
 
 def _named(file: Path) -> str:
-    """A file as :func:`shown`, and never as ``-``, which is standard input."""
+    """Path as from :func:`shown`, but never ``-``, which means standard input."""
     name = shown(file)
     return f"./{name}" if name == "-" else name
 
 
 def _dry(table: Mapping[str, Any], folder: Path) -> DryOptions:
-    """``true``, ``false``, ``"parse"``, or the release that is to build; and what to compare on."""
+    """Read the keys ``dry-build``, ``shapes`` and ``compare``."""
     wanted, compare = table.get("dry-build"), _compare(table.get("compare"), folder)
     shapes = texts(table.get("shapes", ()))
     if wanted is None and not compare:
@@ -302,7 +301,7 @@ def _dry(table: Mapping[str, Any], folder: Path) -> DryOptions:
 
 
 def _compare(given: bool | str | list[str] | None, folder: Path) -> tuple[str, ...] | None:
-    """``true``, ``false``, ``"probe"``, or the files and folders whose inputs are compared on."""
+    """Read the key ``compare``: a boolean, ``"probe"``, or input files and folders."""
     if given is None:
         return None
     if isinstance(given, bool):

@@ -1,4 +1,4 @@
-"""What the command line can ask for, as plain data."""
+"""Command line options as plain data."""
 
 from __future__ import annotations
 
@@ -17,40 +17,39 @@ MinConfidence = Literal["confirmed", "high", "medium", "low"]
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """What the user said of the build; None where nothing was said."""
+    """Build options from the user; None for unset ones."""
 
     trt: tuple[str, ...] = ()
     rtx: tuple[str, ...] = ()
     gpu: str | None = None
     flags: tuple[tuple[Flag, bool], ...] = ()
-    """Precision and typing options that were given, by name: ``("fp16", True)``."""
+    """Explicit precision and typing options by name: ``("fp16", True)``."""
     plugins: tuple[str, ...] | None = None
     """Names of the plugins that the build loads."""
 
 
 MOST_SECONDS = 24 * 3600
-"""Seconds that an experiment may take at most."""
+"""Longest time limit of an experiment in seconds."""
 RELEASE = re.compile(r"\d{1,4}(\.\d{1,4}){1,3}")
-"""A release of TensorRT-RTX, as it is asked for."""
+"""Release number of TensorRT-RTX."""
 INSTALLED = ""
-"""The release of TensorRT-RTX that is there, whichever it is."""
+"""The installed release of TensorRT-RTX."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryOptions:
-    """What NVIDIA's parser and builder are to be asked, without a GPU.
+    """Dry build options.
 
     Attributes:
-        level: how far to go, ``off`` for not at all; None where the configuration decides.
-        version: the release of TensorRT-RTX, :data:`INSTALLED` for the one that is there; None where
-            nothing was said.
-        rtx_path: the folder with its wheels, None for the packages of this Python.
-        shapes: what inputs are built for, as ``NAME:1x3x224x224``.
-        seconds: the time that one may take, None for the usual.
-        memory: the bytes of memory that one may take, None for the usual.
-        logs: the folder to leave logs in.
-        compare: the inputs to compare the parsed network with the model on: files, ``probe``, or an empty
-            text for made-up ones; none for no comparison, None where nothing was said.
+        level: last stage, or ``off``; None if the configuration decides.
+        version: release of TensorRT-RTX, or :data:`INSTALLED`; None if unset.
+        rtx_path: folder with its wheels; None for the packages of this Python.
+        shapes: input shapes, as ``NAME:1x3x224x224``.
+        seconds: time limit of one dry build; None for the default.
+        memory: memory limit of one dry build in bytes; None for the default.
+        logs: folder for logs.
+        compare: inputs for the comparison with ONNX: files, ``probe``, or an empty string for random ones;
+            empty for no comparison, None if unset.
     """
 
     level: Literal["off", "parse", "build"] | None = None
@@ -65,14 +64,14 @@ class DryOptions:
 
 @dataclass(frozen=True, slots=True)
 class TorchOptions:
-    """Options about Torch-TensorRT.
+    """Options for Torch-TensorRT.
 
     Attributes:
-        release: the release, such as ``2.13``; None where nothing was said.
-        python: the Python for a dry build, None for this one.
-        wheel: a folder with an unpacked wheel, None for the installed one.
-        trust_pickle: whether a program may be loaded with ``torch.export.load``.
-        build: a call given as text, or a script with calls.
+        release: release, such as ``2.13``; None if unset.
+        python: Python interpreter for a dry build; None for this one.
+        wheel: folder with an unpacked wheel; None for the installed one.
+        trust_pickle: whether ``torch.export.load`` may load a program.
+        build: a call as text, or a script with calls.
     """
 
     release: str | None = None
@@ -84,11 +83,11 @@ class TorchOptions:
 
 @dataclass(frozen=True, slots=True)
 class EpOptions:
-    """The provider of ONNX Runtime that runs the models.
+    """Execution provider of ONNX Runtime that runs the models.
 
     Attributes:
-        provider: its name, None where a build command or nothing names one.
-        texts: its options, ``KEY=VALUE`` apart by white space.
+        provider: its name; None if unset, or if a build command names it.
+        texts: its options, ``KEY=VALUE`` separated by whitespace.
     """
 
     provider: Provider | None = None
@@ -97,7 +96,7 @@ class EpOptions:
 
 @dataclass(frozen=True, slots=True)
 class LintOptions:
-    """What ``trtlint lint`` was asked for."""
+    """Options of ``trtlint lint``."""
 
     paths: tuple[str, ...]
     target: TargetOptions
@@ -106,16 +105,16 @@ class LintOptions:
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     preview: bool | None = None
-    """Whether rules in preview run; None where the configuration decides."""
+    """Whether to run preview rules; None if the configuration decides."""
     format: str | None = None
-    """For standard output; None where nothing was asked for."""
+    """Format of standard output; None if unset."""
     outputs: tuple[str, ...] = ()
     """``FORMAT`` or ``FORMAT:FILE``."""
     source_root: str | None = None
     statistics: bool = False
     quiet: bool = False
     fail_on: FailOn | None = None
-    """None where the configuration decides, as for the next ones."""
+    """None if the configuration decides, also for the next options."""
     min_confidence: MinConfidence | None = None
     config: str | None = None
     isolated: bool = False
@@ -126,20 +125,20 @@ class LintOptions:
     build: str | None = None
     """A trtexec command line, or a file with such lines."""
     left: BuildFiles = field(default_factory=dict)
-    """What a build left behind."""
+    """Files from a build."""
     dry: DryOptions = DryOptions()
     torch: TorchOptions = TorchOptions()
     ep: EpOptions = EpOptions()
     ranges: tuple[str, ...] = ()
-    """What ``trtlint measure`` wrote of models."""
+    """Files from ``trtlint measure``."""
     weights: bool = False
-    """Whether all weights are read."""
+    """Whether to read all weights."""
     show_conditional: bool = False
     exit_zero: bool = False
     jobs: int = 1
-    """Processes to lint with; 0 for one for each processor."""
+    """Number of worker processes; 0 for one per CPU."""
     executor: str | None = None
-    """A Dask scheduler, ``dask://host:port``, in place of processes."""
+    """Dask scheduler ``dask://host:port`` to use instead of processes."""
     cache: bool = True
     cache_dir: str | None = None
     require_lfs: bool = False

@@ -1,7 +1,6 @@
-"""From what rules found to what a team wants to see: severities, suppressions, baseline, confidence.
+"""Review of findings by the policy: severities, suppressions, baseline, confidence.
 
-Nothing here looks at a model; a report made in another process, or kept from an earlier run, is
-reviewed like any other.
+A review never reads a model, so it also works on cached reports and on reports from other processes.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ from trtlint.engine.rulebook import RuleEntry
 from trtlint.lean import dataclass
 from trtlint.policy import suppression
 from trtlint.policy.baseline import Baseline
-from trtlint.policy.selection import RuleName, Selectable, most_specific, told
+from trtlint.policy.selection import RuleName, Selectable, most_specific, outdated
 from trtlint.policy.suppression import Acceptance
 from trtlint.target.target import Target
 
 
 class Ran:
-    """The rules that ran and are about the version of one of the targets, or may be.
+    """Rules that ran and that may apply to the version of a target.
 
-    To tell, they have to be read, which is left until something is suppressed or in a baseline.
+    Finding them means loading rules, so this waits until a suppression or baseline needs them.
 
     Args:
         entries: the rules that ran.
-        targets: what they ran for.
+        targets: their targets.
     """
 
     def __init__(self, entries: Sequence[RuleEntry] = (), targets: Sequence[Target] = ()) -> None:
@@ -49,7 +48,7 @@ class Ran:
 
     @cached_property
     def names(self) -> tuple[RuleName, ...]:
-        """What selectors look at of each of them."""
+        """Names of these rules for selectors."""
         from trtlint.engine.applying import version_truth
 
         rules = [entry.read() for entry in self._entries]
@@ -60,15 +59,15 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a team wants of one model.
+    """Team settings for one model.
 
     Attributes:
-        severity: severities by selector; the most specific selector decides, the last of equals.
-        min_confidence: less sure findings are counted only.
-        suppress: the suppressions of the configuration that are about the model.
-        baseline: the findings that are known, None for none.
+        severity: severities by selector; the most specific selector decides, then the last one.
+        min_confidence: lowest confidence of shown findings; others are only counted.
+        suppress: suppressions of the configuration that apply to the model.
+        baseline: known findings; None for none.
         known: all rules.
-        own: whether suppressions that the model carries count; ``--isolated`` ignores them.
+        own: whether suppressions in the model count; ``--isolated`` ignores them.
     """
 
     severity: tuple[tuple[str, Severity], ...] = ()
@@ -80,16 +79,16 @@ class Policy:
 
 
 def names(rules: Iterable[Selectable]) -> tuple[RuleName, ...]:
-    """What selectors look at of each rule."""
+    """Names of rules for selectors."""
     return tuple(map(RuleName.of, rules))
 
 
 class Review:
-    """Reviews model after model, and remembers which suppressions of the configuration were needed.
+    """Review of all models of a run; records which suppressions of the configuration were used.
 
     Args:
-        today: the date that expiry is compared with; the current one if not given.
-        recording: take every finding into the baseline instead of comparing with it.
+        today: date for expiry; default: the current date.
+        recording: whether to add all findings to the baseline instead of comparing.
     """
 
     def __init__(self, today: date | None = None, *, recording: bool = False) -> None:
@@ -102,13 +101,13 @@ class Review:
     def apply(
         self, model: Path, reports: Sequence[ModelReport], policy: Policy, ran: Ran
     ) -> tuple[ModelReport, ...]:
-        """The reports of one model, one for each target, as the team wants to see them.
+        """Apply the policy to the reports of one model, one for each target.
 
         Args:
             model: the model.
             reports: its reports.
-            policy: what the team wants of it.
-            ran: the rules that ran; what is said of others stands.
+            policy: its policy.
+            ran: the rules that ran; entries of other rules stay.
         """
         graded = [_graded(report, policy) for report in reports]
         reviewed = self._suppressed(graded, policy, ran)
@@ -116,7 +115,7 @@ class Review:
             if self._recording:
                 reviewed = policy.baseline.record(model, reviewed)
             else:
-                # What was not searched to the end is not gone from the model.
+                # After an incomplete search, a missing finding is not gone.
                 partly = {each.rule for report in reports for each in report.unsearched}
                 whole = frozenset(rule.id for rule in ran.names) - partly
                 known = frozenset(rule.id for rule in policy.known)
@@ -124,7 +123,7 @@ class Review:
         return tuple(_withheld(report, policy.min_confidence) for report in reviewed)
 
     def notes(self) -> tuple[str, ...]:
-        """Suppressions of the configuration that have expired or that no model of the run needs."""
+        """Describe suppressions of the configuration that have expired or that no model uses."""
         return tuple(
             f"{entry.suppression.where}: {note}"
             for entry in sorted(self._ran, key=_place)
@@ -134,37 +133,38 @@ class Review:
     def _suppressed(
         self, reports: Sequence[ModelReport], policy: Policy, ran: Ran
     ) -> tuple[ModelReport, ...]:
-        own, refused = suppression.written_in(reports[0]) if reports else ((), None)
+        own, rejected = suppression.written_in(reports[0]) if reports else ((), None)
         if own and not policy.own:
-            own, refused = (), f"the metadata {SUPPRESS_KEY} is ignored: --isolated"
+            own, rejected = (), f"the metadata {SUPPRESS_KEY} is ignored: --isolated is set"
         elif own and not suppression.comparable(own, reports):
-            own, refused = (), f"the metadata {SUPPRESS_KEY} is ignored: it takes too long to compare"
+            reason = "too many entries, or too long globs"
+            own, rejected = (), f"the metadata {SUPPRESS_KEY} is ignored: {reason}"
         used: Counter[Acceptance] = Counter()
         reviewed = []
         for report in reports:
             applied = suppression.apply(report, (*policy.suppress, *own), self._today, policy.known)
             used += applied.used
             reviewed.append(applied.report)
-        notes = [refused] if refused else []
+        notes = [rejected] if rejected else []
         if not any(report.errors or report.skipped for report in reports):
             self._known.update(dict.fromkeys(policy.known))
             for entry in policy.suppress:
                 self._used[entry] += used[entry]
                 self._ran.setdefault(entry, {}).update(dict.fromkeys(ran.names))
             if own:
-                notes += told((word for entry in own for word in entry.rules), policy.known)
+                notes += outdated((word for entry in own for word in entry.rules), policy.known)
                 notes += suppression.notes(own, used, ran.names, policy.known, self._today)
         return tuple(replace(report, notes=report.notes + tuple(notes)) for report in reviewed)
 
 
 def _place(entry: Acceptance) -> list[str | int]:
-    """A sort key that puts ``suppress[2]`` before ``suppress[10]``."""
+    """Sort key that orders ``suppress[2]`` before ``suppress[10]``."""
     parts = re.split(r"(\d+)", entry.suppression.where)
     return [int(part) if part.isdecimal() else part for part in parts]
 
 
 def _graded(report: ModelReport, policy: Policy) -> ModelReport:
-    """A report with the severities that the team has chosen, in their order."""
+    """Apply the team's severities to a report and sort its findings."""
     if not policy.severity:
         return report
     chosen = dict(policy.severity)
@@ -191,7 +191,7 @@ def _graded(report: ModelReport, policy: Policy) -> ModelReport:
 
 
 def _withheld(report: ModelReport, least: Confidence) -> ModelReport:
-    """A report without the findings that are not sure enough."""
+    """Remove findings below a confidence from a report."""
     sure = CONFIDENCES[: CONFIDENCES.index(least) + 1]
     findings = tuple(finding for finding in report.findings if finding.confidence in sure)
     return replace(report, findings=findings, withheld=len(report.findings) - len(findings))

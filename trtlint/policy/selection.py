@@ -1,9 +1,9 @@
-"""Which rules to run: ``--select`` and ``--ignore``, in ruff's grammar.
+"""Rule selection: ``--select`` and ``--ignore``, in ruff's grammar.
 
-A selector is a rule's id, its name, the beginning of ids (``ACC``, ``ACC1``), a group (``memory``), or
-``ALL``.  The most specific selector that covers a rule decides; between equals, ``--ignore`` does.
-A rule in preview runs only where previews are wanted, or where its own id or name is selected.
-An id or name that a rule had once stands for the rule that says it now.
+A selector is a rule's id or name, a prefix of ids (``ACC``, ``ACC1``), a group (``memory``), or ``ALL``.
+The most specific selector of a rule decides; between equals, ``--ignore`` does.  A preview rule runs only
+with ``--preview``, or if its own id or name is selected.  The old id or name of a renamed rule selects the
+rule that replaced it.
 See https://docs.astral.sh/ruff/linter/#rule-selection.
 """
 
@@ -22,11 +22,11 @@ EVERYTHING = "ALL"
 
 
 class SelectionError(SettingError):
-    """A selector that covers no rule; the text names the nearest ones."""
+    """A selector that matches no rule; the text names similar ones."""
 
 
 class Selectable(Protocol):
-    """What selection needs to know of a rule."""
+    """Properties of a rule that selection needs."""
 
     @property
     def id(self) -> str:
@@ -38,7 +38,7 @@ class Selectable(Protocol):
 
     @property
     def group(self) -> str:
-        """What hurts, empty where nothing is said."""
+        """The group; empty if unknown."""
 
     @property
     def status(self) -> str:
@@ -46,7 +46,7 @@ class Selectable(Protocol):
 
 
 class RuleName(NamedTuple):
-    """What selectors look at, without the rule."""
+    """Properties of a rule for selectors, without the rule."""
 
     id: str
     name: str
@@ -55,7 +55,7 @@ class RuleName(NamedTuple):
 
     @classmethod
     def of(cls, rule: Selectable) -> RuleName:
-        """That of a rule."""
+        """Create the name of a rule."""
         return cls(rule.id, rule.name, rule.group, rule.status)
 
 
@@ -65,16 +65,16 @@ _Rule = TypeVar("_Rule", bound=Selectable)
 def choose(
     rules: Sequence[_Rule], select: Iterable[str] = (), ignore: Iterable[str] = (), *, preview: bool = False
 ) -> list[_Rule]:
-    """The rules to run, in their order.
+    """Select the rules to run, in their order.
 
     Args:
         rules: all rules.
-        select: selectors, or several joined with commas; all rules if there are none.
-        ignore: selectors of what to leave out.
-        preview: whether rules in preview run that are not selected by id or name.
+        select: selectors, also comma-separated; empty for all rules.
+        ignore: selectors of rules to leave out.
+        preview: whether to run preview rules without selecting them by id or name.
 
     Raises:
-        SelectionError: a selector covers no rule.
+        SelectionError: a selector matches no rule.
     """
     layer = Layer(tuple(split(select)), ignore=tuple(split(ignore)))
     return choose_by_layers(rules, [layer], preview=preview)
@@ -82,13 +82,13 @@ def choose(
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What one place says of the rules to run: a configuration, one of its sections, the command line.
+    """Rule selection of one place: a configuration, one of its sections, or the command line.
 
     Attributes:
-        select: selectors of the only rules to run, whatever outer layers say; none for no change.
-        extend: selectors of rules to run as well.
+        select: selectors of the only rules to run, which reset outer layers; empty for no change.
+        extend: selectors of additional rules.
         ignore: selectors of rules to leave out.
-        where: what an error begins with, such as the file and table.
+        where: prefix of errors, such as the file and table.
     """
 
     select: tuple[str, ...] = ()
@@ -97,22 +97,22 @@ class Layer:
     where: str = ""
 
     def parts(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The selectors by the key that they stand under."""
+        """The selectors by configuration key."""
         return ("select", self.select), ("extend-select", self.extend), ("ignore", self.ignore)
 
 
 def choose_by_layers(
     rules: Sequence[_Rule], layers: Iterable[Layer], *, preview: bool = False
 ) -> list[_Rule]:
-    """The rules to run, in their order, where several places have a say.
+    """Select the rules to run, in their order, from several layers.
 
     Args:
-        rules: all rules, which run unless a layer says otherwise.
-        layers: from the outermost to the one that has the last word.
-        preview: whether rules in preview run that are not selected by id or name.
+        rules: all rules, which run by default.
+        layers: from the outermost to the innermost, which decides.
+        preview: whether to run preview rules without selecting them by id or name.
 
     Raises:
-        SelectionError: a selector covers no rule.
+        SelectionError: a selector matches no rule.
     """
     running = {rule.id for rule in rules if preview or rule.status != "preview"}
     for layer in layers:
@@ -132,10 +132,10 @@ def choose_by_layers(
 
 
 def require(selector: str, rules: Iterable[Selectable], where: str = "") -> None:
-    """Refuse a selector that covers no rule, unless it names one that was removed.
+    """Reject a selector that matches no rule, unless it names a removed one.
 
     Raises:
-        SelectionError: the text begins with ``where`` and names the nearest rules.
+        SelectionError: the text begins with ``where`` and names similar rules.
     """
     known = list(rules)
     if redirect(selector) is None and all(_precision(selector, rule) is None for rule in known):
@@ -148,7 +148,7 @@ def covers(selector: str, rule: Selectable) -> bool:
 
 
 def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
-    """The selector that covers a rule most narrowly, the last of equals; None if none does."""
+    """Return the most specific selector of a rule, the last of equals; None for none."""
     found, best = None, 0
     for selector in selectors:
         precision = _precision(selector, rule) or 0
@@ -158,27 +158,27 @@ def most_specific(selectors: Iterable[str], rule: Selectable) -> str | None:
 
 
 def removed(selector: str) -> bool:
-    """Whether a selector is the id or name of a rule that was there once and is not any more."""
+    """Whether a selector is the id or name of a removed rule."""
     became = redirect(selector)
     return became is not None and became.to is None
 
 
-def told(selectors: Iterable[str], rules: Iterable[Selectable]) -> list[str]:
-    """What to tell whoever wrote some selectors: which rules were renamed or removed, or soon will be."""
+def outdated(selectors: Iterable[str], rules: Iterable[Selectable]) -> list[str]:
+    """Describe selectors of rules that are deprecated, renamed or removed."""
     selectors = list(selectors)
     named = {word: rule for rule in rules for word in (rule.id.lower(), rule.name)} if selectors else {}
     found: dict[str, None] = {}
     for selector in selectors:
         rule, became = named.get(selector.lower()), redirect(selector)
         if rule is not None and rule.status == "deprecated":
-            found[f"{selector} is deprecated, and will be removed: `trtlint rule {rule.id}` says why"] = None
+            found[f"{selector} is deprecated and will be removed; see `trtlint rule {rule.id}`"] = None
         elif rule is None and became is not None:
             found[became.words(selector)] = None
     return list(found)
 
 
 def unknown(key: str, rules: Iterable[Selectable]) -> str:
-    """What to say of a selector that covers no rule."""
+    """Describe a selector that matches no rule."""
     words = (*(text for rule in rules for text in (rule.id, rule.name)), *GROUPS)
     near = nearest(key, words, count=3)
     hint = f"; did you mean {', '.join(near)}?" if near else "; `trtlint rules` lists them"
@@ -186,7 +186,7 @@ def unknown(key: str, rules: Iterable[Selectable]) -> str:
 
 
 def split(selectors: Iterable[str]) -> list[str]:
-    """Selectors with those joined with commas apart, empty ones left out."""
+    """Split comma-separated selectors and drop empty ones."""
     return [part.strip() for text in selectors for part in text.split(",") if part.strip()]
 
 
@@ -195,12 +195,12 @@ def _best(selectors: Iterable[str], rule: Selectable) -> int:
 
 
 def _exactly(rule: Selectable) -> int:
-    """The precision of a selector that is the rule's id."""
+    """Precision of a selector that is the rule's id."""
     return len(rule.id) + 2
 
 
 def _precision(selector: str, rule: Selectable) -> int | None:
-    """How narrowly a selector covers a rule, 1 being the least; None if it does not."""
+    """How specifically a selector matches a rule, from 1; None for no match."""
     if selector.lower() == rule.name:
         return _exactly(rule)
     became = redirect(selector)

@@ -1,11 +1,11 @@
-"""Findings that are accepted with a reason: in the configuration, or in the model itself.
+"""Suppressions: accepted findings with a reason, in the configuration or in the model.
 
-A model carries its own in ``metadata_props`` under the key ``trtlint.suppress``, as a JSON list::
+A model stores its own in ``metadata_props`` under the key ``trtlint.suppress``, as a JSON list::
 
     [{"rule": "ACC102", "module": "blocks.*.attn", "reason": "measured: no loss", "expires": "2027-03-31"}]
 
-``rule`` (id, id prefix, name or group) and ``reason`` must be there; ``node`` and ``module`` are globs.  An
-entry covers a site that all its globs cover; one without globs covers every site.
+``rule`` (id, id prefix, name or group) and ``reason`` are required; ``node`` and ``module`` are globs.  An
+entry covers a site if all its globs match; without globs it covers every site.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from trtlint.policy import schema
 from trtlint.policy.selection import RuleName, covers, removed
 
 _LONGEST = 1 << 20
-"""Characters of what a model's metadata holds."""
+"""Longest metadata value in characters."""
 _MOST = 1000
-"""Entries in it."""
+"""Maximum number of entries in it."""
 _MOST_CHECKED = 1_000_000
-"""Entries of a model multiplied by the places of its findings."""
+"""Maximum product of a model's entries and the sites of its findings."""
 _MOST_COMPARED = 2_000_000_000
-"""Characters of a model's globs, multiplied by those of the places that they may have to be compared with."""
+"""Maximum product of the total lengths of a model's globs and of its site names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Acceptance:
     """One suppression as written.
 
     Attributes:
-        rules: selectors, of which one must cover the rule.
-        node: glob of node paths, None for all.
-        module: glob of module paths, None for all; a site of unknown module is not covered by one.
-        paths: globs of model files, none for all.
-        suppression: the reason, where it is written, and until when it holds.
+        rules: selectors, one of which must match the rule.
+        node: glob of node paths; None for all.
+        module: glob of module paths; None for all.  It never matches a site with an unknown module.
+        paths: globs of model files; empty for all.
+        suppression: the reason, the source, and the last day.
     """
 
     rules: tuple[str, ...]
@@ -53,7 +53,7 @@ class Acceptance:
 
     @classmethod
     def of(cls, table: dict[str, Any], kind: str, where: str) -> Acceptance:
-        """An entry from a table that fits the schema."""
+        """Create an entry from a table that satisfies the schema."""
         return cls(
             rules=texts(table["rule"]),
             node=table.get("node"),
@@ -69,7 +69,7 @@ class Acceptance:
 
     @property
     def words(self) -> str:
-        """The entry as a note names it: ``ACC102 at module blocks.* in vit.onnx``."""
+        """The entry in messages: ``ACC102 at module blocks.* in vit.onnx``."""
         words = [", ".join(self.rules)]
         words += [
             f"at {what} {glob}" for what, glob in (("node", self.node), ("module", self.module)) if glob
@@ -77,24 +77,24 @@ class Acceptance:
         return " ".join([*words, *([f"in {', '.join(self.paths)}"] if self.paths else [])])
 
     def expired(self, today: date) -> bool:
-        """Whether its last day is past."""
+        """Whether its last day has passed."""
         expires = self.suppression.expires
         return expires is not None and date.fromisoformat(expires) < today
 
     def covers_model(self, path: str) -> bool:
-        """Whether it is about a model, given relative to the configuration's folder."""
+        """Whether it applies to a model, given relative to the configuration's folder."""
         return not self.paths or any(matches_path(glob, path) for glob in self.paths)
 
     def covers_rule(self, rule: RuleName) -> bool:
-        """Whether it is about a rule."""
+        """Whether it applies to a rule."""
         return any(covers(selector, rule) for selector in self.rules)
 
     def covers_any(self, rules: Iterable[RuleName]) -> bool:
-        """Whether it is about one of some rules."""
+        """Whether it applies to one of several rules."""
         return any(self.covers_rule(rule) for rule in rules)
 
     def covers_site(self, site: Site) -> bool:
-        """Whether it is about a place."""
+        """Whether it applies to a site."""
         if self.node is not None and not matches_name(self.node, site.node):
             return False
         return self.module is None or (site.module is not None and matches_name(self.module, site.module))
@@ -106,7 +106,7 @@ class Applied:
 
     Attributes:
         report: the report.
-        used: how many sites each entry has suppressed or would have, had it not expired.
+        used: number of sites that each entry covers, also if the entry has expired.
     """
 
     report: ModelReport
@@ -114,22 +114,22 @@ class Applied:
 
 
 def texts(value: str | Iterable[str]) -> tuple[str, ...]:
-    """One text or several, as several."""
+    """Convert one string or several to a tuple."""
     return (value,) if isinstance(value, str) else tuple(value)
 
 
 def apply(
     report: ModelReport, entries: Sequence[Acceptance], today: date, known: Iterable[RuleName] = ()
 ) -> Applied:
-    """Take what is accepted out of the findings of a report.
+    """Remove accepted findings from a report.
 
-    Where several entries cover a site, the first that has not expired counts.
+    If several entries cover a site, the first that has not expired counts.
 
     Args:
         report: the report.
-        entries: what is accepted.
-        today: the date that expiry is compared with.
-        known: all rules; what is not among them belongs to no group.
+        entries: the entries.
+        today: date for expiry.
+        known: all rules; others belong to no group.
     """
     rules = {rule.id: rule for rule in known} if entries else {}
     used: Counter[Acceptance] = Counter()
@@ -161,9 +161,9 @@ def apply(
 def _split(
     finding: Finding, entries: Sequence[Acceptance], today: date, used: Counter[Acceptance]
 ) -> tuple[Finding | None, list[Finding]]:
-    """What is left of a finding, None for nothing, and a part for each entry that covers sites.
+    """Split a finding: the rest, None if empty, and one part for each entry that covers sites.
 
-    All entries are about its rule.
+    All entries must match its rule.
     """
     if not entries:
         return finding, []
@@ -183,10 +183,7 @@ def _split(
 
 
 def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]:
-    """The entries that a model carries, and a note where they cannot be read.
-
-    What cannot be read suppresses nothing.
-    """
+    """Read the entries of a model; for unreadable ones, return no entries and a note."""
     if not report.suppress:
         return (), None
     try:
@@ -196,9 +193,9 @@ def written_in(report: ModelReport) -> tuple[tuple[Acceptance, ...], str | None]
 
 
 def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) -> bool:
-    """Whether a model's entries can be compared with its findings in little time.
+    """Whether matching a model's entries with its findings is fast enough.
 
-    A model can have as many findings with as long names as it likes.
+    The model decides how many findings there are and how long their names are.
     """
     globs = sum(len(glob) for entry in entries for glob in (entry.node, entry.module) if glob is not None)
     places = [
@@ -211,35 +208,35 @@ def comparable(entries: Sequence[Acceptance], reports: Iterable[ModelReport]) ->
 
 
 def read(text: str, where: str) -> tuple[Acceptance, ...]:
-    """The entries in the value of the metadata key.
+    """Read the entries from the value of the metadata key.
 
     Raises:
-        ValueError: it is no list of such entries.
+        ValueError: the value is not a list of entries.
     """
     return tuple(Acceptance.of(table, "model", where) for table in tables(text))
 
 
 def tables(text: str) -> list[dict[str, Any]]:
-    """The same as JSON data.
+    """Read the entries from the value of the metadata key as JSON data.
 
     Raises:
-        ValueError: it is no list of such entries.
+        ValueError: the value is not a list of entries.
     """
     if len(text) > _LONGEST:
-        raise ValueError(f"it is longer than {_LONGEST} characters")
+        raise ValueError(f"the value is longer than {_LONGEST} characters")
     try:
         loaded = json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError("it is not JSON") from None
+        raise ValueError("the value is not JSON") from None
     if not isinstance(loaded, list) or len(loaded) > _MOST:
-        raise ValueError(f"it is not a list of at most {_MOST} entries")
+        raise ValueError(f"the value is not a list of at most {_MOST} entries")
     for number, table in enumerate(loaded):
         try:
             schema.check(table, "suppression")
         except schema.SchemaError as error:
             raise ValueError(f"entry {number}: {error}") from None
         if "path" in table:
-            raise ValueError(f"entry {number}: path: a model's own entries are about that model alone")
+            raise ValueError(f"entry {number}: path: an entry in a model's metadata must not have a path")
     return loaded
 
 
@@ -250,14 +247,14 @@ def notes(
     known: Iterable[RuleName],
     today: date,
 ) -> list[str]:
-    """What to tell the user of entries that have expired or that nothing needs.
+    """Describe entries that have expired or that are unused.
 
     Args:
-        entries: those that were applied.
-        used: how many sites each has covered.
-        ran: the rules that ran; an entry about others is not unused.
-        known: all rules; an entry about none of them is, unless they were removed, which is told apart.
-        today: the date that expiry is compared with.
+        entries: the entries that were applied.
+        used: number of sites that each covers.
+        ran: the rules that ran; an entry for another known rule is not unused.
+        known: all rules; an entry for none of them is unused.  Removed rules are reported elsewhere.
+        today: date for expiry.
     """
     ran, known = list(ran), list(known)
     found = []

@@ -1,4 +1,4 @@
-"""From the words of a user to targets: one for each version and GPU named."""
+"""Targets from user options: one for each version and GPU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
     """Return the targets, oldest version first; without a version, one of unknown version.
 
     Raises:
-        TargetError: a version, GPU or setting that does not exist, or a contradiction.
+        TargetError: a version, GPU or setting does not exist, or they contradict each other.
     """
     asked = frozenset(flag for flag, on in options.flags if on)
     refused = frozenset(flag for flag, on in options.flags if not on)
@@ -41,7 +41,7 @@ def targets_of(options: TargetOptions) -> list[Target]:
 
 
 def _gpus(text: str | None) -> list[str | None]:
-    """The GPUs of ``L4,sm120``; one that is not known where none is named."""
+    """The GPUs of ``L4,sm120``; one unknown GPU if unset."""
     if text is None:
         return [None]
     return list(dict.fromkeys(name.strip() for name in text.split(",")))

@@ -1,7 +1,7 @@
-"""What a configuration may hold, as a JSON Schema that editors use and that trtlint itself checks by.
+"""Schema of the configuration, a JSON Schema for editors and for trtlint's own checks.
 
-Only what that schema needs of JSON Schema (https://json-schema.org/draft/2020-12) is understood; in
-return an error names the key and the nearest one that exists.
+Only the JSON Schema features that it uses are supported (https://json-schema.org/draft/2020-12).  In
+return, errors name the key and suggest similar ones.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TYPES: Mapping[str, type] = {"string": str, "array": list, "object": dict, "boo
 
 
 class SchemaError(SettingError):
-    """A value that the schema does not allow: its key, such as ``models[0].fail-on``, and why."""
+    """A value that violates the schema: its key, such as ``models[0].fail-on``, and the reason."""
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(f"{key}: {message}" if key else message)
@@ -47,7 +47,7 @@ def check(document: object, part: str | None = None) -> None:
     """Check a document against the schema of the configuration, or against one of its ``$defs``.
 
     Raises:
-        SchemaError: it does not fit; the first thing that does not, in the order of the document.
+        SchemaError: the first violation in document order.
     """
     schema = configuration() if part is None else configuration()["$defs"][part]
     _check(document, schema, "")
@@ -80,7 +80,7 @@ def _resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _one_of(value: object, branches: list[Mapping[str, Any]], key: str) -> None:
-    """The branches differ in their types, so the value's type says which one was meant."""
+    """Check a value against the branch with its type; branches have different types."""
     for branch in branches:
         if isinstance(value, _TYPES[branch["type"]]):
             _check(value, branch, key)
@@ -90,7 +90,7 @@ def _one_of(value: object, branches: list[Mapping[str, Any]], key: str) -> None:
 
 
 def _quoted(value: object, *types: str) -> str:
-    """What to write in place of a bare version number."""
+    """Suggest quotes for a bare version number."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return f': write "{value}"' if number and "string" in types else ""
 
@@ -105,7 +105,7 @@ def _text(value: str, schema: Mapping[str, Any], key: str) -> None:
     if len(value) < schema.get("minLength", 0):
         raise SchemaError(key, "is empty")
     if "pattern" in schema and not re.search(schema["pattern"], value):
-        raise SchemaError(key, f"{value!r} is nothing such as {' or '.join(schema['examples'])}")
+        raise SchemaError(key, f"{value!r} is invalid; write for example {' or '.join(schema['examples'])}")
     if schema.get("format") == "date":
         try:
             valid = date.fromisoformat(value).isoformat() == value
