@@ -1,1 +1,1 @@
-"""The language of rules: expressions, templates and patterns."""
+"""The rule language: expressions, templates and patterns."""

@@ -1,4 +1,4 @@
-"""What the parts of an expression become: functions of the values that its names have."""
+"""Closures for parts of an expression: functions of the names' values."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from trtlint.language.operations import COMPARISONS, UNKNOWN, Code, Names, eleme
 from trtlint.target.truth import Truth, negate
 
 CONSTANTS = "constants"
-"""Under this name, which is in no scope, expressions find the constants of the graph."""
+"""Key of the graph's constants among the names; no scope has it."""
 
 
 def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Code:
-    """Conditions joined by a word: the first that has the deciding value decides."""
+    """Join conditions with ``and`` or ``or``: the first one with the deciding value decides."""
     other = not deciding
 
     def decided(names: Names) -> Truth:
@@ -31,17 +31,17 @@ def joined(codes: list[Code], deciding: bool, join: Callable[..., Truth]) -> Cod
 
 
 def negated(code: Code) -> Code:
-    """The opposite of a condition."""
+    """Return the opposite of a condition."""
     return lambda names: negate(truth(code(names)))
 
 
 def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
-    """The element of what a part gives: mostly the first or second input of an operator.
+    """Return an element of a value: mostly the first or second input of an operator.
 
     Args:
-        many: gives the elements.
-        index: which one.
-        name: the name that the part is, where it is one.
+        many: computes the tuple or mapping.
+        index: the index or key.
+        name: the name, if ``many`` is a name.
     """
     if name is None or type(index) is not int or index < 0:
         return lambda names: element(many(names), index)
@@ -56,7 +56,7 @@ def element_of(many: Code, index: int | str, name: str | None = None) -> Code:
 
 
 def among(item: Code, node: ast.Compare) -> Code | None:
-    """Whether an item is one of written texts, or none of them; None for another comparison."""
+    """Return a test for membership in literal texts; None for another comparison."""
     operation, (many,) = node.ops[0], node.comparators
     if not (isinstance(operation, ast.In | ast.NotIn) and isinstance(many, ast.Tuple)):
         return None
@@ -74,7 +74,7 @@ def among(item: Code, node: ast.Compare) -> Code | None:
 
 
 def calling(function: Function, codes: list[Code], named: Mapping[str, Code]) -> Code:
-    """What a function gives; unknown where what it takes is, or is of the wrong type."""
+    """Return a function call; it is unknown if an argument is unknown or has the wrong type."""
     compute, sees_unknown = function.call, function.sees_unknown
 
     def call(names: Names) -> object:
@@ -86,9 +86,9 @@ def calling(function: Function, codes: list[Code], named: Mapping[str, Code]) ->
                 return missing
         try:
             return plain(compute(names.get(CONSTANTS), *arguments, **options))
-        except (TypeError, AttributeError):  # an argument of no declared type was of the wrong one
+        except (TypeError, AttributeError):  # an argument without a declared type had the wrong one
             return UNKNOWN
-        except (ArithmeticError, ValueError):  # a whole number that is too large to become a fraction
+        except (ArithmeticError, ValueError):  # an integer is too large to become a fraction
             return UNKNOWN
 
     return call

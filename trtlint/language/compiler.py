@@ -1,4 +1,4 @@
-"""From the tree of an expression to closures, names and types checked on the way if a scope is given."""
+"""Compiler from the syntax tree of an expression to closures; with a scope, it checks names and types."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from trtlint.target.target import Target
 from trtlint.target.truth import Unknown, both, either
 
 Checked = tuple[Kinds, Code]
-"""What a part of an expression can be, and how to compute it."""
+"""The possible types of a part of an expression, and the code that computes it."""
 
 
 class Compiler:
     """Compiles one expression; ``used`` collects the names it reads.
 
-    Without a scope, names and fields are taken as they come: what they are is not checked.
+    Without a scope, names and fields are not checked.
     """
 
     def __init__(self, text: str, scope: Mapping[str, Any] | None) -> None:
@@ -53,11 +53,11 @@ class Compiler:
         self._done: dict[ast.expr, Checked] = {}
 
     def error(self, message: str, node: ast.AST) -> ExpressionError:
-        """An error at the place of a node."""
+        """Return an error at the place of a node."""
         return ExpressionError(message, column(self.text, node))
 
     def shown(self, node: ast.expr) -> str:
-        """A part of the expression, for a message."""
+        """Return a part of the expression, for a message."""
         text = ast.unparse(node)
         return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
@@ -65,21 +65,21 @@ class Compiler:
         """Compile any node.
 
         Raises:
-            ExpressionError: the language does not have it, or its types do not go together.
+            ExpressionError: the language does not support it, or its types do not match.
         """
         if node not in self._done:
             handler = self._HANDLERS.get(type(node).__name__)
             if handler is None:
                 word = _WORDS.get(type(node).__name__, type(node).__name__.lower())
-                raise self.error(f"an expression of a rule cannot have {word}", node)
+                raise self.error(f"an expression of a rule cannot contain {word}", node)
             self._done[node] = handler(self, node)
         return self._done[node]
 
     def condition(self, node: ast.expr) -> Checked:
-        """Compile a node that must be true or false."""
+        """Compile a node that must be a condition."""
         kinds, code = self.visit(node)
         if kinds and not has(kinds, "truth"):
-            raise self.error(f"a condition is needed, but this is {words(kinds)}", node)
+            raise self.error(f"must be a condition, but is {words(kinds)}", node)
         return TRUTH, code
 
     def _constant(self, node: ast.Constant) -> Checked:
@@ -87,7 +87,7 @@ class Compiler:
         if isinstance(value, bool | int | float | str):
             return constant(value), lambda _: value
         if value is None:
-            raise self.error("None is written nowhere: write known(x) or not known(x)", node)
+            raise self.error("None is not allowed: write known(x) or not known(x)", node)
         raise self.error(f"a literal cannot be {value!r}", node)
 
     def _name(self, node: ast.Name) -> Checked:
@@ -141,7 +141,7 @@ class Compiler:
         except (ValueError, TypeError):
             index = None
         if isinstance(index, bool) or not isinstance(index, int | str):
-            raise self.error("the index must be a whole number or a text, written out", node.slice)
+            raise self.error("the index must be a literal integer or text", node.slice)
         wanted = "mapping" if isinstance(index, str) else "tuple"
         fitting = [kind for kind in kinds if kind.name in (wanted, "anything")]
         if kinds and not fitting:
@@ -175,7 +175,7 @@ class Compiler:
         if isinstance(node.op, ast.Not):
             return TRUTH, negated(self.condition(node.operand)[1])
         if isinstance(node.op, ast.Invert):
-            raise self.error("an expression of a rule cannot have '~'; write 'not'", node)
+            raise self.error("an expression of a rule cannot contain '~'; write 'not'", node)
         code = self._number(node.operand)
         literal = node.operand.value if isinstance(node.operand, ast.Constant) else None
         if isinstance(literal, int | float) and isinstance(node.op, ast.USub):
@@ -186,14 +186,14 @@ class Compiler:
     def _number(self, node: ast.expr) -> Code:
         kinds, code = self.visit(node)
         if kinds and not has(kinds, "number"):
-            raise self.error(f"a number is needed, but this is {words(kinds)}", node)
+            raise self.error(f"must be a number, but is {words(kinds)}", node)
         return code
 
     def _bin_op(self, node: ast.BinOp) -> Checked:
         compute = ARITHMETIC.get(type(node.op).__name__)
         if compute is None:
             hint = {"BitAnd": "; write 'and'", "BitOr": "; write 'or'"}.get(type(node.op).__name__, "")
-            raise self.error(f"an expression of a rule cannot have this operator{hint}", node)
+            raise self.error(f"an expression of a rule cannot contain this operator{hint}", node)
         left, right = self._number(node.left), self._number(node.right)
         return NUMBER, lambda names: compute(left(names), right(names))
 
@@ -204,7 +204,7 @@ class Compiler:
         for position, operation in enumerate(node.ops):
             name = type(operation).__name__
             if name not in COMPARISONS:
-                raise self.error("'is' is not needed: write == or known(x)", parts[position + 1])
+                raise self.error("'is' is not supported: write == or known(x)", parts[position + 1])
             left, right = parts[position], parts[position + 1]
             self._comparable(name, (left, checked[position][0]), (right, checked[position + 1][0]))
             links.append((COMPARISONS[name], checked[position][1], checked[position + 1][1]))
@@ -214,13 +214,13 @@ class Compiler:
         return TRUTH, lambda names: both(*(link(a(names), b(names)) for link, a, b in links))
 
     def _comparable(self, name: str, left: tuple[ast.expr, Kinds], right: tuple[ast.expr, Kinds]) -> None:
-        """Check that a comparison can have both answers."""
+        """Check that a comparison can be true and can be false."""
         if name in ("Lt", "LtE", "Gt", "GtE"):
             if has(left[1], "tuple") and has(right[1], "tuple"):
                 return  # release numbers: target.release < (11, 3)
             for node, kinds in (left, right):
                 if kinds and not has(kinds, "number"):
-                    hint = "; versions are compared by the rule's 'applies'" if has(kinds, "text") else ""
+                    hint = "; compare versions in the rule's 'applies'" if has(kinds, "text") else ""
                     raise self.error(f"only numbers have an order, but this is {words(kinds)}{hint}", node)
         elif name in ("Eq", "NotEq"):
             self._may_equal(left, right)
@@ -281,9 +281,7 @@ class Compiler:
     def _call(self, node: ast.Call) -> Checked:
         if not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS:
             name = node.func.id if isinstance(node.func, ast.Name) else ""
-            raise self.error(
-                f"there is no function {self.shown(node.func)}{did_you_mean(name, FUNCTIONS)}", node
-            )
+            raise self.error(f"unknown function {self.shown(node.func)}{did_you_mean(name, FUNCTIONS)}", node)
         function = FUNCTIONS[node.func.id]
         parameters = list(function.parameters)
         if function.variadic:
@@ -337,7 +335,7 @@ _WORDS = {
     "NamedExpr": "an assignment",
     "Starred": "a star",
     "Dict": "a dictionary",
-    "Lambda": "a function of its own",
+    "Lambda": "a lambda",
 }
 
 

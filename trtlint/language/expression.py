@@ -1,19 +1,18 @@
-"""The expressions of a rule: Python's syntax, three-valued, checked before they are used.
+"""Expressions of rules: Python's syntax with three-valued logic, checked before use.
 
-An expression is parsed with :mod:`ast`, every name and field in it is checked against the
-annotations of what it may read, and it is turned into closures once.  Nothing is ever handed to
-``eval``: what is not listed here (calls of anything but :data:`~trtlint.language.functions.FUNCTIONS`,
-names with underscores, lambdas, comprehensions, f-strings) is refused with its column, and length,
-depth and the size of numbers are bounded, so a rule file from a stranger can neither run code nor
+An expression is parsed with :mod:`ast`, checked against the annotations of its names and fields, and compiled
+to closures once.  Nothing is passed to ``eval``.  Other syntax is rejected with its column: calls of anything
+but :data:`~trtlint.language.functions.FUNCTIONS`, names with underscores, lambdas, comprehensions, f-strings.
+Length, depth and the size of numbers are bounded.  So a rule file from a stranger can neither run code nor
 hang.  The language:
 
 - ``and``, ``or``, ``not``, ``a if c else b``, parentheses
-- ``== != < <= > >=``, chained as well; ``in`` and ``not in`` with tuples, text and fields
+- ``== != < <= > >=``, also chained; ``in`` and ``not in`` with tuples, text and fields
 - ``+ - * / // % **`` on numbers
 - numbers, text, ``True``, ``False``, tuples; ``x[0]`` and ``x[-1]``; fields with a dot; functions
 
-A field that is None is unknown, and what depends on it is unknown too: comparing it is no error and
-no False.  Division by zero and an index beyond the end give unknown as well.
+A field that is None is unknown, and so is every result that depends on it: a comparison with it is neither an
+error nor False.  Division by zero and an index beyond the end are unknown, too.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ __all__ = ["Expression", "ExpressionError", "Scope", "compile_expression"]
 
 
 Scope = Mapping[str, Any]
-"""The names that an expression may use, each with its type: a class or another annotation."""
+"""The names that an expression may use, with their types: classes or other annotations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +40,21 @@ class _Compiled:
 
 
 class Expression:
-    """An expression, compiled when it is first needed.
+    """An expression, compiled on first use.
 
-    Most rules have nothing to look at in a given model, and compiling all their conditions, not to
-    speak of checking what they read against the facts, would cost more than the lint of a small one.
-    :func:`compile_expression` checks, and compiles at once.
+    In a given model, most rules find no facts.  To compile and check all their conditions would cost more
+    than to lint a small model.  :func:`compile_expression` checks and compiles at once.
     """
 
     __slots__ = ("_compiled", "_condition", "_scope", "text")
 
     def __init__(self, text: str, scope: Scope | None = None, *, condition: bool = False) -> None:
-        """Take the text as it was written.
+        """Initialize without compiling.
 
         Args:
             text: the expression.
-            scope: the names that it may use; None where it has been checked before.
-            condition: whether it must be true or false.
+            scope: the names that it may use; None if it was checked before.
+            condition: whether it must be a condition.
         """
         self.text = text
         self._scope = scope
@@ -65,20 +63,20 @@ class Expression:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that it reads."""
+        """The names that the expression reads."""
         return self._ready().names
 
     def truth(self, names: Mapping[str, object]) -> Truth:
-        """Whether the condition holds.
+        """Return whether the condition holds.
 
-        ``names`` gives each name of the scope its value, and under ``constants`` the
+        ``names`` has the value of each name in the scope, and under ``constants`` the
         :class:`~trtlint.model.values.Constants` of the graph, without which ``const`` is unknown.
-        A value that is no truth value, as a field of no declared type can be, is unknown.
+        A value that is not a truth value is unknown; fields without a declared type can have such values.
         """
         return truth((self._compiled or self._ready()).code(names))
 
     def value(self, names: Mapping[str, object]) -> object:
-        """The value, None where it is unknown; ``names`` as for :meth:`truth`."""
+        """Return the value, or None if unknown; ``names`` as for :meth:`truth`."""
         found = self._ready().code(names)
         return None if isinstance(found, Unknown) else found
 
@@ -92,11 +90,10 @@ class Expression:
 
 
 def compile_expression(text: str, scope: Scope, *, condition: bool = False) -> Expression:
-    """Check and compile an expression; it may span several lines.
+    """Check and compile an expression, which may span several lines.
 
     Raises:
-        ExpressionError: a syntax error, something that the language does not have, a name or field
-            that does not exist, or types that do not go together.
+        ExpressionError: the syntax is wrong or unsupported, a name or field is unknown, or types differ.
     """
     expression = Expression(text, scope, condition=condition)
     expression._ready()

@@ -1,7 +1,7 @@
-"""What an expression may expect of a name, read off the annotations of the facts.
+"""Types of names and fields in expressions, derived from the annotations of facts.
 
-The types of a rule's language are few: truth values, numbers, text, tuples, mappings, and records
-with named fields.  None is not a type: every name may be unknown.
+The rule language has few types: truth values, numbers, text, tuples, mappings, and records with named fields.
+None is not a type: every name may be unknown.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Kind:
     """One type of the rule language.
 
     Attributes:
-        name: which type it is.
-        choices: the only values it can have, None where it is open.
+        name: the type's name.
+        choices: the possible values; None if any value is possible.
         cls: the class of a record.
         items: the types of a tuple's elements or a mapping's values.
         keys: the types of a mapping's keys.
@@ -45,17 +45,17 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """In ``Annotated[str, OneOf(names)]``: the texts that a field can hold, which a table lists.
+    """The texts that a field can hold: ``Annotated[str, OneOf(names)]``.
 
     Attributes:
-        words: gives them; asked when an expression is checked, and not before.
+        words: returns the texts; called only when an expression is checked.
     """
 
     words: Callable[[], Iterable[str]]
 
 
 Kinds = tuple[Kind, ...]
-"""The types a name can have; a name that is always None has none."""
+"""The possible types of a name; empty for a name that is always None."""
 
 TRUTH: Kinds = (Kind("truth"),)
 NUMBER: Kinds = (Kind("number"),)
@@ -73,7 +73,7 @@ _BASE: Mapping[Any, Kinds] = {
     object: ANYTHING,
 }
 
-# The graph's own classes set these in __init__, where annotations cannot be read from outside.
+# The graph's own classes set these in __init__, where annotations are not accessible.
 _ATTRIBUTES: Mapping[type, Mapping[str, Kinds]] = {
     Value: {
         "name": TEXT,
@@ -87,12 +87,12 @@ _ATTRIBUTES: Mapping[type, Mapping[str, Kinds]] = {
 
 
 def kinds_of(annotation: Any) -> Kinds:
-    """The types that an annotation allows, None left out."""
+    """Return the types that an annotation allows, without None."""
     return tuple(dict.fromkeys(_kinds(annotation)))
 
 
 def constant(value: bool | int | float | str) -> Kinds:
-    """The type of a literal: it can have no other value."""
+    """Return the type of a literal: its only choice is its value."""
     (kind,) = _BASE[type(value)]
     return (Kind(kind.name, frozenset({value})),)
 
@@ -134,7 +134,7 @@ def _has_members(cls: type) -> bool:
 
 @cache
 def members(cls: type) -> Mapping[str, Kinds]:
-    """The fields of a record that an expression may read: dataclass fields and properties.
+    """Return the fields of a record that an expression may read: dataclass fields and properties.
 
     Raises:
         TypeError: an annotation of the class cannot be resolved.
@@ -151,24 +151,24 @@ def members(cls: type) -> Mapping[str, Kinds]:
         if isinstance(member, property) and member.fget is not None:
             try:
                 hints = get_type_hints(member.fget, include_extras=True)
-            except NameError:  # a property for Python code only, its types imported for checking
+            except NameError:  # a property for Python code only; its types are imported for type checkers
                 continue
             found[name] = kinds_of(hints.get("return", Any))
     return {name: kinds for name, kinds in found.items() if not name.startswith("_")}
 
 
 def has(kinds: Kinds, name: KindName) -> bool:
-    """Whether something of these types can be of one, by its name."""
+    """Return whether one of these types has a name."""
     return any(kind.name in (name, "anything") for kind in kinds)
 
 
 def items_fit(kind: Kind, want: Kind) -> bool:
-    """Whether the elements of a tuple can be of a type that is asked for."""
+    """Return whether the elements of a tuple can have a wanted type."""
     return not want.items or any(has(kind.items, item.name) for item in want.items)
 
 
 def choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
-    """All values of a type that the kinds allow, None if it is open."""
+    """Return all values of a type that the kinds allow, or None for any value."""
     found: set[Any] = set()
     for kind in kinds:
         if kind.name == name:
@@ -179,5 +179,5 @@ def choices(kinds: Kinds, name: str) -> frozenset[Any] | None:
 
 
 def words(kinds: Kinds) -> str:
-    """Types as errors name them."""
+    """Return types in words, for errors."""
     return " or ".join(dict.fromkeys(map(str, kinds)))

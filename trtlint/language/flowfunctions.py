@@ -1,4 +1,4 @@
-"""Functions of the rule language on control flow, outputs of operators and equations."""
+"""Functions of the rule language for control flow, operator outputs and equations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trtlint.model.walks import search
 _KEEP_LENGTH = frozenset(
     {"Concat", "Identity", "Cast", "Neg", "Abs", "Add", "Sub", "Mul", "Div", "Mod", "Max", "Min"}
 )
-"""Operators whose result is as long as their operands, or as their operands together."""
+"""Operators whose result is as long as an operand, or as all operands together."""
 
 
 def _repeated(constants: Constants | None, value: Value) -> object:
@@ -54,7 +54,7 @@ def _refused_if_empty(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _refuses_empty(node: Node, port: int) -> bool:
-    """Whether a parser that reads an input as an empty tensor refuses the operator."""
+    """Return whether the parser rejects an operator that reads an empty tensor at this input."""
     if node.op == "Squeeze":
         shape = None if node.inputs[0] is None else node.inputs[0].shape
         return port == 1 and not (shape is not None and all(isinstance(dim, int) for dim in shape))
@@ -62,7 +62,7 @@ def _refuses_empty(node: Node, port: int) -> bool:
 
 
 def _made_by(values: tuple[Any, ...], good: Callable[[Node], bool]) -> bool:
-    """Whether such an operator gives one of several values or a part of it, or decides on its length."""
+    """Return whether such an operator computes one of several values, a part of it or its length."""
     return any(
         made.producer is not None and not made.producer.domain and good(made.producer)
         for value in values
@@ -76,7 +76,7 @@ def _operands(node: Node) -> Sequence[Value | None]:
 
 
 def _is_partial(node: Node) -> bool:
-    """Whether an operator is a Shape that leaves out dimensions."""
+    """Return whether an operator is a Shape with only some of the dimensions."""
     shape = node.inputs[0] if node.op == "Shape" and node.inputs else None
     start, end = node.number("start", 0), node.number("end", None)
     if shape is None or shape.rank is None or isinstance(start, float) or isinstance(end, float):
@@ -153,4 +153,4 @@ FLOW_FUNCTIONS: Mapping[str, Function] = {
         _unread,
     ),
 }
-"""The functions by name."""
+"""The functions, by name."""

@@ -1,4 +1,4 @@
-"""What a function of the rule language is, and the types that functions are about."""
+"""Functions of the rule language, and their argument types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trtlint.target.truth import Unknown
 
 UNKNOWN = Unknown()
 MOST_VISITED = 500
-"""Values that one call looks at upstream, so that no expression costs more than its model is long."""
+"""Maximum number of upstream values per call, so that the cost is linear in the model."""
 VALUE: Kinds = (Kind("record", cls=Value),)
 TUPLE: Kinds = (Kind("tuple"),)
 
@@ -22,14 +22,14 @@ class Function:
     """A function of the rule language.
 
     Attributes:
-        signature: how it is written, ``close(a, b, rel=0.001)``.
-        meaning: what it gives, in one sentence.
-        parameters: what each argument must be.
-        result: what it gives.
-        call: computes it from known arguments; the first argument is the constants of the graph.
-        optional: what may be added by name, with what it must be.
+        signature: its call syntax, ``close(a, b, rel=0.001)``.
+        meaning: its result, in one sentence.
+        parameters: the types of each argument.
+        result: the types of the result.
+        call: computes the result from known arguments; the first argument is the graph's constants.
+        optional: the types of keyword arguments.
         variadic: whether the last argument may be repeated.
-        sees_unknown: whether it is called with unknown arguments too, which otherwise give unknown.
+        sees_unknown: whether it is called with unknown arguments; otherwise they make the result unknown.
     """
 
     signature: str

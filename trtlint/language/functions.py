@@ -1,4 +1,4 @@
-"""The functions that an expression of a rule may call; there are no others."""
+"""The functions that an expression of a rule may call."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _elements(constants: Constants | None, value: Value) -> object:
     array = None if constants is None else constants.array(value)
     if array is None or array.dtype.kind not in "fiub":
         return None
-    # Masked arrays take several times as long to look at as plain ones, and few are masked.
+    # Reading a masked array takes several times as long as a plain one, and few are masked.
     known = array if array.mask.any() else array.data
     return tuple(known.reshape(-1).tolist())
 
@@ -311,4 +311,4 @@ FUNCTIONS: Mapping[str, Function] = {
     **FLOW_FUNCTIONS,
     **VALUE_FUNCTIONS,
 }
-"""Every function by name, in the order in which documentation lists them."""
+"""All functions by name, in the order of the documentation."""

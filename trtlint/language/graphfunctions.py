@@ -1,4 +1,4 @@
-"""Functions of the rule language on how values come about, as TensorRT's parser and builder see it."""
+"""Functions of the rule language for the origin of values, as TensorRT's parser and builder see it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from trtlint.model.values import Constants
 
 _COUNTS = frozenset({"i32", "i64"})
-"""The types in which the parser takes sizes from the caller."""
+"""Types of sizes that the parser accepts from the caller."""
 _QUANTIZED = frozenset({"i8", "f8e4m3fn", "i4", "f4e2m1"})
 _IDENTITY = frozenset({"Identity"})
 _MOVES = frozenset({"Transpose", "Reshape", "Identity", "Squeeze", "Unsqueeze"})
 _KEEPS_WEIGHTS = frozenset({"Flatten", "Dropout"})
-"""Operators that the parser works out itself where they read a stored tensor; the result is stored, too."""
+"""Operators that the parser evaluates on stored tensors; the result is stored, too."""
 
 
 def _values(values: Sequence[object]) -> list[Value]:
@@ -44,7 +44,7 @@ def _quantized(_: object, values: tuple[Any, ...]) -> object:
 
 
 def _read_by(value: Value, op: str, port: int = 0) -> Value | None:
-    """What the operator of a type reads that a value comes from, past operators that move elements only."""
+    """Return an input of the producing operator, skipping operators that only move elements."""
     node = behind(value, _MOVES).producer
     return node.input(port) if node is not None and node.op == op else None
 
@@ -138,7 +138,7 @@ def _same_shape(left: Sequence[object] | None, right: Sequence[object] | None) -
 
 def _same_size(left: object, right: object) -> Truth:
     if isinstance(left, str) and isinstance(right, str) and left != right:
-        # What grows by a dimension's own size, N+N, differs from it; N and M may be the same.
+        # A sum with the dimension's own size, such as N+N, differs from it; N and M may be equal.
         grown = left in right.split("+") or right in left.split("+")
         return False if grown else UNKNOWN
     return _equal(left, right)
@@ -393,4 +393,4 @@ GRAPH_FUNCTIONS: Mapping[str, Function] = {
         _handed,
     ),
 }
-"""The functions by name."""
+"""The functions, by name."""

@@ -1,10 +1,10 @@
-"""Finding a pattern in a graph.
+"""Pattern matching in a graph.
 
-The search begins at every node that may be the pattern's rarest line and follows names from there:
-from a value to the node that computes it (one candidate), or to the nodes that read it (looked up
-by operator).  So its cost grows with the matches.  Each beginning has an equal share of what is left
-of a budget of steps and of one of readings.  Both budgets are linear in the nodes, so no graph and no
-pattern can make the search grow faster.  :attr:`Matcher.complete` says whether a budget cut a search short.
+The search starts at every node that may match the pattern's rarest line, and follows names from there: from a
+value to its producer (one candidate), or to its readers (looked up by operator).  So the cost grows with the
+number of matches.  Each start gets an equal share of the remaining budgets, one for steps and one for
+readings.  Both budgets are linear in the nodes, so no graph and no pattern can make the search grow faster.
+:attr:`Matcher.complete` says whether a budget ended a search early.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from trtlint.language.patternlines import Argument, Line
+from trtlint.language.patternlines import PatternInput, PatternLine
 from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import PASSING
@@ -32,7 +32,7 @@ Bindings = Mapping[str, Value | None]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way to read some nodes as the pattern: the value of each name, and the node of each line."""
+    """One assignment of nodes to the pattern: the value of each name, and the node of each line."""
 
     bindings: Bindings
     nodes: tuple[Node, ...]
@@ -43,14 +43,16 @@ class Matcher:
 
     Args:
         lines: the pattern.
-        graph: where it is searched.
-        among: the nodes that may be lines, None for all.
+        graph: the searched graph.
+        among: the candidate nodes; None for all.
 
     Attributes:
-        complete: False once a budget has cut the search short, so that readings may be missing.
+        complete: False if a budget ended the search early, so that readings may be missing.
     """
 
-    def __init__(self, lines: Sequence[Line], graph: Graph, among: Collection[Node] | None = None) -> None:
+    def __init__(
+        self, lines: Sequence[PatternLine], graph: Graph, among: Collection[Node] | None = None
+    ) -> None:
         self.lines = lines
         self.graph = graph
         self.complete = True
@@ -63,7 +65,7 @@ class Matcher:
         self._steps = 0
 
     def readings(self) -> Iterator[Reading]:
-        """Every reading, those that differ only in the order of commutative inputs included."""
+        """Yield every reading, including those that differ only in the order of commutative inputs."""
         begin = min(
             range(len(self.lines)), key=lambda i: sum(self.graph.count(op) for _, op in self.lines[i].ops)
         )
@@ -85,14 +87,14 @@ class Matcher:
             budget -= allowed - max(self._steps, 0)
 
     def _kept(self, nodes: Iterable[Node]) -> list[Node]:
-        """Those of some nodes that may be lines."""
+        """Return the nodes that are candidates."""
         among = self._among
         return list(nodes) if among is None else [node for node in nodes if node in among]
 
     def _extend(
         self, order: Sequence[int], at: int, bindings: Bindings, nodes: Mapping[int, Node], node: Node
     ) -> Iterator[Reading]:
-        """The readings in which this node is the line ``order[at]``, given the lines before."""
+        """Yield the readings in which this node matches the line ``order[at]``, given earlier lines."""
         index = order[at]
         for bound in self._assign(self.lines[index], node, bindings):
             taken = {**nodes, index: node}
@@ -107,8 +109,8 @@ class Matcher:
                 if candidate not in taken.values():
                     yield from self._extend(order, at + 1, bound, taken, candidate)
 
-    def _candidates(self, line: Line, bindings: Bindings) -> Sequence[Node]:
-        """The nodes that may be a line, by the shortest of the ways that lead to it."""
+    def _candidates(self, line: PatternLine, bindings: Bindings) -> Sequence[Node]:
+        """Return the candidate nodes of a line, from its binding with the fewest."""
         for name in line.outputs:
             value = bindings.get(name) if name else None
             if value is not None:
@@ -123,8 +125,8 @@ class Matcher:
                 best = found
         return best or ()
 
-    def _reading(self, value: Value, line: Line) -> list[Node]:
-        """The nodes of the line's operators that read a value."""
+    def _reading(self, value: Value, line: PatternLine) -> list[Node]:
+        """Return the nodes with the line's operators that read a value."""
         source = source_of(value)
         key = (source, line.ops)
         if key not in self._found:
@@ -134,8 +136,8 @@ class Matcher:
             self._found[key] = self._kept(node for op in line.ops for node in by_op.get(op, ()))
         return self._found[key]
 
-    def _beyond(self, value: Value, line: Line) -> list[Node]:
-        """The nodes of the line's operators that read a value through layout operators."""
+    def _beyond(self, value: Value, line: PatternLine) -> list[Node]:
+        """Return the nodes with the line's operators that read a value through layout operators."""
         found: dict[Node, None] = {}
         waiting = deque([(value, 0)])
         while waiting and len(found) < _WIDEST and self._steps > 0:
@@ -151,8 +153,8 @@ class Matcher:
             self.complete = False
         return list(found)
 
-    def _assign(self, line: Line, node: Node, bindings: Bindings) -> Iterator[Bindings]:
-        """The bindings with which a node is a line."""
+    def _assign(self, line: PatternLine, node: Node, bindings: Bindings) -> Iterator[Bindings]:
+        """Yield the bindings with which a node matches a line."""
         if (node.domain, node.op) not in line.ops:
             return
         bound = bindings
@@ -177,7 +179,7 @@ class Matcher:
             yield from self._in_order(line.inputs, inputs, bound)
 
     def _in_order(
-        self, arguments: Sequence[Argument], values: Sequence[Value | None], bindings: Bindings
+        self, arguments: Sequence[PatternInput], values: Sequence[Value | None], bindings: Bindings
     ) -> Iterator[Bindings]:
         if not arguments:
             yield bindings
@@ -187,7 +189,7 @@ class Matcher:
             yield from self._in_order(arguments[1:], values[1:], bound)
 
     def _in_any_order(
-        self, arguments: Sequence[Argument], values: Sequence[Value | None], bindings: Bindings
+        self, arguments: Sequence[PatternInput], values: Sequence[Value | None], bindings: Bindings
     ) -> Iterator[Bindings]:
         if not arguments:
             yield bindings
@@ -208,8 +210,8 @@ class Matcher:
             for bound in self._take(arguments[0], value, bindings):
                 yield from self._in_any_order(arguments[1:], others, bound)
 
-    def _take(self, argument: Argument, value: Value | None, bindings: Bindings) -> Iterator[Bindings]:
-        """The bindings with which a value is an input."""
+    def _take(self, argument: PatternInput, value: Value | None, bindings: Bindings) -> Iterator[Bindings]:
+        """Yield the bindings with which a value matches an input."""
         name = argument.name
         if value is None:
             if argument.optional and (name is None or bindings.get(name) is None):
@@ -243,9 +245,9 @@ class Matcher:
 
 
 def live_nodes(graph: Graph) -> frozenset[Node]:
-    """The nodes from which an output of the graph, or of a body in it, is computed."""
+    """Return the nodes that contribute to an output of the graph or of a body."""
     live: set[Node] = set()
-    for node in reversed(graph.nodes):  # what reads a value comes later
+    for node in reversed(graph.nodes):  # readers of a value come later
         for value in node.outputs:
             if value.is_output or value.leaves_body or any(reader in live for reader, _ in value.uses):
                 live.add(node)
@@ -253,8 +255,8 @@ def live_nodes(graph: Graph) -> frozenset[Node]:
     return frozenset(live)
 
 
-def order_of(lines: Sequence[Line], begin: int) -> tuple[int, ...]:
-    """The order in which to match lines: each is led to by one before, by the narrowest way."""
+def order_of(lines: Sequence[PatternLine], begin: int) -> tuple[int, ...]:
+    """Return the order in which to match lines: each follows from an earlier one, by the narrowest way."""
     order = [begin]
     while len(order) < len(lines):
         done = {name for i in order for name in lines[i].names}
@@ -264,8 +266,8 @@ def order_of(lines: Sequence[Line], begin: int) -> tuple[int, ...]:
     return tuple(order)
 
 
-def _width(line: Line, done: set[str], made: set[str]) -> int:
-    """How many candidates to expect: one producer, then readers of one result, then of anything."""
+def _width(line: PatternLine, done: set[str], made: set[str]) -> int:
+    """Estimate the number of candidates: one producer, or readers of one result, or any readers."""
     if done.intersection(name for name in line.outputs if name):
         return 0
     widths = [
@@ -277,7 +279,7 @@ def _width(line: Line, done: set[str], made: set[str]) -> int:
 
 
 def source_of(value: Value) -> Value:
-    """The constant behind ``Identity`` operators; any other value itself."""
+    """Return the constant before ``Identity`` operators; any other value unchanged."""
     current = value
     for _ in range(_LONGEST_CHAIN):
         node = current.producer
@@ -292,7 +294,7 @@ def source_of(value: Value) -> Value:
 
 
 def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
-    """The nodes that read a value, by operator; a constant is read through ``Identity`` too."""
+    """Return the readers of a value by operator; readers of a constant also through ``Identity``."""
     by_op: dict[tuple[str, str], list[Node]] = defaultdict(list)
     seen: set[Node] = set()
     waiting = [source]
@@ -307,7 +309,7 @@ def _readers(source: Value) -> dict[tuple[str, str], list[Node]]:
 
 
 def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None:
-    """The bindings with one more name, None if the name has another value already."""
+    """Return the bindings with one more name; None if the name has another value."""
     if name is None:
         return bindings
     if name not in bindings:
@@ -319,12 +321,12 @@ def _bind(bindings: Bindings, name: str | None, value: Value) -> Bindings | None
 
 
 def _chain(value: Value) -> list[Value]:
-    """A value and what it comes from through layout operators, nearest first."""
+    """Return a value and its sources through layout operators, nearest first."""
     return list(islice(upstream(value, PASSING), _LONGEST_CHAIN + 1))
 
 
 def _passes(value: Value) -> bool:
-    """Whether a chain of layout operators goes on behind a value."""
+    """Return whether a layout operator computes a value."""
     return value.producer is not None and _is_layout(value.producer)
 
 

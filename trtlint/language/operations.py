@@ -1,7 +1,7 @@
-"""Three-valued operations on values, as compiled expressions use them.
+"""Three-valued operations on values, for compiled expressions.
 
 A value is plain Python data or :class:`~trtlint.target.truth.Unknown`.  No operation raises, and
-none makes a value larger than its operands by more than a bound.
+the size of every result is bounded.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ Code = Callable[[Names], object]
 UNKNOWN = Unknown()
 _MAX_BITS = 4_096
 _PLAIN = frozenset({bool, int, float, str, tuple, Unknown})
-# Tuples, and not unions, which would be made anew at every look.
+# Tuples rather than unions, which would be rebuilt at every check.
 _NUMBERS = (int, float)
 _TRUTHS = (bool, Unknown)
 _SEQUENCES = (tuple, list)
 _CONTAINERS = (*_SEQUENCES, frozenset, set, Mapping)
 _ATOMS = frozenset({str, bool, int})
-"""Types of which two values compare as Python compares them: what most conditions ask for."""
+"""Types whose values compare as in Python; most conditions use these."""
 
 
 def plain(value: Any) -> Any:
-    """A value as operations see it: None is unknown, a number of numpy is a number."""
+    """Convert a value for operations: None becomes unknown, a NumPy number becomes a Python number."""
     cls = type(value)
     if cls in _PLAIN:
         return value
@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
 
 
 def unknown(*values: object) -> Unknown | None:
-    """What is unknown about a result that needs all of these values, None if all are known."""
+    """Return the unknown part of a result that needs all of these values; None if all are known."""
     missing = [value for value in values if isinstance(value, Unknown)]
     if len(missing) < 2:
         return missing[0] if missing else None
@@ -48,25 +48,25 @@ def unknown(*values: object) -> Unknown | None:
 
 
 def undecided(*values: object) -> Unknown:
-    """The result of an operation that these values do not decide: what is unknown about them."""
+    """Return the unknown result of an operation that these values do not decide."""
     found = unknown(*values)
     return UNKNOWN if found is None else found
 
 
 def truth(value: object) -> Truth:
-    """A value as a condition; what is no truth value is unknown."""
+    """Convert a value to a condition; a value that is not a truth value is unknown."""
     return value if isinstance(value, _TRUTHS) else UNKNOWN
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number; True and False are none."""
+    """Return whether it is a number, which True and False are not."""
     return isinstance(value, _NUMBERS) and not isinstance(value, bool)
 
 
 def equal(left: object, right: object) -> Truth:
-    """Whether two values are equal; values of different types cannot be compared, that is unknown.
+    """Return whether two values are equal; the result is unknown for values of different types.
 
-    The size 64 and the dimension called ``N`` are such a pair: they may turn out to be equal.
+    For example, the size 64 and the dimension ``N`` may turn out to be equal.
     """
     if type(left) is type(right) and type(left) in _ATOMS:
         return left == right
@@ -86,17 +86,17 @@ def equal(left: object, right: object) -> Truth:
 
 
 def _apart(left: object, right: object) -> Truth:
-    """Two different nodes or values of a graph are not equal; anything else is not comparable."""
+    """Return the result for values of different types: nodes or graph values differ, others are unknown."""
     return False if type(left) is type(right) and type(left).__hash__ is object.__hash__ else UNKNOWN
 
 
 def unequal(left: object, right: object) -> Truth:
-    """The opposite of :func:`equal`."""
+    """Return the opposite of :func:`equal`."""
     return negate(equal(left, right))
 
 
 def contained(item: object, many: object) -> Truth:
-    """Whether a tuple, set or mapping has the item, or a text has it as a part."""
+    """Return whether a tuple, set or mapping contains the item, or a text contains it as a part."""
     if isinstance(many, Unknown):
         return many
     if isinstance(many, str):
@@ -109,7 +109,7 @@ def contained(item: object, many: object) -> Truth:
 
 
 def not_contained(item: object, many: object) -> Truth:
-    """The opposite of :func:`contained`."""
+    """Return the opposite of :func:`contained`."""
     return negate(contained(item, many))
 
 
@@ -129,7 +129,7 @@ def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[object, object],
 
 
 def _numbers(value: object) -> bool:
-    """Whether it is a tuple of numbers, which compares as a release number does."""
+    """Return whether it is a tuple of numbers, such as a release number."""
     return isinstance(value, tuple) and all(is_number(item) for item in value)
 
 
@@ -143,7 +143,7 @@ def _arithmetic(compute: Callable[[Any, Any], Any]) -> Callable[[object, object]
             return UNKNOWN
         if isinstance(found, int) and found.bit_length() > _MAX_BITS:
             return UNKNOWN
-        return found if is_number(found) else UNKNOWN  # a root of a negative number is complex
+        return found if is_number(found) else UNKNOWN  # the root of a negative number is complex
 
     return computed
 
@@ -166,7 +166,7 @@ COMPARISONS: Mapping[str, Callable[[object, object], Truth]] = {
     "In": contained,
     "NotIn": not_contained,
 }
-"""By the name of the class in :mod:`ast`."""
+"""Comparisons by class name in :mod:`ast`."""
 
 ARITHMETIC: Mapping[str, Callable[[object, object], object]] = {
     "Add": _arithmetic(operator.add),
@@ -177,11 +177,11 @@ ARITHMETIC: Mapping[str, Callable[[object, object], object]] = {
     "Mod": _arithmetic(operator.mod),
     "Pow": _arithmetic(_power),
 }
-"""By the name of the class in :mod:`ast`."""
+"""Operations by class name in :mod:`ast`."""
 
 
 def element(many: object, index: object) -> object:
-    """The element of a tuple or mapping; unknown where it has none."""
+    """Return the element of a tuple or mapping; unknown if it is missing."""
     if isinstance(many, _SEQUENCES):
         inside = isinstance(index, int) and -len(many) <= index < len(many)
         return plain(many[index]) if inside else UNKNOWN  # type: ignore[call-overload]
@@ -193,5 +193,5 @@ def element(many: object, index: object) -> object:
 
 
 def negative(value: object) -> object:
-    """The number with the other sign."""
+    """Return the number with the opposite sign."""
     return -value if is_number(value) else undecided(value)  # type: ignore[operator]

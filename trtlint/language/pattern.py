@@ -1,24 +1,24 @@
-"""The pattern language: chains of operators, one line a node.
+"""The pattern language: chains of operators, one line per node.
 
 ::
 
     y = MatMul(x, w)        # a name is a value; the same name is the same value
     z = Add(y, b)           # Add(b, y) matches as well: Add is commutative
-    o = Clip(z, lo?, hi)    # lo may be left out, and is then unknown
+    o = Clip(z, lo?, hi)    # lo may be missing, and is then unknown
 
-- ``A|B(x)`` is either operator; ``com.microsoft::FusedMatMul(x, w)`` is one of another domain.
-- ``a, b = Split(x)`` names outputs.  Outputs that are not named must not be read by anything.
+- ``A|B(x)`` is either operator; ``com.microsoft::FusedMatMul(x, w)`` is an operator of another domain.
+- ``a, b = Split(x)`` names outputs.  Unnamed outputs must not have readers.
 - ``_`` is any value; ``...`` as the last input or output is any number of further ones.  Otherwise
-  the number of inputs must be the same, those left out at the end not counted.
-- ``x?`` is an input that may be left out.
-- ``~x`` is x reached through any number of layout operators, none included: Reshape, Transpose,
-  Cast, Identity, Squeeze, Unsqueeze, Expand.  Where x is written without ``~`` elsewhere it is that
-  value, otherwise it is the value that the chain begins with.
-- ``#`` begins a comment.  Lines may come in any order, and every line must be connected with the
-  others through names.
+  the number of inputs must be equal, not counting missing inputs at the end.
+- ``x?`` is an optional input.
+- ``~x`` is x reached through any number of layout operators, or none: Reshape, Transpose, Cast,
+  Identity, Squeeze, Unsqueeze, Expand.  If x is also written without ``~``, it is that value;
+  otherwise it is the value at the start of the chain.
+- ``#`` begins a comment.  Lines may be in any order, and names must connect every line to the
+  others.
 
-A constant that reaches a node through ``Identity`` is the constant itself: TorchScript exports share
-equal weights that way.
+A constant read through ``Identity`` is the constant itself: TorchScript exports share equal weights
+that way.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from trtlint.language.matching import Bindings, Matcher, Reading, live_nodes
-from trtlint.language.patternlines import Line, PatternError, read_lines
+from trtlint.language.patternlines import PatternError, PatternLine, read_lines
 from trtlint.lean import dataclass
 from trtlint.model.graph import Graph, Node
 from trtlint.model.values import Constants
@@ -41,10 +41,10 @@ class Match:
     """Nodes that a pattern matches.
 
     Attributes:
-        bindings: the value of each name, None for an input ``x?`` that is left out.
+        bindings: the value of each name, None for a missing optional input ``x?``.
         nodes: the node of each line, in the order of the lines.
-        alternatives: the other ways to read the same nodes, as commutative operators allow; in
-            ``bindings`` computed values come before constants, in the order of the names.
+        alternatives: other readings of the same nodes through commutative operators.  In ``bindings``,
+            computed values come before constants, in the order of the names.
     """
 
     bindings: Bindings
@@ -54,11 +54,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """What a search has found.
+    """The result of a search.
 
     Attributes:
         matches: the matches.
-        complete: False where a bound has cut the search short, so that matches may be missing.
+        complete: False if a bound ended the search early, so that matches may be missing.
     """
 
     matches: tuple[Match, ...]
@@ -70,16 +70,16 @@ class Pattern:
     """A compiled pattern.
 
     Attributes:
-        text: as it was written.
-        lines: the lines, comments and blank lines left out.
+        text: the text of the pattern.
+        lines: the lines, without comments and blank lines.
     """
 
     text: str
-    lines: tuple[Line, ...]
+    lines: tuple[PatternLine, ...]
 
     @classmethod
     def compile(cls, text: str) -> Pattern:
-        """Read a pattern.
+        """Parse a pattern.
 
         Raises:
             PatternError: a line is wrong, a value is computed twice or from itself, or the lines
@@ -93,27 +93,26 @@ class Pattern:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name, in the order of the text."""
+        """All names, in the order of the text."""
         return tuple(dict.fromkeys(name for line in self.lines for name in line.names))
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What stands for each line: its first named output, else its operators."""
+        """A name for each line: its first named output, else its operators."""
         return tuple(
             next((name for name in line.outputs if name), "|".join(sorted(op for _, op in line.ops)))
             for line in self.lines
         )
 
     def find(self, graph: Graph, constants: Constants) -> Iterator[Match]:
-        """The matches in a graph, as :meth:`search` gives them."""
+        """Yield the matches in a graph, see :meth:`search`."""
         return iter(self.search(graph, constants).matches)
 
     def search(self, graph: Graph, constants: Constants) -> Matches:
-        """The matches in a graph, each set of nodes once, in topological order of their first nodes.
+        """Return the matches in a graph, one per set of nodes, in topological order of their first nodes.
 
-        The work and the number of readings are bounded by a multiple of the nodes.  A search that
-        reaches a bound is made again among the nodes that the model's outputs are computed from: nodes
-        that nothing reads cannot use up what is there for the others.
+        Work and readings are limited to a multiple of the number of nodes.  A search that reaches a limit is
+        repeated on live nodes only, so that dead nodes cannot use up the budget.
         """
         groups: dict[frozenset[Node], list[Reading]] = {}
         complete = self._gather(Matcher(self.lines, graph), groups)
@@ -122,7 +121,7 @@ class Pattern:
         return Matches(tuple(self._matches(groups, constants)), complete)
 
     def _gather(self, matcher: Matcher, groups: dict[frozenset[Node], list[Reading]]) -> bool:
-        """Add the readings of a search, by their nodes; False where some may be missing."""
+        """Add the readings of a search, by their nodes; return False if some may be missing."""
         complete = True
         for reading in matcher.readings():
             group = groups.setdefault(frozenset(reading.nodes), [])
@@ -149,7 +148,7 @@ class Pattern:
         return tuple(constants.foldable(reading.bindings.get(name)) for name in self.names)
 
 
-def _check_outputs(lines: tuple[Line, ...]) -> None:
+def _check_outputs(lines: tuple[PatternLine, ...]) -> None:
     seen: set[str] = set()
     for line in lines:
         for name in line.outputs:
@@ -159,8 +158,8 @@ def _check_outputs(lines: tuple[Line, ...]) -> None:
                 seen.add(name)
 
 
-def _check_order(lines: tuple[Line, ...]) -> None:
-    """Refuse values that are computed from themselves: such a pattern can never match."""
+def _check_order(lines: tuple[PatternLine, ...]) -> None:
+    """Reject values that are computed from themselves: such a pattern can never match."""
     made = {name: line for line in lines for name in line.outputs if name}
     waiting = list(lines)
     done: set[str] = set()
@@ -172,7 +171,7 @@ def _check_order(lines: tuple[Line, ...]) -> None:
         waiting = [line for line in waiting if line not in ready]
 
 
-def _check_connected(lines: tuple[Line, ...]) -> None:
+def _check_connected(lines: tuple[PatternLine, ...]) -> None:
     reached = set(lines[0].names)
     rest = list(lines[1:])
     while rest:

@@ -1,4 +1,4 @@
-"""Reading the lines of a pattern; :mod:`trtlint.language.pattern` says what they mean."""
+"""Parser of pattern lines; :mod:`trtlint.language.pattern` defines their meaning."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MAX_ARGUMENTS = 16
 _LONGEST_LINE = 1_000
 
 RESERVED = frozenset({"target", "model", "constants"})
-"""Names that expressions use for something else."""
+"""Names that have another meaning in expressions."""
 
 
 class PatternError(SettingError):
-    """What is wrong with a pattern, in which line and column (both from 1)."""
+    """An error in a pattern, with its line and column (both from 1)."""
 
     def __init__(self, message: str, line: int, column: int = 1) -> None:
         super().__init__(f"line {line}, column {column}: {message}")
@@ -32,8 +32,8 @@ class PatternError(SettingError):
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
-    """An input in a line: its name (None for ``_``), and whether it has ``~`` before or ``?`` behind."""
+class PatternInput:
+    """An input in a line: its name (None for ``_``), and whether it has ``~`` before or ``?`` after it."""
 
     name: str | None
     through: bool = False
@@ -41,13 +41,13 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a pattern, which stands for one node.
+class PatternLine:
+    """One line of a pattern, which matches one node.
 
     Attributes:
         number: the line in the text, from 1.
-        ops: the operators it may be, each with its domain.
-        inputs: in order.
+        ops: the possible operators, each with its domain.
+        inputs: the inputs, in order.
         outputs: the names of the outputs, None for ``_``.
         more_inputs: whether further inputs are allowed.
         more_outputs: whether further outputs may be in use.
@@ -55,19 +55,19 @@ class Line:
 
     number: int
     ops: frozenset[tuple[str, str]]
-    inputs: tuple[Argument, ...]
+    inputs: tuple[PatternInput, ...]
     outputs: tuple[str | None, ...]
     more_inputs: bool
     more_outputs: bool
 
     @property
     def commutative(self) -> bool:
-        """Whether the inputs may come in any order."""
+        """Whether the order of the inputs does not matter."""
         return all(domain == "" and op in COMMUTATIVE for domain, op in self.ops)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name in the line."""
+        """All names in the line."""
         named = [argument.name for argument in self.inputs]
         return tuple(name for name in (*self.outputs, *named) if name is not None)
 
@@ -78,11 +78,11 @@ _INPUT = re.compile(r"(?P<through>~?)\s*(?P<name>[A-Za-z_]\w*)\s*(?P<optional>\?
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def read_lines(text: str) -> tuple[Line, ...]:
-    """The lines of a pattern, each checked by itself.
+def read_lines(text: str) -> tuple[PatternLine, ...]:
+    """Parse the lines of a pattern, each on its own.
 
     Raises:
-        PatternError: a line is wrong, or there are none, or too many.
+        PatternError: a line is wrong, or there are none or too many.
     """
     lines = []
     for number, raw in enumerate(text.split("\n"), 1):
@@ -97,11 +97,11 @@ def read_lines(text: str) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _line(raw: str, number: int) -> Line:
+def _line(raw: str, number: int) -> PatternLine:
     found = _LINE.fullmatch(raw)
     if found is None:
         start = len(raw) - len(raw.lstrip()) + 1
-        raise PatternError("a line is written as 'y = Operator(x, w)'", number, start)
+        raise PatternError("a line must have the form 'y = Operator(x, w)'", number, start)
     inputs, more_inputs = [], False
     for column, word in _words(found, "inputs", number):
         if more_inputs:
@@ -120,15 +120,15 @@ def _line(raw: str, number: int) -> Line:
         elif _NAME.fullmatch(word):
             outputs.append(_name(word, number, column))
         else:
-            raise PatternError(f"{word!r} is no name of an output", number, column)
+            raise PatternError(f"{word!r} is not a valid output name", number, column)
     if len(inputs) > MAX_ARGUMENTS or len(outputs) > MAX_ARGUMENTS:
         raise PatternError(f"a line has at most {MAX_ARGUMENTS} inputs and outputs", number)
     ops = frozenset(_operators(found, number))
-    return Line(number, ops, tuple(inputs), tuple(outputs), more_inputs, more_outputs)
+    return PatternLine(number, ops, tuple(inputs), tuple(outputs), more_inputs, more_outputs)
 
 
 def _words(found: re.Match[str], group: str, number: int) -> Iterator[tuple[int, str]]:
-    """The words of a list with commas, each with its column."""
+    """Yield the words of a comma-separated list, each with its column."""
     text = found[group]
     if text is None or (group == "inputs" and not text.strip()):
         return
@@ -141,19 +141,19 @@ def _words(found: re.Match[str], group: str, number: int) -> Iterator[tuple[int,
         start += len(word) + 1
 
 
-def _argument(word: str, number: int, column: int) -> Argument:
+def _argument(word: str, number: int, column: int) -> PatternInput:
     found = _INPUT.fullmatch(word)
     if found is None:
-        raise PatternError(f"{word!r} is no input: write x, ~x, x?, _ or ...", number, column)
+        raise PatternError(f"{word!r} is not a valid input: write x, ~x, x?, _ or ...", number, column)
     name = _name(found["name"], number, column)
-    return Argument(name, bool(found["through"]), bool(found["optional"]))
+    return PatternInput(name, bool(found["through"]), bool(found["optional"]))
 
 
 def _name(word: str, number: int, column: int) -> str | None:
     if word == "_":
         return None
     if keyword.iskeyword(word) or word in RESERVED:
-        raise PatternError(f"{word!r} cannot be the name of a value", number, column)
+        raise PatternError(f"{word!r} is not a valid name of a value", number, column)
     return word
 
 
@@ -164,12 +164,12 @@ def _operators(found: re.Match[str], number: int) -> Iterator[tuple[str, str]]:
         start += len(word) + 1
         operator = _OPERATOR.fullmatch(word.strip())
         if operator is None:
-            raise PatternError(f"{word.strip()!r} is no operator", number, column)
+            raise PatternError(f"{word.strip()!r} is not an operator", number, column)
         domain, op = operator["domain"] or "", operator["op"]
         domain = "" if domain == "ai.onnx" else domain
         if not domain and not onnx.defs.has(op):
-            # Plugins live in the default domain too, so only what looks like a slip is refused.
+            # Plugins are in the default domain, too, so reject only names that look like a typo.
             known = (schema.name for schema in onnx.defs.get_all_schemas())
             if near := nearest(op, known, cutoff=0.85):
-                raise PatternError(f"no operator {op!r}; did you mean {near[0]!r}?", number, column)
+                raise PatternError(f"unknown operator {op!r}; did you mean {near[0]!r}?", number, column)
         yield domain, op

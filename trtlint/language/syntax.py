@@ -1,4 +1,4 @@
-"""Reading the text of an expression into a tree of bounded size."""
+"""Parser of expressions to syntax trees of bounded size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_DEPTH = 40
 
 
 class ExpressionError(SettingError):
-    """What is wrong with an expression, and in which column (from 1)."""
+    """An error in an expression, with its column (from 1)."""
 
     def __init__(self, message: str, column: int) -> None:
         super().__init__(message)
@@ -22,19 +22,19 @@ class ExpressionError(SettingError):
 
 
 def column(text: str, node: ast.AST) -> int:
-    """The column, from 1, where a node of the tree of ``text`` begins, newlines counted as blanks."""
+    """Return the column, from 1, where a node of the tree of ``text`` begins; newlines count as blanks."""
     lines = text.split("\n")
     line = min(getattr(node, "lineno", 1), len(lines)) - 1
-    start = getattr(node, "col_offset", 0) - (line == 0)  # the parenthesis that parse() puts before
+    start = getattr(node, "col_offset", 0) - (line == 0)  # without the parenthesis that parse() adds
     inside = len(lines[line].encode("utf-8", "replace")[: max(start, 0)].decode("utf-8", "ignore"))
     return sum(len(before) + 1 for before in lines[:line]) + inside + 1
 
 
 def parse(text: str) -> ast.expr:
-    """The tree of an expression.
+    """Parse an expression.
 
     Raises:
-        ExpressionError: the syntax is wrong, or it is too long or too deep.
+        ExpressionError: the syntax is wrong, or the expression is too long or too deep.
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"longer than {MAX_LENGTH} characters", MAX_LENGTH)
@@ -48,7 +48,7 @@ def parse(text: str) -> ast.expr:
     except SyntaxError as error:
         raise _syntax_error(text, error) from None
     except (ValueError, RecursionError, MemoryError):
-        raise ExpressionError("the expression cannot be read", 1) from None
+        raise ExpressionError("cannot parse the expression", 1) from None
     _bound(text, tree)
     return tree
 
@@ -60,7 +60,7 @@ def _syntax_error(text: str, error: SyntaxError) -> ExpressionError:
             return ExpressionError(f"write {word!r} for {sign!r}", found + 1)
     lines = text.split("\n")
     line = (error.lineno or 1) - 1
-    if line >= len(lines):  # the end, where the closing parenthesis of parse() stands
+    if line >= len(lines):  # the end, after the closing parenthesis of parse()
         return ExpressionError(error.msg, len(text))
     start = (error.offset or 1) - (line == 0)
     return ExpressionError(

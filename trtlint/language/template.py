@@ -15,25 +15,25 @@ _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A text with ``{expressions}`` in it."""
+    """A text with ``{expressions}``."""
 
     pieces: tuple[str | Expression, ...]
 
     def fill(self, names: Mapping[str, object]) -> str:
-        """The text with each expression replaced by its value in words, of long ones the beginning."""
+        """Return the text with the value of each expression, shortened if long."""
         return "".join(p if isinstance(p, str) else shorten(in_words(p.value(names))) for p in self.pieces)
 
 
 def template(text: str, scope: Scope | None = None) -> Template:
-    """A text with ``{expression}`` in it; ``{{`` and ``}}`` are braces.
+    """Parse a text with ``{expression}``; ``{{`` and ``}}`` are braces.
 
     Args:
         text: the text.
-        scope: the names that the expressions may use, which are checked and compiled at once; None
-            where they have been checked before.
+        scope: the names that the expressions may use, to check and compile them at once; None if they were
+            checked before.
 
     Raises:
-        ExpressionError: an expression is wrong, or a brace has no partner.
+        ExpressionError: an expression is wrong, or a brace is unmatched.
     """
     pieces: list[str | Expression] = []
     end = 0
@@ -44,7 +44,7 @@ def template(text: str, scope: Scope | None = None) -> Template:
         if found in ("{{", "}}"):
             pieces.append(found[0])
         elif match[1] is None:
-            raise ExpressionError(f"the brace {found!r} has no partner", match.start() + 1)
+            raise ExpressionError(f"unmatched brace {found!r}", match.start() + 1)
         else:
             written = match[1].strip()
             try:
@@ -61,9 +61,9 @@ _LISTED = 12
 
 
 def in_words(value: object) -> str:
-    """A value as a message prints it: numbers to four digits, tensors by type, ``?`` if unknown.
+    """Format a value for a message: numbers to four digits, tensors by type, ``?`` if unknown.
 
-    Of a long list the first twelve.
+    Lists are shortened to the first twelve elements.
     """
     match value:
         case None:

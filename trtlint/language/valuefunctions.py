@@ -1,4 +1,4 @@
-"""Functions of the rule language on the numbers that values can hold, and on how a file stores them."""
+"""Functions of the rule language for the numbers in values, and for how a file stores them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESULT_NOT_NEGATIVE = frozenset(
         *("ReduceL1", "ReduceL2", "ReduceSumSquare", "ArgMax", "ArgMin", "NonZero", "Shape", "Size"),
     }
 )
-"""Operators that give no negative number, whatever they read."""
+"""Operators whose results are never negative."""
 _FIRST_INPUT = frozenset(
     {
         *("Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Expand", "Tile"),
@@ -29,13 +29,13 @@ _FIRST_INPUT = frozenset(
         *("ReduceMax", "ReduceMin", "ReduceMean", "ReduceSum", "ReduceProd", "MaxPool", "AveragePool"),
     }
 )
-"""Operators whose results are not negative where their first input is not."""
+"""Operators whose results are not negative if their first input is not."""
 _ALL_INPUTS = frozenset({"Concat", "Add", "Mul", "Div", "Min", "Sum", "Mean"})
-"""Operators whose results are not negative where none of their inputs is."""
+"""Operators whose results are not negative if all their inputs are not."""
 
 
 def _never_negative(constants: Constants | None, value: Value) -> object:
-    """Whether all that a value is made of is known not to be negative; a bounded search upstream."""
+    """Return whether no source of a value can be negative; a bounded search upstream."""
     for number, (made, _) in enumerate(search(value, _decisive, _MOST_VISITED + 1)):
         if number >= _MOST_VISITED:
             return False
@@ -48,7 +48,7 @@ def _never_negative(constants: Constants | None, value: Value) -> object:
 
 
 def _decisive(node: Node) -> Sequence[Value | None]:
-    """The inputs that decide whether an operator gives negative numbers; none where nothing is known."""
+    """Return the inputs that decide the sign of a result; none if nothing is known."""
     if node.domain:
         return ()
     if node.op in _FIRST_INPUT or (node.op == "TopK"):
@@ -93,4 +93,4 @@ VALUE_FUNCTIONS: Mapping[str, Function] = {
         _in_int32_data,
     ),
 }
-"""The functions by name."""
+"""The functions, by name."""
