@@ -99,7 +99,7 @@ def test_nothing_is_written_where_the_script_that_is_asked_for_cannot_be(
     monkeypatch.setattr(surgeon, "_MOST_ELEMENTS", 0)
     words = [*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx"), "--script", str(tmp_path / "edits.py")]
     assert run(words) == 2
-    assert "--script: puts the whole attention scale on Q: it brings a tensor" in capsys.readouterr().err
+    assert "--script: moves the whole attention scale to Q: the new tensor" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
@@ -151,11 +151,11 @@ def test_nothing_is_left_of_a_file_whose_fix_is_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def harm(*_: object) -> str:
-        return "taken back, as ACC999 is new"
+        return "withdrawn because it causes ACC999"
 
     monkeypatch.setattr(session, "harm_of", harm)
     assert run([*FIX, str(EXAMPLE), "-o", str(tmp_path / "fixed.onnx")]) == 1
-    assert "taken back, as ACC999 is new" in capsys.readouterr().out
+    assert "withdrawn because it causes ACC999" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
 
 

@@ -66,8 +66,8 @@ def test_the_numbers_of_declarations_in_words(monkeypatch: pytest.MonkeyPatch) -
         return f"{patch.title} {', '.join(patch.retyped)}"
 
     assert title() == "no declared type contradicts an operator"
-    assert title("a") == "drops a declared type a"
-    assert title("a", "b") == "drops 2 declared types a, b"
+    assert title("a") == "removes a declared type a"
+    assert title("a", "b") == "removes 2 declared types a, b"
 
 
 def test_weights_that_rounding_leaves_of_zero_are_none() -> None:
@@ -82,9 +82,9 @@ def test_weights_that_rounding_leaves_of_zero_are_none() -> None:
     assert taps((0.1, 2e-7, 0.0)) == ([[0, 1]], [[0.1, 2e-7]])
     assert taps((0.1, 0.9e-7, 0.0)) == ([[0]], [[0.1]])
     assert taps((0.5, 0.0, 0.5), (0.0, 1.0, 0.0)) == ([[0, 2], [1, 1]], [[0.5, 0.5], [0.5, 0.5]])
-    assert taps((0.0, 0.0), (0.0, 1.0)) == "a result is made of no element, or of too many"
+    assert taps((0.0, 0.0), (0.0, 1.0)) == "a result depends on no element, or on more than 64"
     assert taps((1.0,) * 64)[0] == [list(range(64))]
-    assert taps((1.0,) * 65) == "a result is made of no element, or of too many"
+    assert taps((1.0,) * 65) == "a result depends on no element, or on more than 64"
 
 
 def test_a_body_inside_gives_a_value_from_around_it_under_its_new_name() -> None:
@@ -109,7 +109,7 @@ def test_a_body_that_gives_too_little_is_not_written_out() -> None:
     text = """(float[4] x) => (float[4] y) < int64 two = {2}, bool yes = {1} > {
       y = Loop (two, yes, %s) <body = b (int64 i, bool go, float[4] s) => (bool on%s)
         { on = Identity (go)  t = Neg (s) }> }"""
-    why = "its body is not as ONNX wants it"
+    why = "the body of the Loop does not have the inputs and outputs that ONNX requires"
     assert outcome("write-out-loop", text % ("x", ""), "y") == why
     assert outcome("write-out-loop", text % ("x, x", ", float[4] t"), "y") == why
     assert outcome("write-out-loop", text % ("x", ", float[4] t"), "y").startswith("t = Neg (x)")

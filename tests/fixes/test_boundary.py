@@ -194,10 +194,10 @@ def test_tensors_of_a_region_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert boundary._MOST_ELEMENTS == 1 << 24
     monkeypatch.setattr(boundary, "_MOST_ELEMENTS", 16)
     assert drawn(written("(float[4,4] x) => (float[4,4] y) { y = Neg (x) }"))
-    with pytest.raises(RegionError, match="x is too large"):
+    with pytest.raises(RegionError, match="x has more than"):
         drawn(written("(float[4,5] x) => (float[4,5] y) { y = Neg (x) }"))
     weight = "(float[4] x) => (float[4] y) < float[1,%d] w = {%s} > { y = Gemm (x, w) }"
-    with pytest.raises(RegionError, match="w is too large"):
+    with pytest.raises(RegionError, match="w has more than"):
         drawn(written(weight % (17, ",".join("1" * 17))))
     assert drawn(written(weight % (16, ",".join("1" * 16))))
 
@@ -206,7 +206,7 @@ def test_what_has_no_shape_is_not_drawn() -> None:
     model = written("(float[4] x) => (float[4] y) { a = com.microsoft.Odd (x)  y = Neg (a) }")
     draft = Draft(model, model.graph.nodes[1])
     draft.op("Neg", "a", out="y")
-    with pytest.raises(RegionError, match="the shape of a is not known"):
+    with pytest.raises(RegionError, match="the shape or type of a is unknown"):
         drawn(model, draft.patch("copies", model.graph.nodes[1:]))
 
 

@@ -129,7 +129,7 @@ def test_it_computes_the_same(case: str, tmp_path: Path) -> None:
     ("inputs", "says"),
     [
         ("float[2,4,3,D] q, float[2,4,5,D] k, float[2,4,5,D] v", "size of a head"),
-        ("float[2,4,3,8] q, float[2,3,5,8] k, float[2,3,5,8] v", "no multiple"),
+        ("float[2,4,3,8] q, float[2,3,5,8] k, float[2,3,5,8] v", "not a multiple"),
     ],
 )
 def test_what_is_not_known_is_refused(

@@ -86,10 +86,13 @@ def test_stored_integers_and_three_pairs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (pairs(zeros="int8 z = {0}, int8 w = {2}", first="s, w"), "another one: the tensor is rounded twice"),
+        (
+            pairs(zeros="int8 z = {0}, int8 w = {2}", first="s, w"),
+            "axes differ, so the tensor is rounded twice",
+        ),
         (pairs().replace("=> (float[2,4] y)", "=> (float[2,4] y, int8[2,4] e)"), "is an output"),
-        (pairs().replace("{0.1}", "{1e37}"), "does not give every number back"),
-        (pairs().replace("{0.1}", "{0}"), "does not give every number back"),
+        (pairs().replace("{0.1}", "{1e37}"), "does not restore every number"),
+        (pairs().replace("{0.1}", "{0}"), "does not restore every number"),
     ],
 )
 def test_what_is_left(text: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

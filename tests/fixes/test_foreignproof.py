@@ -119,7 +119,9 @@ def test_other_differences_are_said_in_the_words_of_the_comparison(
     assert prove_foreign([(REGION, [feeds(3)])])[0].words == "words"
 
 
-@pytest.mark.parametrize(("equal", "words"), [(False, "of an empty batch or length: words"), (None, "right")])
+@pytest.mark.parametrize(
+    ("equal", "words"), [(False, "for an empty batch or length: words"), (None, "right")]
+)
 def test_an_empty_batch_only_refutes(equal: bool | None, words: str, runtime: Runtime) -> None:
     runtime.answers = [[result(True, words="right")], [result(equal)]]
     (found,) = prove_foreign([(REGION, [feeds(3), feeds(0)])])
@@ -135,7 +137,7 @@ def test_why_no_inputs_could_be_made(runtime: Runtime) -> None:
     found = prove_foreign([(REGION, broken()), (REGION, [])])
     assert [(each.equal, each.words) for each in found] == [
         (None, "not proven on its own: x is too large"),
-        (None, "not proven on its own: no inputs could be made"),
+        (None, "not proven on its own: cannot generate inputs"),
     ]
     assert not runtime.asked
 

@@ -116,7 +116,7 @@ def test_a_dequantizer_that_names_no_type_is_left_alone(folder: Path) -> None:
     < float16 s = {1}, int8 z = {0} > { [dq] y = DequantizeLinear %s (x, s, z) }
     """
     _, refused = widened(folder, text % (23, ""), "dq")
-    assert refused == {"dq": "the type of y does not follow from what DequantizeLinear reads"}
+    assert refused == {"dq": "the inputs of DequantizeLinear do not determine the type of y"}
     for kept in ((21, ""), (23, "<output_dtype = 10>")):
         assert widened(folder, text % kept, "dq")[1] == {}
 
@@ -129,7 +129,9 @@ def test_a_dry_run_writes_nothing_and_shows_the_difference(
     capsys.readouterr()
     assert run(["fix", "half.onnx", "--ranges", "ranges.json", "--isolated", "--dry-run", "--diff"]) == 0
     out = capsys.readouterr().out
-    assert "  fixed    keep-fp32: computes in FP32 what was measured to need it at square, mean, shift" in out
+    assert (
+        "  fixed    keep-fp32: computes in FP32 where measurements require it at square, mean, shift" in out
+    )
     assert "+rooted = Cast <to: int = 10>" in out
     assert not Path("half.fixed.onnx").exists()
 
@@ -208,15 +210,15 @@ def test_attributes_that_name_a_type_follow(folder: Path) -> None:
         (
             "[mine] y = house.Frobnicate (x)",
             "mine",
-            "Frobnicate is none of ONNX's operators: whether it computes in FP32 is not known",
+            "Frobnicate is not an ONNX operator: its support for FP32 is unknown",
         ),
         ("[mine] y = Relu (x)", "other", "the model has no such operator"),
-        ("[mine] s = Shape (i)  y = Relu (x)", "mine", "nothing of it is in 16 bits"),
+        ("[mine] s = Shape (i)  y = Relu (x)", "mine", "Shape has no 16-bit inputs or outputs"),
         (
             "[mine] y = If (c) <then_branch = t () => (float16[4] u) { u = Relu (x) },"
             " else_branch = e () => (float16[4] v) { v = Neg (x) }>",
             "mine",
-            "it holds a body, whose types hang on what is in it",
+            "If contains a body, whose operators determine its types",
         ),
     ],
 )
@@ -243,4 +245,4 @@ def test_a_node_in_a_body_is_left_alone(tmp_path: Path) -> None:
     onnx.save(onnx.parser.parse_model(text), file)
     model = load(file)
     (inner,) = (node for node in model.graph.nodes if node.op == "Relu")
-    assert widen(model, [inner.path])[1] == {inner.path: "it is in the body of an If or a loop"}
+    assert widen(model, [inner.path])[1] == {inner.path: "Relu is in the body of an If or a loop"}

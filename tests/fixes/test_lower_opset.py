@@ -57,14 +57,14 @@ def test_types_count(opset: int, kind: str, lowest: int, tmp_path: Path) -> None
 def test_a_division_in_another_type_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotApplicable) as caught:
         lowered(loaded(quantized(23, "float16"), tmp_path))
-    assert str(caught.value) == "QuantizeLinear divides in the type of its scale from opset 23 on only"
+    assert str(caught.value) == "QuantizeLinear divides in the type of its scale only from opset 23 on"
 
 
 def test_a_type_that_an_operator_does_not_take_is_caught_by_the_proof(tmp_path: Path) -> None:
     model = loaded(quantized(21, "float16"), tmp_path)
     proof = prove(model, Patch("lowers the opset", (), (), set_opset=17))
     assert proof.equal is False
-    assert proof.words == "QuantizeLinear does not take f16 in opset 17"
+    assert proof.words == "QuantizeLinear does not support f16 in opset 17"
 
 
 def test_a_type_that_is_not_known_is_not_lowered(tmp_path: Path) -> None:

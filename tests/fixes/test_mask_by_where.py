@@ -81,25 +81,31 @@ def test_sums_of_16_bits_are_summed_in_fp32(tmp_path: Path) -> None:
 
 REFUSED = {
     "of the model or of a body": ("float[M] y", f"{PAIRS}  p = GatherND (x, t)  y = Neg (p)"),
-    "Softmax needs that as it is": (
+    "Softmax needs a selection whose size": (
         "float[N,3] y",
         f"{PAIRS}  p = GatherND (x, t)  u = Softmax (p)  y = ScatterND (x, t, u)",
     ),
-    "ReduceSum leaves as many numbers": (
+    "the result of ReduceSum has one element for each": (
         "float[1] y",
         f"{ROWS}  p = GatherND (x, t)  r = ReduceSum <keepdims = 0> (p, one)  y = ReduceSum (r)",
     ),
-    "not known to have the size of what it picks from": (
+    "not known to match the shape of the indexed tensor": (
         "float[7,3] y",
         f"big = Constant <value = float[7,3] {{{','.join('1' * 21)}}}> () {ROWS}  p = GatherND (x, t)"
         "  y = ScatterND (big, t, p)",
     ),
-    "ScatterND reduces what it writes": (
+    "ScatterND has a reduction": (
         "float[N,3] y",
         f'{PAIRS}  p = GatherND (x, t)  y = ScatterND <reduction = "add"> (x, t, p)',
     ),
-    "what ScatterND writes has a size of its own": ("float[N,3] y", f"{PAIRS}  y = ScatterND (x, t, k)"),
-    "the mean of nothing is not defined": ("float[1] y", f"{PAIRS}  p = GatherND (x, t)  y = ReduceMean (p)"),
+    "the updates of ScatterND do not come from the same selection": (
+        "float[N,3] y",
+        f"{PAIRS}  y = ScatterND (x, t, k)",
+    ),
+    "the mean of an empty selection is undefined": (
+        "float[1] y",
+        f"{PAIRS}  p = GatherND (x, t)  y = ReduceMean (p)",
+    ),
 }
 
 
@@ -120,4 +126,4 @@ def test_numbers_that_are_not_picked_are_not_divided_by(
     {{ {PAIRS}  p = GatherND (x, t)  d = Div (seven, p)  y = ScatterND (x, t, d) }}"""
     _, after = fixed(tmp_path, text)
     assert after is None
-    assert "Div needs that" in " ".join(capsys.readouterr().out.split())
+    assert "Div needs a selection" in " ".join(capsys.readouterr().out.split())

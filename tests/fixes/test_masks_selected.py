@@ -63,24 +63,24 @@ ADDED = (
         (
             f"{SCORES}  x = Where (keep, less, s)  p = Softmax <axis = 1> (x)",
             12,
-            "the softmax is over more than one axis",
+            "the softmax covers more than one axis",
         ),
         (
             f"{SCORES}  x = Where (keep, less, s)  p = Softmax (x)",
             12,
-            "the softmax is over more than one axis",
+            "the softmax covers more than one axis",
         ),
         (f"{SCORES}  m = Where (keep, zero, low)  x = Add (s, m)  p = Softmax (x)", 17, ADDED % -1),
         (f"{SCORES}  m = Where (keep, zero, low)  x = Add (m, s)  p = Softmax (x)", 17, ADDED % -1),
         (
             f"{SCORES}  m = Where (keep, zero, low)  x = Add (m, s)  p = Softmax (x)",
             10,
-            "Equal compares no floats before opset 11",
+            "Equal does not support floats before opset 11",
         ),
         (
             f"{SCORES}  m = Where (keep, zero, less)  x = Add (s, m)  p = Softmax (x)",
             17,
-            "in a row without a key -1e+09 leaves differences between the scores, which stay",
+            "in a fully masked row, adding -1e+09 preserves differences between the scores",
         ),
         (
             f"{SCORES}  m = Where (keep, one, low)  x = Add (s, m)  p = Softmax (x)",
@@ -90,17 +90,17 @@ ADDED = (
         (
             f"{SCORES}  m = Where (keep, zero, low)  x = Add (m, m)  p = Softmax (x)",
             17,
-            "there are no scores that",
+            "the mask is not added to scores",
         ),
         (
             "x = Where (keep, less, bias)  p = Softmax (x)",
             17,
-            "the scores are computed from the input bias, which may be masked with -inf",
+            "the scores depend on the input bias, which may contain -inf from a mask",
         ),
         (
             f"{SCORES}  n = Mul (s, bias)  x = Where (keep, less, n)  p = Softmax (x)",
             17,
-            "the scores are computed from the input bias, which may be masked with -inf",
+            "the scores depend on the input bias, which may contain -inf from a mask",
         ),
         (
             f"{SCORES}  n = Div (s, bias)  x = Where (keep, less, n)  p = Softmax (x)",
@@ -110,7 +110,7 @@ ADDED = (
         (
             f"{SCORES}  n = Exp (s)  x = Where (keep, less, n)  p = Softmax (x)",
             17,
-            "the scores are computed from the result of Exp, which may be masked with -inf",
+            "the scores depend on the result of Exp, which may contain -inf from a mask",
         ),
         (
             f"{SCORES}  n = Where (keep, s, zero)  x = Where (keep, less, n)  p = Softmax (x)",

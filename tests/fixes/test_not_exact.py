@@ -11,7 +11,7 @@ from trtlint.cli import run
 
 OF_ONNX = 'opset_import: ["" : 17]'
 BOTH = 'opset_import: ["" : 17, "com.microsoft" : 1]'
-AT_RUN_TIME = "write-out-loop: how often it runs is known at run time only"
+AT_RUN_TIME = "write-out-loop: the number of iterations is known only at run time"
 MODELS = {
     "a carried tensor grows, and its size decides": (
         OF_ONNX,
@@ -28,35 +28,35 @@ MODELS = {
         { y, z = Loop (, t, x, w0) <body = b (int64 i, bool c, float[2] v, float[m] w) =>
             (bool co, float[k] vo, float[m] wo) { wo = Concat <axis = 0> (w, w)
             vo = Concat <axis = 0> (v, v)  s = ReduceSum <keepdims = 0> (wo)  co = Less (s, big) }> }""",
-        "write-out-loop: what decides how often it runs takes too long to compute",
+        "write-out-loop: computing the number of iterations takes too long",
     ),
     "a body with more inputs than are given": (
         OF_ONNX,
         """(float[2] x) => (float[m] y) <int64 n = {2}>
         { y = Loop (n, "") <body = b (int64 i, bool c, float[2] v) => (bool co, float[4] vo)
             { co = Identity (c)  vo = Concat <axis = 0> (x, x) }> }""",
-        "write-out-loop: its body is not as ONNX wants it",
+        "write-out-loop: the body of the Loop does not have the inputs and outputs that ONNX requires",
     ),
     "a body that gives the number of its iteration": (
         OF_ONNX,
         """(float[2] x) => (float[m] y, int64[2] st) <int64 n = {2}, bool t = {1}>
         { y, st = Loop (n, t, x) <body = b (int64 i, bool c, float[2] v) => (bool co, float[4] vo, int64 i)
             { co = Identity (c)  vo = Concat <axis = 0> (v, v) }> }""",
-        "write-out-loop: its body gives the iteration number or the condition as it is",
+        "write-out-loop: the body returns the iteration number or the condition unchanged",
     ),
     "a number repeated for each element that is picked": (
         OF_ONNX,
         """(float[2,3,4] x, bool[2,3] mask, float[1] c) => (float y)
         { nz = NonZero (mask)  pos = Transpose <perm = [1, 0]> (nz)  p = GatherND (x, pos)
           s = Shape (p)  e = Expand (c, s)  y = ReduceSum <keepdims = 0> (e) }""",
-        "mask-by-where: ReduceSum reduces what is repeated along another dimension, too",
+        "mask-by-where: ReduceSum also reduces another dimension that is broadcast",
     ),
     "an operand of more axes than what is picked": (
         OF_ONNX,
         """(float[2,3,4] x, bool[2,3] mask) => (float[4] y) <float[1,1,4] b = {1,1,1,1}, int64[2] ax = {0,1}>
         { nz = NonZero (mask)  pos = Transpose <perm = [1, 0]> (nz)  p = GatherND (x, pos)
           q = Add (p, b)  y = ReduceSum <keepdims = 0> (q, ax) }""",
-        "mask-by-where: how much it gives is known at run time only, and Add needs that as it is",
+        "mask-by-where: Add needs a selection whose size is known only at run time",
     ),
     "a mean of an image whose channels are last": (
         BOTH,
@@ -65,7 +65,7 @@ MODELS = {
           r = com.microsoft.QLinearAveragePool <channels_last = 1, kernel_shape = [3, 3], pads = [1, 1, 1, 1],
               strides = [1, 1]> (q, s, z, s, z)
           y = DequantizeLinear (r, s, z) }""",
-        "write-out-quantized: the channels of its image are last",
+        "write-out-quantized: the image has channels last",
     ),
     "a softmax of another opset": (
         BOTH,
@@ -74,18 +74,18 @@ MODELS = {
         { q = QuantizeLinear (x, s, z)
           r = com.microsoft.QLinearSoftmax <axis = 1, opset = 11> (q, s, z, s2, z2)
           y = DequantizeLinear (r, s, z) }""",
-        "write-out-quantized: it is that of another opset than the model's",
+        "write-out-quantized: the Softmax uses a different opset than the model",
     ),
     "a quantizer of 16 bits that is an output": (
         'opset_import: ["" : 21]',
         "(float[2] x) => (uint16[2] y) <float s = {0.1}, uint16 z = {5}> { y = QuantizeLinear (x, s, z) }",
-        "float-quantizers: it does not quantize to eight bits",
+        "float-quantizers: QuantizeLinear does not quantize to 8 bits",
     ),
     "quantizers before there is Round": (
         'opset_import: ["" : 10]',
         """(float[2,3] x) => (float[2,3] y) <float s = {0.1}, uint8 z = {5}>
         { q = QuantizeLinear (x, s, z)  y = DequantizeLinear (q, s, z) }""",
-        "float-quantizers: there is no Round before opset 11",
+        "float-quantizers: Round needs opset 11 or newer",
     ),
 }
 

@@ -65,7 +65,7 @@ def test_the_narrowest_type_decides_what_may_differ(
 def test_half_precision_is_measured_where_it_takes_part() -> None:
     found = proved(unary("float16"), scaled(1.0))
     assert found.figures.keys() == {"sets", "difference", "half_before", "half_after"}
-    assert "in half precision off by " in found.words
+    assert "half-precision error " in found.words
     assert proved(unary(), scaled(1.0)).figures.keys() == {"sets", "difference"}
 
 
@@ -91,15 +91,15 @@ def test_what_overflows_in_half_precision_is_worse() -> None:
         (lambda draft: draft.op("Log", draft.op("Identity", "x"), out="y"), "differs by inf"),
         (
             lambda draft: draft.op("Cast", draft.op("Neg", "x"), to=11, out="y"),
-            "y is of another type than before",
+            "y has another type than before",
         ),
         (
             lambda draft: draft.op("Add", draft.op("Neg", "x"), draft.like(0.0, "f64"), out="y"),
-            "its operators read types that do not go together",
+            "the rewritten operators read types that do not match",
         ),
         (
             lambda draft: draft.op("Reshape", draft.op("Neg", "x"), draft.ints(7, 7, 7), out="y"),
-            "it cannot be computed: ",
+            "the rewritten nodes fail: ",
         ),
     ],
 )
@@ -141,7 +141,7 @@ def test_sums_of_whole_numbers_are_compared_in_their_own_types() -> None:
     assert proved(model_of(text), through("f64")).equal is True
     found = proved(model_of(text), through("f16"))
     assert found.equal is False
-    assert found.words == "whole numbers differ where both are computed in their own types"
+    assert found.words == "integer results differ in the model's own types"
     assert found.figures == {"difference": 1.0}
 
 
@@ -174,7 +174,7 @@ def test_what_mends_a_division(write: Callable[[Draft], object], equal: bool) ->
     found = proved(model_of(DIVIDED), write, mends=True)
     assert found.equal is equal, found.words
     if equal:
-        assert found.words.endswith(" where it was finite, and finite where it was not")
+        assert found.words.endswith(" where it was finite; finite elsewhere, too")
         assert found.figures["sets"] == 18
 
 
@@ -209,7 +209,7 @@ def test_the_worst_of_parts_is_told_by_its_difference() -> None:
 def test_the_opset_changes_where_all_operators_mean_the_same() -> None:
     model = unary(opset=17)
     found = prove(model, Patch("sets the opset", (), (), set_opset=16))
-    assert (found.equal, found.words) == (True, "every operator means the same in both opsets")
+    assert (found.equal, found.words) == (True, "every operator has the same meaning in both opsets")
     text = """< ir_version: 10, opset_import: ["" : 13] > g (float[2,3,4] x) => (float[2,3,4] y)
     { a = Neg (x)  y = Softmax (a) }"""
     found = prove(model_of(text), Patch("sets the opset", (), (), set_opset=11))
@@ -226,11 +226,11 @@ def test_what_cannot_be_cut_out_is_not_proven() -> None:
     draft = Draft(model, model.graph.nodes[0])
     draft.op("Neg", draft.op("Identity", "x"), out="y")
     found = prove(model, draft.patch("copies", model.graph.nodes, altered=["y"]))
-    assert (found.equal, found.words) == (None, "not proven on its own: nothing reads what changes")
+    assert (found.equal, found.words) == (None, "not proven on its own: no node reads the changed values")
     draft = Draft(model, model.graph.nodes[0])
     draft.op("Neg", "y", out="y")
     found = prove(model, draft.patch("copies", model.graph.nodes))
-    assert (found.equal, found.words) == (False, "what was written has a cycle")
+    assert (found.equal, found.words) == (False, "the rewritten nodes have a cycle")
 
 
 def test_proofs_are_forgotten_when_there_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,4 +270,4 @@ def test_numbers_that_are_not_finite_are_no_proof(monkeypatch: pytest.MonkeyPatc
         found = proved(model_of(text), lambda draft: draft.op("Log", draft.op("Identity", "x"), out="y"))
         assert found.equal is equal, (kind, numbers)
         if equal is None:
-            assert found.words == "not proven on its own: it gives no numbers that could be compared"
+            assert found.words == "not proven on its own: no result is finite"

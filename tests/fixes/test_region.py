@@ -53,10 +53,10 @@ def test_all_that_others_read_is_a_result() -> None:
     text = CHAIN.replace("(float[4] y)", "(float[4] y, float[4] a)")
     assert cut(text, "a", "b").outputs == ("a", "b")
     assert cut(text, "a", "b", altered=["b"]).outputs == ("a",)
-    with pytest.raises(RegionError, match="nothing reads what changes"):
+    with pytest.raises(RegionError, match="no node reads the changed values"):
         cut(CHAIN, "b", altered=["b"])
     dead = CHAIN.replace("y = Add (c, side)", "y = Abs (x)")
-    with pytest.raises(RegionError, match="nothing reads what changes"):
+    with pytest.raises(RegionError, match="no node reads the changed values"):
         cut(dead, "c")
 
 
@@ -99,7 +99,7 @@ def test_bodies_do_not_lie_between() -> None:
     i = If (a) < then_branch = t () => (float[4] p) { p = Abs (n) },
                  else_branch = e () => (float[4] q) { q = Exp (n) } >
     y = Neg (i) }"""
-    with pytest.raises(RegionError, match="an If or a loop between"):
+    with pytest.raises(RegionError, match="an If or a loop"):
         cut(text, "a", "y")
     found = cut(text, "i")
     assert [value.name for value in found.inputs] == ["a", "n"]
@@ -109,10 +109,10 @@ def test_regions_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert regions._MOST_NODES == 2000
     monkeypatch.setattr(regions, "_MOST_NODES", 3)
     assert inside(cut(CHAIN, "a", "c")) == ["a", "b", "c"]
-    with pytest.raises(RegionError, match="too far"):
+    with pytest.raises(RegionError, match="more than"):
         cut(CHAIN, "a", "y")
     monkeypatch.setattr(regions, "_MOST_NODES", 0.06)  # of which 50 times is what may be reached
-    with pytest.raises(RegionError, match="too far"):
+    with pytest.raises(RegionError, match="more than"):
         cut(CHAIN, "a", "c")
 
 

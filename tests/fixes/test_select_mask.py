@@ -99,7 +99,7 @@ def test_one_mask_of_several_layers_is_proven_layer_by_layer(tmp_path: Path) -> 
     [
         (
             ADDED.replace("low)", "less)"),
-            "in a row without a key -1e+09 leaves differences between the scores, which stay",
+            "in a fully masked row, adding -1e+09 preserves differences between the scores",
         ),
         (
             ADDED.replace("x = Add (s, m)", "y = Where (keep, s, less)  x = Add (y, m)"),
@@ -108,9 +108,9 @@ def test_one_mask_of_several_layers_is_proven_layer_by_layer(tmp_path: Path) -> 
         (ADDED.replace("Softmax", "LogSoftmax"), "LogSoftmax reads the masked scores"),
         (
             KEPT.replace("s = MatMul (q, k)", "t = MatMul (q, k)  s = Add (t, bias)"),
-            "the scores are computed from the input bias, which may be masked with -inf",
+            "the scores depend on the input bias, which may contain -inf from a mask",
         ),
-        (ADDED.replace("x = Add", "n = Neg (m)  x = Sub").replace("(s, m)", "(s, n)"), "Neg lies between"),
+        (ADDED.replace("x = Add", "n = Neg (m)  x = Sub").replace("(s, m)", "(s, n)"), "Neg is between"),
     ],
 )
 def test_what_would_differ_is_refused(
@@ -137,7 +137,10 @@ def test_clamping_is_a_choice(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     source = text("x = Where (keep, q, less)  p = Softmax (x)", "(float[B,1,S,K] q, bool[B,1,S,K] keep)")
     options = ("--trt", "10.7", "--fp16")
     assert fixed(tmp_path, source, *options)[1] is None
-    assert "clamp-mask: it changes results by choice; --unsafe allows it" in capsys.readouterr().out
+    assert (
+        "clamp-mask: the rewrite changes results on purpose; use --unsafe to apply it"
+        in capsys.readouterr().out
+    )
     assert fixed(tmp_path, source, *options, "--unsafe")[1] is not None
 
 
@@ -179,7 +182,7 @@ def test_a_mask_multiplied_with_fractions_is_refused(
     before, after = fixed(tmp_path, text(body, inputs), "--trt", "10.7", "--fp16")
     if not kept:
         assert after is None
-        assert "select-mask: f, which the mask is multiplied with, may hold small" in capsys.readouterr().out
+        assert "select-mask: f, a factor of the mask, may contain small" in capsys.readouterr().out
         return
     feeds = masked(6, 1.0)
     assert_same(before, after, {**feeds, "soft": 1 - feeds.pop("keep").astype(np.int64)})

@@ -12,8 +12,8 @@ GRAPH = """(float[5,4] x, float[2,4] t, int64 k, float[N,4] v, int64[K] ks) => (
   int64[2] sizes = {1, 4}, int64 three = {3}, int64 fourth = {-4} > { %s }"""
 SPLIT = "s = SplitToSequence %s  y = SequenceAt (s, zero)"
 THREE = "s = SequenceConstruct (x, t, v)  %s"
-GIVEN = "what %s gives is known at run time only"
-TAKEN = "which element is taken is known at run time only"
+GIVEN = "the result of %s is known only at run time"
+TAKEN = "the index of SequenceAt is known only at run time, or is out of range"
 
 
 def parts(count: int) -> str:
@@ -39,7 +39,7 @@ def parts(count: int) -> str:
     ],
 )
 def test_parts_of_a_split(split: str, opset: int, expected: str) -> None:
-    taken = "" if expected.startswith("what") else "  y = Identity (part)"
+    taken = "" if expected.startswith("the result") else "  y = Identity (part)"
     assert outcome("write-out-sequence", GRAPH % (SPLIT % split), "s", opset) == expected + taken
 
 
@@ -105,12 +105,12 @@ def test_tensors_of_a_sequence_of_three(body: str, expected: str) -> None:
     ("body", "expected"),
     [
         ("s = SequenceEmpty ()  y = SequenceLength (s)", "y = Identity (0)"),
-        ("s = SequenceEmpty ()  y = ConcatFromSequence (s)", "there is no tensor in it"),
+        ("s = SequenceEmpty ()  y = ConcatFromSequence (s)", "the sequence or optional tensor is empty"),
         ("o = Optional (x)  y = OptionalHasElement (o)", "y = Identity (True)"),
         ("o = Optional ()  y = OptionalHasElement (o)", "y = Identity (False)"),
         ("o = Optional (x)  y = OptionalGetElement (o)", "y = Identity (x)"),
-        ("o = Optional ()  y = OptionalGetElement (o)", "there is no tensor in it"),
-        ("y = SequenceConstruct (x, t)", "a sequence leaves the model or a body"),
+        ("o = Optional ()  y = OptionalGetElement (o)", "the sequence or optional tensor is empty"),
+        ("y = SequenceConstruct (x, t)", "a sequence is an output of the model or of a body"),
         ("y = Neg (x)", "there is no sequence here"),
         ("y = com.microsoft.SequenceConstruct (x)", "there is no sequence here"),
         ("y = OptionalGetElement (x)", GIVEN % "OptionalGetElement"),
@@ -127,7 +127,7 @@ def test_a_sequence_is_bounded(size: int, fits: bool) -> None:
     assert found == GIVEN % "SplitToSequence" if not fits else found.endswith("part)")
     body = "s = SplitToSequence (x)  i = SequenceInsert (s, x)  y = SequenceAt (i, zero)"
     found = outcome("write-out-sequence", f"(float[{size - 1},4] x)" + text.partition("x)")[2] % body, "y")
-    assert (found == "it holds too many tensors") is not fits
+    assert (found == "the sequence has more than 256 tensors") is not fits
 
 
 def test_the_nodes_that_a_sequence_connects_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

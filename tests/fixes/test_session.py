@@ -1,4 +1,4 @@
-"""What helps is kept, what does harm is taken back, and the source is never touched."""
+"""Helpful rewrites are kept, harmful ones are withdrawn, and the source is never changed."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
     model.graph.output[0].type.tensor_type.ClearField("shape")
     assert fixed(tmp_path, model)[1] is None
     printed = capsys.readouterr().out
-    assert "not written: the checker refuses the source as well: Field 'shape'" in printed
+    assert "not written: the checker also rejects the source: Field 'shape'" in printed
     assert "nothing rewritten, as the model cannot be written" in printed
     assert "  fixed " not in printed
 
@@ -71,10 +71,10 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
 @pytest.mark.parametrize(
     ("graph", "reason"),
     [
-        ("(float[4] x) => (int64[1,N] y) { y = NonZero (x) }", "known at run time only"),
+        ("(float[4] x) => (int64[1,N] y) { y = NonZero (x) }", "known only at run time"),
         (
             "(float[4] x) => (float[4] y) < float r = {0.5}, bool t = {1} > { y = Dropout (x, r, t) }",
-            "in training mode it gives what chance or the batch make of it",
+            "in training mode its results depend on chance or on the batch",
         ),
         (
             "(float[6] x) => (float[6] y)"
@@ -82,7 +82,7 @@ def test_what_was_wrong_before_is_told_from_what_a_rewrite_does(
             " { y = Loop (n, t, x) <body = b (int64 i, bool c, float[6] v) => (bool a, float[6] w)"
             " { a = Identity (c) u = Unsqueeze (i, z) e = Add (u, o)"
             "   s = Slice (v, u, e, z) w = Add (v, s) }> }",
-            "its size is another one in each iteration",
+            "its size differs in each iteration",
         ),
     ],
 )
@@ -172,7 +172,7 @@ def test_one_that_brings_something_as_grave_is_taken_back(
     house(planted, "XYZ902", "Abs", severity)
     assert run(["fix", "models/a.onnx", "--isolated"]) == (0 if kept else 1)
     assert Path("models/a.fixed.onnx").exists() is kept
-    assert ("taken back, as XYZ902 is new" in capsys.readouterr().out) is not kept
+    assert ("withdrawn because it causes XYZ902" in capsys.readouterr().out) is not kept
 
 
 def test_what_is_only_seen_now_is_no_harm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -185,7 +185,7 @@ def test_what_is_only_seen_now_is_no_harm(tmp_path: Path, capsys: pytest.Capture
     onnx.save(model, path)
     run(["fix", str(path), "--isolated", "--trt", "11.4", "--dry-run"])
     out = capsys.readouterr().out
-    assert "taken back" not in out
+    assert "withdrawn because" not in out
 
 
 def test_one_refusal_is_told_of_every_rule_that_names_the_rewrite(

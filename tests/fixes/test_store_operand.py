@@ -28,7 +28,7 @@ def test_axes_that_are_fed_are_left(tmp_path: Path, capsys: pytest.CaptureFixtur
     {{ axes = Sub (k, one)  y = ReduceSum (x, axes) }}"""
     _, after = fixed(tmp_path, onnx.parser.parse_model(text))
     assert after is None
-    assert "known at run time only" in capsys.readouterr().out
+    assert "known only at run time" in capsys.readouterr().out
 
 
 def test_whole_numbers(tmp_path: Path) -> None:

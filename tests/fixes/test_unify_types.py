@@ -74,7 +74,7 @@ def test_what_else_is_fixed_for_a_weakly_typed_target_can_be_written(
     _, after = fixed(tmp_path, SPLIT, "--trt", "10.7", "--fp16")
     out = capsys.readouterr().out
     assert "error[ACC102] scale-on-query" in out
-    assert "  fixed    unify-types: casts to one type where operators read two at LayerNorm" in out
+    assert "  fixed    unify-types: inserts Casts where operators read two types at LayerNorm" in out
     assert ops(after) == ["Mul", "MatMul", "Softmax", "MatMul", "Cast", "Cast", "LayerNormalization"]
     assert after is not None
     onnx.checker.check_model(after, full_check=True)

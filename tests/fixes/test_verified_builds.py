@@ -61,4 +61,4 @@ def test_the_figures_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
         " warnings 2 before, 0 after"
     )
     stopped = judged(ended(**STOPPED), ended(**AT_PARSER), monkeypatch)
-    assert "not built (stopped at its limit of time) before, refused by the parser after" in stopped.words
+    assert "not built (stopped at the time limit) before, rejected by the parser after" in stopped.words

@@ -97,17 +97,17 @@ def test_what_a_position_is_made_of_is_widened_with_it(tmp_path: Path) -> None:
     [
         (
             f"{HEAD} g (float16[1,5] a) => (float16[A,B] c, float16[D,E] s) {{ c = Cos (a)  s = Sin (a) }}",
-            "a is given in 16 bits",
+            "a is already rounded to 16 bits",
         ),
         (
             f"""{HEAD} g (float16[1,3,4,512] x, float16[1,512,4,2] grid) => (float16[A,B,C,D] y)
             {{ t = Transpose <perm = [0, 2, 1, 3]> (grid)  y = GridSample (x, t) }}""",
-            "t is given in 16 bits",
+            "t is already rounded to 16 bits",
         ),
         (
             f"""{HEAD} g (float16[3,64] x) => (float16[A,B] y) < int64[1] last = {{-1}} >
             {{ q = Mul (x, x)  y = ReduceSum <keepdims = 1> (q, last) }}""",
-            "the sum itself goes on in 16 bits",
+            "the sum itself is stored in 16 bits",
         ),
     ],
 )
@@ -159,4 +159,4 @@ def test_a_one_that_widens_is_left(tmp_path: Path, capsys: pytest.CaptureFixture
     text = f"{HEAD} g (float16[1,8] x) => (float16[A,B] y) < float16[2,1] one = {{1, 1}} > {SOFTPLUS}"
     _, after = fixed(tmp_path, model_of(text, tmp_path), *TARGET)
     assert after is None
-    assert "may widen the tensor" in capsys.readouterr().out
+    assert "may broadcast the tensor" in capsys.readouterr().out

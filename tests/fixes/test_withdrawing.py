@@ -86,7 +86,7 @@ def test_what_is_worse_at_two_places_is_withdrawn_at_all(path: Path) -> None:
     assert [each.fix for each in found.outcome.applied] == ["shift-logsumexp"]
     assert {each.reason for each in found.outcome.refused} == {
         "withdrawn: off",
-        "withdrawn: at another place: off",
+        "withdrawn: at another site: off",
     }
 
 
@@ -120,7 +120,7 @@ def test_what_the_checker_refuses_is_withdrawn(path: Path, monkeypatch: pytest.M
     found = fixed_with(path, None)
     assert softplus(found.proto) == {"y0", "y1"}
     assert [each.reason for each in found.outcome.refused] == [
-        "withdrawn: the checker refuses the model with it: no y2"
+        "withdrawn: the checker rejects the rewritten model: no y2"
     ]
 
 

@@ -329,21 +329,21 @@ def test_types_and_ranks_behind_others_become_known(tmp_path: Path) -> None:
             "float[2,5,4,3,3] x",
             f"y = {M} <num_heads = 3> (x)",
             "y",
-            "not of the shape that the operator wants",
+            "does not have the shape that the operator requires",
         ),
         (
             "float[2,5,3,3,4] x, float[36] b",
             f"y = {M} <num_heads = 3> (x, , , b)",
             "y",
-            "a bias for what is packed",
+            "the bias of a packed tensor",
         ),
-        ("float[2,5,12] x", "y = com.microsoft.Inverse (x)", "y", "no form of Inverse"),
-        (ATTENTION, f"y = {A} <num_heads = 3, do_rotary = 1> (x, w, b)", "y", "it turns Q and K"),
+        ("float[2,5,12] x", "y = com.microsoft.Inverse (x)", "y", "no decomposition of Inverse"),
+        (ATTENTION, f"y = {A} <num_heads = 3, do_rotary = 1> (x, w, b)", "y", "rotary embedding"),
         (
             "float[1,3,9,9] x, float[4,3,3,3] w",
             'y = com.microsoft.FusedConv <activation = "Mish"> (x, w)',
             "y",
-            "'Mish' is none",
+            "'Mish' is not supported",
         ),
     ],
 )
@@ -463,7 +463,7 @@ def test_a_cache_that_is_written_into_is_left_with_the_reason(
     text = f"{HEAD % 17} g (float[1,1,8] q, float[1,1,8] k, float[1,1,8] v) => (float[1,1,8] y)"
     _, after = fixed(tmp_path, f"{text} {{ y = com.microsoft.{op} <num_heads = 2> (q, k, v) }}", *TRT)
     assert after is None
-    assert "which positions of its cache hold something is known at run time only" in capsys.readouterr().out
+    assert "writes into a cache whose length is known only at run time" in capsys.readouterr().out
 
 
 OF_ANY_SIZE = {

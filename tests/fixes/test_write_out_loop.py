@@ -122,10 +122,10 @@ def test_a_condition_to_begin_with(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 LEFT = {
-    "known at run time only": loop("most", "t", f"{{ again = Identity (c)  {GROW} }}", inputs=", int64 most"),
+    "known only at run time": loop("most", "t", f"{{ again = Identity (c)  {GROW} }}", inputs=", int64 most"),
     "never ends": loop('""', "t", "{ k = Cast <to = 1> (i)  again = Identity (c)  w = Add (v, k) }"),
-    "too often to be written out": loop("many", "t", f"{{ again = Identity (c)  {GROW} }}"),
-    "runtimes differ": loop("n", '""', f"{{ again = Less (i, last)  d = And (c, t)  {GROW} }}"),
+    "too many iterations to unroll": loop("many", "t", f"{{ again = Identity (c)  {GROW} }}"),
+    "runtimes disagree": loop("n", '""', f"{{ again = Less (i, last)  d = And (c, t)  {GROW} }}"),
 }
 
 

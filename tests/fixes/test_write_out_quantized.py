@@ -183,7 +183,7 @@ def test_a_stored_table_is_dequantized_before_it_is_read(
 
 
 LEFT = {
-    "Pad reads or gives": """{ q = QuantizeLinear (x, s1, z)  e = Pad (q, four, z)
+    "Pad reads or writes": """{ q = QuantizeLinear (x, s1, z)  e = Pad (q, four, z)
         y = QLinearMatMul (e, s1, z, w, s1, z, s2, z) }""",
     "scale is not stored": "{ q = QuantizeLinear (x, s1, z)  y = QLinearMatMul (q, t, z, w, s1, z, s2, z) }",
     "nor computed by": "{ y = QLinearMatMul (v, s1, z, w, s1, z, s2, z) }",
@@ -237,7 +237,7 @@ def test_sums_of_two_inputs_are_bounded_by_their_types(
 def test_sums_of_unknown_length_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "g (uint8[2,K] a, uint8[K,3] c) => (int32[2,3] y) { y = MatMulInteger (a, c) }"
     assert fixed(tmp_path, with_weights(text), *RTX)[1] is None
-    assert "how many terms each of its sums has is not known" in capsys.readouterr().out
+    assert "the number of terms of each sum is not known" in capsys.readouterr().out
 
 
 LARGE_CONV = """g (uint8[1,{channels},4,4] a) => (int32[1,2,2,2] y)
@@ -263,7 +263,7 @@ def test_groups_whose_sums_fp32_does_not_hold_are_refused(
     text = LARGE_CONV.format(channels=128, group=2)
     model = with_weights(text, w=np.full((2, 64, 3, 3), 127, np.int8), **points)
     assert fixed(tmp_path, model, *RTX)[1] is None
-    assert "and it has groups" in capsys.readouterr().out
+    assert "and the product has groups" in capsys.readouterr().out
 
 
 def test_sums_and_a_bias_that_fp32_does_not_hold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,4 +296,4 @@ def test_sums_in_fp32_at_once_are_caught_by_the_proof(tmp_path: Path) -> None:
     draft.op("Cast", draft.op("MatMul", left, right), to=onnx.TensorProto.INT32, out="y")
     proof = prove(model, draft.patch("computes it in FP32", [node], folds=True))
     assert proof.equal is False
-    assert proof.words == "whole numbers differ where both are computed in their own types"
+    assert proof.words == "integer results differ in the model's own types"

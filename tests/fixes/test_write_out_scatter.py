@@ -64,7 +64,7 @@ def test_sizes_that_only_fit_each_other_are_proven(
     text = f"""{HEAD} g (float[8,{width}] x, {indices}, {updates}) => (float[8,{width}] y)
     {{ y = {op} <reduction = "min"> (x, i, u) }}"""
     fixed(tmp_path, text, "--rtx", "1.7", "--gpu", "L4", "--verify", "--dry-run")
-    assert "write-out-scatter: writes the scattering out" in capsys.readouterr().out
+    assert "write-out-scatter: replaces the scatter" in capsys.readouterr().out
 
 
 def test_data_without_elements_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,9 +60,9 @@ def test_sizes_that_an_older_opset_has_as_an_attribute(tmp_path: Path) -> None:
 
 
 LEFT = {
-    "known at run time only": "s = SplitToSequence <axis = 0> (x, two)  p = Shape (n)  y = SequenceAt (s, k)",
-    "SplitToSequence gives is known": "s = SplitToSequence <axis = 0> (x, k)  y = SequenceAt (s, zero)",
-    "reads or gives a sequence": """s = SequenceConstruct (x, x)
+    "known only at run time": "s = SplitToSequence <axis = 0> (x, two)  p = Shape (n)  y = SequenceAt (s, k)",
+    "result of SplitToSequence is known": "s = SplitToSequence <axis = 0> (x, k)  y = SequenceAt (s, zero)",
+    "reads or writes a sequence": """s = SequenceConstruct (x, x)
         m = SequenceMap (s) <body = b (float[5,4] e) => (float[5,4] f) { f = Neg (e) }>
         y = SequenceAt (m, zero)""",
 }
@@ -112,4 +112,7 @@ def test_a_loop_that_fills_a_sequence_as_often_as_it_is_told(
     body = COUNTED.replace("(times,", "(often,")
     assert fixed(tmp_path, unfolding(body, ", int64 often"), *RTX)[1] is None
     printed = capsys.readouterr().out
-    assert "the Loop that fills the sequence stays: how often it runs is known at run time only" in printed
+    assert (
+        "the Loop that fills the sequence cannot be unrolled: the number of iterations is known only at"
+        in printed
+    )

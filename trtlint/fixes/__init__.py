@@ -1,9 +1,9 @@
-"""Rewrites of a model, and the proof that each leaves it what it was.
+"""Model rewrites, and the proof that each preserves the results.
 
-Each module of :mod:`trtlint.fixes.rewrites` is one rewrite: ``propose(fact, model)`` returns a
-:class:`~trtlint.fixes.patch.Patch` for the place that a fact is about, or raises
-:class:`~trtlint.fixes.patch.NotApplicable` with the reason.  A rule names it in its advice by the module's
-name with dashes; adding a rewrite means adding a module, nothing is registered anywhere else.
+Each module of :mod:`trtlint.fixes.rewrites` is one rewrite.  Its ``propose(fact, model)`` returns a
+:class:`~trtlint.fixes.patch.Patch` for the site of a fact, or raises
+:class:`~trtlint.fixes.patch.NotApplicable` with the reason.  A rule's advice names the module with dashes.
+To add a rewrite, add a module; there is no registry.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Propose: TypeAlias = "Callable[[Fact, Model], Patch]"
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of the rewrites there are, sorted."""
+    """Names of all rewrites, sorted."""
     return tuple(
         sorted(
             module.name.replace("_", "-")
@@ -37,10 +37,10 @@ def names() -> tuple[str, ...]:
 
 
 def proposer(name: str) -> Propose:
-    """What proposes the patches of a rewrite.
+    """Return the ``propose`` function of a rewrite.
 
     Raises:
-        KeyError: no such rewrite.
+        KeyError: there is no such rewrite.
     """
     if name not in names():
         raise KeyError(name)

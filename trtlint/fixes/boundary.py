@@ -1,7 +1,7 @@
-"""What a patch is computed on: tensors at the boundary of the nodes that it changes.
+"""Test inputs for a patch: tensors at the boundary of the changed nodes.
 
-Random tensors alone prove little.  A bound is not reached by small numbers, an epsilon is not noticed by
-large ones, negative indices and rows in which everything is masked are rare: there are sets for each.
+Random tensors alone prove little: small numbers do not reach a bound, and large ones hide an epsilon.
+Negative indices and fully masked rows are rare.  So there is a set of inputs for each of these cases.
 """
 
 from __future__ import annotations
@@ -23,53 +23,53 @@ from trtlint.model.sizes import Dimensions
 
 _SEED = 20_240
 _SIZES = (3, 2, 5, 1, 8)
-"""Sizes for the dimensions that vary, tried in turn; equal names have equal sizes."""
+"""Sizes to try for dynamic dimensions; dimensions with the same name get the same size."""
 _MORE_SIZES = 2
-"""Further ones, which other dimensions of the region have."""
+"""Number of additional sizes, taken from other dimensions of the region."""
 _LARGEST_SIZE = 64
 _MOST_ELEMENTS = 1 << 24
 _COMMON = {"random": 1.0, "positive": 1.0, "zeros": 0.0, "large": 3.0, "small": 0.01}
-"""The sets that regions are computed on, and how large their numbers are."""
+"""Common sets of inputs and the scale of their numbers."""
 EMPTY = "empty"
-"""The set whose dimensions that vary are all zero: an empty batch or length."""
+"""Set in which all dynamic dimensions are zero: an empty batch or length."""
 _PLAIN = ("random", "positive", "zeros", "large")
 _MENDING = ("away", "zeros", "tiny")
-"""The sets for what is there to change results where a divisor is zero."""
+"""Sets for patches that change results where a divisor is zero."""
 _WHOLE = 40
-"""Up to where whole numbers of no known meaning go in the set of large ones."""
+"""Largest magnitude of integers with unknown meaning in the set of large numbers."""
 _FARTHEST = {"f16": 1e4, "bf16": 1e6, "f32": 1e6, "f64": 1e6}
-"""Bounds that are farther away are those of a type, which nothing is to reach."""
+"""Largest bound to test for each type; larger ones are limits of the type itself."""
 _BOUNDING = frozenset({"Clip", "Min", "Max", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"})
 _WITHOUT_A_KEY = {"positive": 0, "large": -1}
-"""In which sets a row of a BOOL mask has no key, and which one; in that of small numbers all have all."""
+"""Sets in which one row of a BOOL mask has no key, by its index.  The small set masks nothing."""
 _BEYOND = 4
-"""How large numbers are to be beyond a bound, in bounds."""
+"""Scale of the numbers beyond a bound, as a multiple of the bound."""
 _QUANTIZED_TYPES = frozenset({"u8", "i8"})
 _QUANTIZED = 256
-"""Steps of a quantizer of eight bits."""
+"""Number of steps of an 8-bit quantizer."""
 _INDEXED: Mapping[str, tuple[int, int, int | None]] = {
     **dict.fromkeys(("Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"), (1, 0, None)),
     "RotaryEmbedding": (3, 1, 0),
     "Attention": (6, 1, -2),
 }
-"""Operators that read at indices, or up to them: the port of these, that of what is read, and its axis,
-None for the one that an attribute names."""
+"""Operators with index or length inputs: input of the indices, input of the data, and the indexed axis.
+None stands for the ``axis`` attribute."""
 _COUNTED = frozenset({"RotaryEmbedding", "Attention"})
-"""Those of them that know no negative ones."""
+"""Operators of ``_INDEXED`` that do not support negative indices."""
 _NEGATIVE_SINCE = 11
-"""The opset from which indices count from the end where they are negative."""
+"""First opset in which negative indices count from the end."""
 _ADDED = frozenset(
     {"Add", "Where", "Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Expand", "Transpose", "Slice"}
 )
 _EXPONENTIAL = frozenset({"Softmax", "LogSoftmax", "Exp", "ReduceLogSumExp"})
 _SHIFTED = frozenset({"Softmax", "LogSoftmax"})
-"""Those that first take the largest number away, so that none is too low for them."""
+"""Operators that subtract the largest element first, so that low scores do not underflow."""
 _WIDE = frozenset({"f32", "f64", "bf16"})
-"""Types of scores that FP16 cannot hold."""
+"""Types whose scores can exceed the range of FP16."""
 _FAR = -2e5
-"""Where scores lie that FP16 cannot hold."""
+"""Score outside the range of FP16."""
 _ATTENTION_MASK = 3
-"""The port of what is added to the scores of an ``Attention``."""
+"""Input of the ``Attention`` mask that is added to the scores."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -79,11 +79,10 @@ class Feeds:
     """Tensors for the inputs of a region.
 
     Attributes:
-        kind: what sort of numbers: one of the common ones, ``beyond`` bounds, ``masked`` rows, scores ``far``
-            below what FP16 holds, up to the ``edge`` of what the patch holds for; ``away`` from zero, or
-            ``tiny``; of random ones ``empty`` tensors.
-        size: of the dimensions that vary.
-        arrays: by name.
+        kind: one of the common kinds; ``beyond`` bounds; ``masked`` rows; scores ``far`` below the FP16
+            range; up to the ``edge`` of the patch bounds; ``away`` from zero; ``tiny``; or ``empty`` tensors.
+        size: size of dynamic dimensions.
+        arrays: arrays by name.
     """
 
     kind: str
@@ -92,21 +91,21 @@ class Feeds:
 
     @property
     def is_common(self) -> bool:
-        """Whether the numbers are such that every result is to be finite in the types of the region."""
+        """Whether all results must be finite in the region's types."""
         return self.kind in _PLAIN
 
 
 def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False) -> Iterator[Feeds]:
-    """Inputs of a region: for sizes that fit, of each kind.
+    """Yield inputs of a region: every kind for each choice of sizes.
 
     Args:
         model: the model.
-        patch: what changes.
-        region: that, cut out.
-        plain: whether to leave out what some implementations of operators do not survive.
+        patch: the patch.
+        region: the region that it changes.
+        plain: whether to leave out inputs that crash some operator implementations.
 
     Raises:
-        RegionError: nothing is known of an input.
+        RegionError: the type or shape of an input is unknown.
     """
     shapes = {value: model.constants.dimensions(value) for value in region.inputs}
     varies = any(not isinstance(dim, int) for shape in shapes.values() for dim in shape or ())
@@ -128,14 +127,14 @@ def feeds_of(model: Model, patch: Patch, region: Region, *, plain: bool = False)
 
 
 def _sizes(shapes: Iterable[Dimensions | None]) -> list[int]:
-    """The sizes to try: usual ones, and those of the dimensions that do not vary, as some must be equal."""
+    """Sizes to try: the defaults, and sizes of static dimensions, because some must be equal."""
     there = Counter(dim for shape in shapes for dim in shape or () if isinstance(dim, int))
     more = [size for size, _ in there.most_common() if size not in _SIZES and size <= _LARGEST_SIZE]
     return [*_SIZES, *more[:_MORE_SIZES]]
 
 
 class _Boundary:
-    """Tensors for one choice of sizes."""
+    """Test tensors for one choice of sizes."""
 
     def __init__(
         self,
@@ -160,11 +159,11 @@ class _Boundary:
         least = _smallest(patch)
         self.bounds = {each.tensor: each for each in patch.bounds}
         self.scales = {**_COMMON, "masked": 1.0, "far": 1.0, "edge": 1.0, "away": 1.0, "tiny": least}
-        self.scales["small"] = min(_COMMON["small"], least**0.5)  # squares beside what is added to them
+        self.scales["small"] = min(_COMMON["small"], least**0.5)  # shows an epsilon beside squares
         self.scales["beyond"] = _BEYOND * max(_bounds(region, model), default=0.0)
 
     def of_kind(self, kind: str) -> dict[str, Array]:
-        """A tensor for each input."""
+        """A tensor of one kind for each input."""
         feeds = {}
         for value in self.region.inputs:
             known = self.fixed[value]
@@ -179,7 +178,7 @@ class _Boundary:
         return feeds
 
     def _random(self, value: Value, kind: str) -> Array:
-        """A tensor of the type of a value."""
+        """A random tensor with the type of a value."""
         shape, rng = self._sized(value, self.shapes[value]), self.rng
         dtype = numpy_type(value.dtype)
         if value.name in self.holds:
@@ -202,12 +201,12 @@ class _Boundary:
                 numbers = _FAR * (1 + 0.1 * numbers)
             if kind == "edge" and value.name in self.bounds:
                 numbers = _within(self.bounds[value.name], numbers, value.dtype)
-            if kind == "beyond":  # on both sides, however few numbers there are
+            if kind == "beyond":  # exceed both bounds, even with few elements
                 numbers = np.abs(numbers) * (1 - 2 * (np.arange(numbers.size) % 2)).reshape(shape)
             is_masked = kind == "masked" and shape[-1:] > [1] and value.name not in self.patch.finite
             reader = _masking(value, self.region) if is_masked else ""
             if reader:
-                rows = numbers.reshape(-1, shape[-1])  # what is written to it is written to the numbers
+                rows = numbers.reshape(-1, shape[-1])  # a view: writing to it changes the numbers
                 rows[:, ::2] = -np.inf
                 rows[:-1][:1] = -np.inf
                 rows[1:-1][:1] = -np.inf if reader == "Exp" else lowest(value.dtype)
@@ -220,7 +219,7 @@ class _Boundary:
         return np.asarray(rng.integers(low, max(high, low + 1), size=shape)).astype(dtype)
 
     def _whole(self, dtype: np.dtype[Any], shape: list[int], kind: str) -> Array:
-        """Numbers of a quantized tensor, over the whole range of its type, and both ends of it."""
+        """Elements of a quantized tensor, over the whole range of its type including both ends."""
         ends = np.iinfo(dtype)
         if kind in ("random", "masked"):
             return self.rng.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)
@@ -229,7 +228,7 @@ class _Boundary:
         return np.full(shape, {"zeros": 0, "small": ends.min}.get(kind, ends.max), dtype)
 
     def _reach(self, value: Value, kind: str) -> tuple[int, int]:
-        """Between which whole numbers a tensor lies; those of indices are the positions that there are."""
+        """Range of integers of a tensor; for indices, the valid positions."""
         found = []
         for reader, port in value.uses:
             if reader.op == "OneHot" and port == 0:
@@ -255,24 +254,27 @@ class _Boundary:
         return (-_WHOLE, _WHOLE) if kind == "large" and not found else (0, 2)
 
     def _sized(self, value: Value, shape: Dimensions | None) -> list[int]:
-        """The shape of a value with a size for each dimension that varies."""
+        """The shape of a value with sizes for its dynamic dimensions."""
         if shape is None or value.dtype is None:
-            raise RegionError(f"the shape of {value.name} is not known")
+            raise RegionError(f"the shape or type of {value.name} is unknown")
         sizes = []
         for axis, dim in enumerate(shape):
             key = dim if isinstance(dim, str) else (value.name, axis)
             sizes.append(dim if isinstance(dim, int) else self.bound.get(key, self.size))
         if math.prod(sizes) > _MOST_ELEMENTS:
-            raise RegionError(f"{value.name} is too large")
+            raise RegionError(f"{value.name} has more than {_MOST_ELEMENTS:,} elements")
         return sizes
 
     def _stored(self, value: Value) -> Array | None:
-        """The elements of a constant; random ones for a parameter, whose own may be all one or all zero."""
+        """Elements of a constant.
+
+        A parameter gets random ones, because its own may be all ones or all zeros.
+        """
         model = self.model
         if not model.constants.foldable(value):
             return None
         if math.prod(dim if isinstance(dim, int) else 1 for dim in value.shape or ()) > _MOST_ELEMENTS:
-            raise RegionError(f"{value.name} is too large")
+            raise RegionError(f"{value.name} has more than {_MOST_ELEMENTS:,} elements")
         array = model.constants.payload(value)
         if array is None:
             folded = model.constants.array(value)
@@ -285,10 +287,10 @@ class _Boundary:
 
 
 def _within(bound: Bound, numbers: Array, dtype: str) -> Array:
-    """Numbers up to the ends of a bound, and close to them, as far as a type of floats goes."""
+    """Numbers near the ends of a bound and exactly at them, within the range of a type."""
     least = lowest(dtype)
     low, high = max(bound.low, least), min(bound.high, -least)
-    shares = 1 - np.minimum(np.abs(numbers), 1) / 100  # rows are apart, and both ends are reached
+    shares = 1 - np.minimum(np.abs(numbers), 1) / 100  # distinguishes rows and reaches both ends
     ends = low if high == -least else np.where(numbers < 0, low, high)
     return np.asarray(ends * shares)
 
@@ -298,7 +300,7 @@ def _ops(uses: Iterable[tuple[Node, int]]) -> set[str]:
 
 
 def _fitting(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
-    """The sizes that dimensions must have, by their names, or by those of the value and the axis."""
+    """Required sizes of dimensions, by name, or by value and axis."""
     found: dict[tuple[str, int] | str, int] = {}
     for value, shape in patch.shapes:
         for axis, (dim, size) in enumerate(zip(value.shape or (), shape, strict=False)):
@@ -308,7 +310,7 @@ def _fitting(patch: Patch) -> Mapping[tuple[str, int] | str, int]:
 
 
 def _smallest(patch: Patch) -> float:
-    """The smallest number that a patch stores, or adds in a norm."""
+    """The smallest number that a patch stores, or uses as an epsilon."""
     from onnx import numpy_helper
 
     arrays = (numpy_helper.to_array(tensor) for tensor in patch.initializers)
@@ -318,7 +320,7 @@ def _smallest(patch: Patch) -> float:
 
 
 def _bounds(region: Region, model: Model) -> list[float]:
-    """The magnitudes of the bounds that numbers are held to, or compared with, as far as they are stored."""
+    """Magnitudes of the stored bounds that numbers are clipped to or compared with."""
     found = []
     for node in region.nodes:
         ends: list[float] = []
@@ -334,7 +336,7 @@ def _bounds(region: Region, model: Model) -> list[float]:
 
 
 def _masking(value: Value, region: Region) -> str:
-    """The operator that takes an exponential of what a tensor is only added to, so that -inf masks."""
+    """Operator that exponentiates a tensor after additions only, so that -inf masks; empty for none."""
     if value.dtype not in FLOAT_DTYPES:
         return ""
     pending, met = [value], {value}

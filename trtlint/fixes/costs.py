@@ -1,4 +1,4 @@
-"""The costs of a fixed model beside those of its source: the size of the file, and the time of a run."""
+"""Costs of a fixed model: file size and run time, compared with its source."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from trtlint.fixes.verification import Verdict
 
 _LARGER = 1.1
-"""The growth of a file that is told."""
+"""Smallest reported growth of a file."""
 _LEAST_GROWTH = 2048
-"""Bytes below which the growth of a file is not told."""
+"""Smallest reported growth of a file in bytes."""
 _SLOWER = 1.2
-"""The growth of the time of a run that is told."""
+"""Smallest reported slowdown of a run."""
 _LEAST_DELAY = 5e-5
-"""Seconds a run below which a longer one is not told: calls of operators take microseconds each."""
+"""Smallest reported slowdown in seconds: calling an operator takes microseconds."""
 _FEWEST = 5
-"""Runs of each model below which nothing is said of their times."""
+"""Minimum number of runs of each model to compare their times."""
 _MOST_OUTLIERS = 0.2
-"""The share of pairs of runs that may say something else."""
+"""Maximum share of contradicting pairs of runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The costs of a model before and after.
+    """Costs of a model before and after its fixes.
 
     Attributes:
-        bytes_before: size of the source, external data included; 0 where it is not known.
-        bytes_after: size of the fixed model; 0 where it is not known.
-        times_before: seconds of each run of the source in ONNX Runtime; none where it did not run.
-        times_after: seconds of each run of the fixed model, made in turn with those of the source.
+        bytes_before: size of the source with external data; 0 if unknown.
+        bytes_after: size of the fixed model; 0 if unknown.
+        times_before: seconds of each run of the source in ONNX Runtime; empty if it did not run.
+        times_after: seconds of each run of the fixed model, alternating with those of the source.
     """
 
     bytes_before: int = 0
@@ -47,7 +47,7 @@ class Costs:
 
     @property
     def larger(self) -> float | None:
-        """How many times as large the file is; None where it has not grown by more than a tenth."""
+        """Growth factor of the file; None for less than a tenth."""
         growth = self.bytes_after - self.bytes_before
         if not self.bytes_before or growth < _LEAST_GROWTH:
             return None
@@ -56,12 +56,12 @@ class Costs:
 
     @property
     def slower(self) -> float | None:
-        """How many times as long a run takes; None where it is not clearly slower by more than a fifth."""
+        """Slowdown factor of a run; None if it is not clearly more than a fifth."""
         return slower(self.times_before, self.times_after)
 
     @property
     def words(self) -> list[str]:
-        """What is worse, a line each."""
+        """One line for each cost that is worse."""
         found = []
         if ratio := self.larger:
             sizes = f"{_size(self.bytes_before)} before, {_size(self.bytes_after)} after"
@@ -86,13 +86,13 @@ class Costs:
 
 
 def costs_of(fixed: Fixed, source: Source, written: Path | None, verdicts: Sequence[Verdict]) -> Costs:
-    """The costs of a fixed model beside those of its source.
+    """Compare the costs of a fixed model with those of its source.
 
     Args:
         fixed: the fixed model.
         source: the model.
-        written: the file of the fixed model, None where it was not written.
-        verdicts: what was found of it.
+        written: the file of the fixed model; None if it was not written.
+        verdicts: verdicts on the fixed model.
     """
     before = fixed.raw.tensors.size
     if not fixed.changed or not before:
@@ -108,11 +108,10 @@ def costs_of(fixed: Fixed, source: Source, written: Path | None, verdicts: Seque
 
 
 def slower(before: Sequence[float], after: Sequence[float]) -> float | None:
-    """How many times as long runs take; None where that is not clearly more than 1.2.
+    """Return the slowdown factor of runs; None if it is not clearly more than 1.2.
 
-    The shortest run of each is compared, as other programs only ever make a run longer.  It is clear if the
-    medians say so as well, and four of five pairs of runs that followed each other.
-
+    The shortest runs are compared, because other programs only lengthen a run.  The slowdown is clear if the
+    medians and four of five adjacent pairs of runs confirm it.
     >>> slower([1.0, 1.1, 1.0, 1.2, 1.0], [1.5, 1.6, 1.5, 1.4, 1.6])
     1.4
     """

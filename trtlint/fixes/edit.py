@@ -1,4 +1,4 @@
-"""Patches applied to the structure of a model."""
+"""Application of patches to the protobuf structure of a model."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from trtlint.model.graph import Graph, Node
 from trtlint.model.protos import bodies, defined, domain_of, text
 
 _HAS_FREE_INITIALIZERS = 4
-"""The IR version from which an initializer need not be listed among the inputs."""
+"""First IR version in which initializers need not be graph inputs."""
 
 
 _Items = Any
-"""A repeated field of a protobuf message, of which the stubs know too little."""
+"""A repeated protobuf field; the stubs do not describe it well enough."""
 
 
 class EditError(TrtlintError):
-    """A patch that does not fit the model; the text says why."""
+    """A patch that does not fit the model; the text gives the reason."""
 
 
 def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onnx.ModelProto:
-    """A copy of a model with patches applied that touch no node in common.
+    """Apply patches that share no node to a copy of a model.
 
-    What only removed nodes read goes with them; what was unused before stays.  Declared types of
-    values that are gone, or that have another type now, go as well.
+    Nodes and tensors that become unused are removed; those unused before stay.  Declared types of removed or
+    retyped values are removed, too.
 
     Args:
-        proto: the structure of the model, functions inlined.
-        graph: the graph that was made of it.
-        patches: the edits.
+        proto: the structure of the model with functions inlined.
+        graph: the graph of this structure.
+        patches: the patches.
 
     Raises:
         EditError: a patch does not fit the model.
@@ -51,7 +51,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
             continue
         scopes = {node.scope for node in patch.touched} or {""}
         if len(scopes) != 1:
-            raise EditError("it spans the body of an If or a loop and what is around it")
+            raise EditError("the rewrite spans the body of an If or a loop and the graph around it")
         by_scope[scopes.pop()].append(patch)
     containers = {"": edited.graph}
     for scope, chosen in by_scope.items():
@@ -60,7 +60,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
     used = {scope: set(_reads(container)) for scope, container in containers.items()}
     for scope, chosen in by_scope.items():
         _apply(containers[scope], chosen, edited.ir_version)
-    # Bodies before the graphs around them: what a dropped node of a body read may be unused then.
+    # Process bodies before their parents: removing a node of a body may leave outer values unused.
     for scope in sorted(containers, key=lambda scope: _depth(graph, scope), reverse=True):
         _drop_unused(containers[scope], used[scope])
         _sort(containers[scope])
@@ -69,7 +69,7 @@ def apply(proto: onnx.ModelProto, graph: Graph, patches: Sequence[Patch]) -> onn
 
 
 def _container(main: onnx.GraphProto, graph: Graph, node: Node) -> onnx.GraphProto:
-    """The graph or body in which a node lies."""
+    """The graph or body that contains a node."""
     owner = graph.owner(node)
     if owner is None:
         return main
@@ -77,20 +77,20 @@ def _container(main: onnx.GraphProto, graph: Graph, node: Node) -> onnx.GraphPro
     for attribute in proto.attribute:
         if f"{owner.path}/{text(attribute.name)}" == node.scope and attribute.HasField("g"):
             return attribute.g
-    raise EditError("it lies in a body that has no name of its own")
+    raise EditError(f"the body that contains {node.path} has no unique name")
 
 
 def _find(container: onnx.GraphProto, node: Node) -> onnx.NodeProto:
-    """The ONNX node of a node, told by what it computes."""
+    """Find the ONNX node of a node by its outputs."""
     wanted = _key(node.proto)
     for proto in container.node:
         if _key(proto) == wanted:
             return proto
-    raise EditError(f"{node.path} is not where it was")
+    raise EditError(f"{node.path} is no longer in the model")
 
 
 def _key(proto: onnx.NodeProto) -> str:
-    for name in proto.output:  # asked for every node several times in each round
+    for name in proto.output:  # a loop, for speed: this runs several times for every node
         if name:
             return text(name)
     return ""
@@ -103,7 +103,7 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
         for node, port, name in patch.rewire:
             rewired[_key(node.proto)].append((port, name))
     if "" in removed or "" in rewired:
-        raise EditError("an operator without outputs cannot be told from others")
+        raise EditError("an operator without outputs cannot be identified")
     if sum(len(patch.remove) for patch in patches) != len(removed):
         raise EditError("two rewrites remove the same operator")
     first = {_key(patch.touched[0].proto): patch for patch in patches if patch.touched}
@@ -134,21 +134,21 @@ def _apply(container: onnx.GraphProto, patches: Sequence[Patch], ir_version: int
 
 
 def _delete(items: _Items, unwanted: Callable[[Any], bool]) -> None:
-    """Delete items in place, so that what refers to the others stays good."""
+    """Delete items in place, so that references to the others stay valid."""
     for index in range(len(items) - 1, -1, -1):
         if unwanted(items[index]):
             del items[index]
 
 
 def _forget(container: onnx.GraphProto, retyped: set[str]) -> None:
-    """Drop the declared types of values that are gone or have another type."""
+    """Remove the declared types of removed or retyped values."""
     there = {text(name) for node in container.node for name in node.output} - retyped
     there |= {text(info.name) for info in container.input} | {text(t.name) for t in container.initializer}
     _delete(container.value_info, lambda info: text(info.name) not in there)
 
 
 def _reads(graph: onnx.GraphProto) -> Iterator[str]:
-    """The names that a graph reads; of the bodies in it, the names that they do not define themselves."""
+    """Names that a graph reads, including outer names that its bodies read."""
     for info in graph.output:
         yield text(info.name)
     for node in graph.node:
@@ -156,12 +156,12 @@ def _reads(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def _depth(graph: Graph, scope: str) -> int:
-    """The number of bodies around the nodes of a scope."""
+    """Number of bodies around the nodes of a scope."""
     return sum(1 for _ in graph.owners(scope))
 
 
 def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
-    """Drop nodes and tensors of one edited graph that were used before and no longer are."""
+    """Remove nodes and tensors of one edited graph that became unused."""
     uses = Counter(_reads(graph))
     producers = {text(name): node for node in graph.node for name in node.output}
     pending = [name for name in before if not uses[name]]
@@ -179,13 +179,13 @@ def _drop_unused(graph: onnx.GraphProto, before: set[str]) -> None:
         _delete(graph.node, lambda node: _key(node) in dead)
     unused = {name for name in before if not uses[name]}
     gone = {text(tensor.name) for tensor in graph.initializer} & unused
-    for items in (graph.initializer, graph.input):  # IR 3 lists stored tensors among the inputs, too
+    for items in (graph.initializer, graph.input):  # IR version 3 also lists initializers as inputs
         _delete(items, lambda item: text(item.name) in gone)
     _forget(graph, set())
 
 
 def _sort(container: onnx.GraphProto) -> None:
-    """Put the nodes of a graph into topological order, the present one where it is one."""
+    """Sort the nodes of a graph topologically; keep the present order if it is valid."""
     producer = {text(name): i for i, node in enumerate(container.node) for name in node.output if name}
     waiting: list[int] = []
     readers: dict[int, list[int]] = defaultdict(list)
@@ -212,7 +212,7 @@ def _sort(container: onnx.GraphProto) -> None:
 
 
 def needs(node: onnx.NodeProto) -> Iterator[str]:
-    """The names that a node reads; of its bodies, the names that they do not define themselves."""
+    """Names that a node reads, including outer names that its bodies read."""
     yield from (text(name) for name in node.input if name)
     for attribute in node.attribute:
         for body in bodies(attribute):
@@ -221,14 +221,14 @@ def needs(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def _raise_opset(proto: onnx.ModelProto, least: int) -> None:
-    """See to an opset that the inserted nodes have; raise it where no other operator changes by that."""
+    """Raise the opset to what inserted nodes need, if no other operator changes its meaning."""
     for opset in proto.opset_import:
         if not domain_of(opset.domain) and opset.version < least:
             for node in nodes(proto):
                 if not domain_of(node.domain) and not same_meaning(node.op_type, opset.version, least):
                     raise EditError(
-                        f"it needs opset {least}, in which {text(node.op_type)} is another operator than in"
-                        f" the model's opset {opset.version}"
+                        f"the rewrite needs opset {least}, where {text(node.op_type)} differs from opset "
+                        f"{opset.version} of the model"
                     )
             opset.version = least
 

@@ -1,9 +1,8 @@
-"""Examples below ``## Fixed`` in rule files: a model, and what ``trtlint fix`` makes of it.
+"""Examples below ``## Fixed`` in rule files: a model before and after ``trtlint fix``.
 
-The first of two blocks ``onnx`` is the model before, the words behind it as of other examples, with
-``unsafe`` where the rewrite wants that; the second is the model after.  The rule must fire at the first and
-be silent at the second, both must compute the same, and the second must be what the rewrite gives, names
-apart.
+The first of two ``onnx`` blocks is the model before, with the words of other examples, and ``unsafe`` if the
+rewrite needs it.  The second block is the model after.  The rule must fire on the first and not on the
+second.  Both must compute the same.  The rewrite of the first must equal the second, except for names.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from trtlint.policy.review import Review
 from trtlint.target.target import Target
 
 FIXED = "fixed"
-"""The heading, in lower case."""
+"""The heading in lower case."""
 _TOLERANCE = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
 _SIZE = 3
-"""Size of dimensions that vary."""
+"""Size of dynamic dimensions."""
 _DIGITS = 5
-"""Digits of stored numbers that are compared."""
+"""Number of significant digits to compare in stored numbers."""
 _MOST_COMPARED = 256
-"""Elements of a stored tensor up to which each is compared; the reader leaves large ones in the file."""
+"""Largest stored tensor, in elements, to compare element by element; larger ones stay in the file."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -55,9 +54,9 @@ class FixedExample:
 
     Attributes:
         before, after: the blocks.
-        target: what it is built for.
-        unsafe: whether rewrites that change results by choice are made.
-        checked: whether the ONNX checker takes the model before.
+        target: the build target.
+        unsafe: whether to apply unsafe rewrites.
+        checked: whether the ONNX checker must accept the model before.
     """
 
     before: ExampleBlock
@@ -68,15 +67,15 @@ class FixedExample:
 
 
 def fixed_examples(rule: Rule) -> list[FixedExample]:
-    """The examples of a rule, in its order.
+    """The fix examples of a rule, in file order.
 
     Raises:
-        RuleError: one is half, or names a target that does not exist.
+        RuleError: a model lacks its counterpart, or a target does not exist.
     """
     blocks = [block for group in examples_in(rule) for block in group if block.section == FIXED]
     if len(blocks) % 2 or any(block.kind != "onnx" for block in blocks):
         line = blocks[-1].line if blocks else 1
-        raise RuleError(rule.path, line, "below '## Fixed' each model stands before the fixed one")
+        raise RuleError(rule.path, line, "below '## Fixed', write each model before its fixed model")
     found = []
     for before, after in zip(blocks[::2], blocks[1::2], strict=True):
         words = shlex.split(before.options)
@@ -92,14 +91,14 @@ def fixed_examples(rule: Rule) -> list[FixedExample]:
 
 
 def run_fixed_examples(rules: Iterable[Rule], begin: Begin = always) -> Iterator[ExampleResult]:
-    """Fix every example of some rules and look at what came of it.
+    """Fix every example of some rules and check the result.
 
     Args:
         rules: the rules.
-        begin: is asked before each example.
+        begin: called before each example; decides whether to run it.
 
     Raises:
-        RuleError: see :func:`fixed_examples`.
+        RuleError: as for :func:`fixed_examples`.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-") as folder:
         for rule in rules:
@@ -119,26 +118,26 @@ def _outcome(rule: Rule, example: FixedExample, folder: Path) -> tuple[Outcome, 
         return "unreadable", str(error)
     fixed = fixed_by(rule, example, before)
     if not fixed.outcome.before.reports[0].findings:
-        return "silent", "the rule does not fire at the model before"
+        return "silent", "the rule does not fire on the model before"
     if fixed.fault or not fixed.changed:
         reasons = [refused.reason for refused in fixed.outcome.refused]
         return "left", fixed.fault or "; ".join(reasons)
     if fixed.outcome.after.reports[0].findings:
-        return "left", "the rule fires at the fixed model"
+        return "left", "the rule fires on the fixed model"
     wanted = onnx.load(after)
     if _shape_of(fixed.proto) != _shape_of(wanted):
-        return "different", f"the rewrite gives another model: {onnx.printer.to_text(fixed.proto.graph)}"
+        return "different", f"the rewrite produces another model: {onnx.printer.to_text(fixed.proto.graph)}"
     return _compared(load(before), onnx.load(before), wanted)
 
 
 def fixed_by(rule: Rule, example: FixedExample, path: Path) -> Fixed:
-    """The model before, fixed as far as a rule goes."""
+    """Fix the model before with one rule."""
     case = Case(path, (example.target,), RuleSet.of([rule]))
     return fix_file(read_source(path), judging(case, Review()), unsafe=example.unsafe)
 
 
 def _shape_of(proto: onnx.ModelProto) -> list[str]:
-    """A graph without the names in it: what each output is computed by, from the inputs on."""
+    """A graph without names: the expression of each output, starting at the inputs."""
     known: dict[str, str] = {info.name: f"input {info.name}" for info in proto.graph.input}
     for tensor in proto.graph.initializer:
         if math.prod(tensor.dims) > _MOST_COMPARED:
@@ -166,9 +165,9 @@ def _setting(attribute: onnx.AttributeProto) -> str:
 
 
 def _compared(model: Model, before: onnx.ModelProto, after: onnx.ModelProto) -> tuple[Outcome, str]:
-    """Whether both compute the same, by ONNX's reference; what it cannot compute tests compare.
+    """Compare both models in ONNX's reference; tests cover operators that it lacks.
 
-    In FP64 where they do not in the types that they have: a rewrite may be there for what these round.
+    If they differ in their own 16-bit types, compare in FP64: the rewrite may fix rounding.
     """
     rng = np.random.default_rng(0)
     feeds = {value.name: _random(value, rng) for value in model.graph.inputs}
@@ -180,9 +179,9 @@ def _compared(model: Model, before: onnx.ModelProto, after: onnx.ModelProto) -> 
             doubled = {name: wide(array) for name, array in feeds.items()}
             exact = [run_reference(widened(proto), doubled) for proto in (before, after)]
             same = _same(exact, _TOLERANCE["f32"])
-    except Exception as error:  # noqa: BLE001 - operators of other domains, or that it lacks
+    except Exception as error:  # noqa: BLE001 - the reference lacks operators of other domains
         return "fixed", f"not computed: {type(error).__name__}"
-    return ("fixed", "") if same else ("different", "it computes something else")
+    return ("fixed", "") if same else ("different", "the fixed model computes different results")
 
 
 def _same(results: list[Any], allowed: float) -> bool:

@@ -1,4 +1,4 @@
-"""One model fixed: rewrite, check, and write beside it."""
+"""Fix of one model: rewrite, check, and write a new file."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from trtlint.fixes.withdrawing import Check
 
 KEY = "trtlint.fixes"
-"""The key of a model's ``metadata_props`` under which it says what was done to it."""
+"""Key in ``metadata_props`` of a fixed model for the record of its fixes."""
 _HASHED_WHOLE = 64 << 20
-"""Bytes of a file up to which all of it is hashed."""
+"""Largest file in bytes that is hashed completely."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A file that was looked at, and what came of it.
+    """Result of fixing one file.
 
     Attributes:
         path: the source.
-        outcome: what was done.
-        proto: the structure of the fixed model; that of the source where nothing was done.
-        fault: what the checker finds wrong with it, empty where it is valid.
-        raw: the source, as it was read.
+        outcome: the applied and refused rewrites.
+        proto: the structure of the fixed model, or of the source if nothing changed.
+        fault: error of the ONNX checker; empty if the model is valid.
+        raw: the source as it was read.
     """
 
     path: Path
@@ -50,17 +50,17 @@ class Fixed:
 
     @property
     def functions(self) -> bool:
-        """Whether the model's functions were replaced by their bodies."""
+        """Whether the model's functions were inlined."""
         return self.raw.has_functions
 
     @property
     def source(self) -> str:
-        """What tells the source from other files: see :func:`_digest`."""
+        """Identity of the source file: see :func:`_digest`."""
         return _digest(self.path, self.raw)
 
     @property
     def changed(self) -> bool:
-        """Whether there is something to write."""
+        """Whether a rewrite was applied."""
         return bool(self.outcome.applied)
 
 
@@ -73,24 +73,24 @@ def fix_file(
     keep: Sequence[str] = (),
     verify: Check | None = None,
 ) -> Fixed:
-    """Fix one model, writing nothing.
+    """Fix one model without writing it.
 
-    A rewrite with which the checker refuses the model, or with which the whole model is worse, is withdrawn
-    alone.
+    A rewrite is withdrawn on its own if the checker rejects the model with it, or if it makes the whole model
+    worse.
 
     Args:
         source: the model.
-        judge: lints it.
-        unsafe: whether rewrites that are a choice are made.
-        prove: proves patches on their own before they are kept.
-        keep: paths of operators that are to compute in FP32.
-        verify: says what is wrong with the whole model behind some patches.
+        judge: lints the model.
+        unsafe: whether to apply unsafe rewrites.
+        prove: proves patches on their own before they are applied.
+        keep: paths of operators to keep in FP32.
+        verify: reports what is wrong with the whole model after some patches.
 
     Raises:
-        UnreadableError: it cannot be linted, or takes more than may be.
-        OSError: it cannot be read.
+        UnreadableError: the model cannot be linted, or exceeds a limit.
+        OSError: the file cannot be read.
     """
-    # What it takes to rewrite a model is loaded while its weights are being copied.
+    # Import the rewriting code here, while the weights are being copied.
     from trtlint.fixes.relint import checked, linting
     from trtlint.fixes.session import Session
     from trtlint.fixes.withdrawing import withdrawing
@@ -104,8 +104,8 @@ def fix_file(
 
     def check(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
         _, wrong = checked(proto, source.proto)
-        if wrong:  # no rewrite can help where the source is no valid model
-            return "" if fault(source.proto) else f"the checker refuses the model with it: {wrong}"
+        if wrong:  # an invalid source is not the fault of a rewrite
+            return "" if fault(source.proto) else f"the checker rejects the rewritten model: {wrong}"
         return "" if verify is None else verify(proto, patches)
 
     outcome = withdrawing(run, check)
@@ -116,22 +116,22 @@ def fix_file(
 
 
 def write_fixed(fixed: Fixed, out: Path, proofs: Sequence[object] = ()) -> None:
-    """Write a fixed model, with what was done to it in its metadata.
+    """Write a fixed model with a record of its fixes in its metadata.
 
     Args:
         fixed: the model.
-        out: the file; external data stays where it is, so it must be in the folder of the source.
-        proofs: JSON data of what was proven of the whole model.
+        out: the file; it must be in the source's folder, because external data stay there.
+        proofs: JSON data of the proofs for the whole model.
 
     Raises:
-        ModelError: the source changed meanwhile.
+        ModelError: the source has changed since it was read.
         OSError: the file cannot be written.
     """
     write(described(fixed, proofs), fixed.raw.tensors, out)
 
 
 def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
-    """The structure of a fixed model, with what was done to it in its metadata."""
+    """The structure of a fixed model with a record of its fixes in its metadata."""
     proto = onnx.ModelProto()
     proto.CopyFrom(fixed.proto)
     for index in range(len(proto.metadata_props) - 1, -1, -1):
@@ -147,7 +147,7 @@ def described(fixed: Fixed, proofs: Sequence[object] = ()) -> onnx.ModelProto:
 
 
 def _done(outcome: Outcome) -> list[dict[str, object]]:
-    """What was done, as JSON data: each rewrite with its places, and each proof of it once."""
+    """The applied rewrites as JSON data: each with its sites, and each proof once."""
     groups: dict[tuple[str, str], list[Applied]] = {}
     for applied in outcome.applied:
         groups.setdefault((applied.rule, applied.fix), []).append(applied)
@@ -165,10 +165,10 @@ def _done(outcome: Outcome) -> list[dict[str, object]]:
 
 
 def _digest(path: Path, raw: RawModel) -> str:
-    """The hash of a file, after its kind.
+    """Hash of a file, prefixed with the method.
 
-    ``sha256`` is that of the file, external data apart.  Of a large one only the structure and samples of
-    each tensor count (``sampled-sha256``): hashing it takes longer than writing it.
+    ``sha256`` covers the whole file without external data.  For large files, ``sampled-sha256`` covers only
+    the structure and samples of each tensor: hashing everything takes longer than writing the file.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > _HASHED_WHOLE:

@@ -1,6 +1,6 @@
-"""The proof of a patch to operators that only ONNX Runtime computes: what changes, run by it apart.
+"""Proof of patches to operators that only ONNX Runtime computes.
 
-It runs in a process of its own, one for all places of a rewrite.
+It runs the changed region before and after in one separate process for all sites of a rewrite.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from trtlint.measurement.inputs import Inputs, InputsError
 from trtlint.model.protos import domain_of, opsets
 
 _SETS = 4
-"""Sets of inputs for one choice of sizes."""
+"""Sets of inputs for each choice of sizes."""
 _CHOICES = 2
-"""Choices of sizes that are tried."""
+"""Maximum number of choices of sizes."""
 _LOOPS = frozenset({"Loop", "Scan"})
-"""ONNX's reference takes a condition that is left out for one that does not hold, and stacks otherwise."""
+"""Loops: ONNX's reference treats a missing condition as false and stacks scan outputs incorrectly."""
 _OPEN = frozenset({"DynamicQuantizeLinear", "OptionalGetElement"})
-"""What the range of nothing is ONNX does not say; of the one tensor there is the reference gives a list."""
+"""Undefined or different results: the range of an empty tensor, and a list for an optional tensor."""
 _UNKNOWN: Mapping[str, tuple[bytes, ...]] = {"Resize": (b"tf_half_pixel_for_nn",)}
-"""Values of attributes that older opsets have and ONNX's reference lacks."""
+"""Attribute values of older opsets that ONNX's reference does not support."""
 _SPLIT_WANTS_A_COUNT = 18
-"""The opset from which Split wants to be told how many parts to make."""
+"""First opset in which Split requires the number of outputs."""
 
 
 def is_foreign(region: Region) -> bool:
-    """Whether operators are among the changed ones that the reference does not compute as defined."""
+    """Whether the reference does not compute one of the changed operators as defined."""
     nodes = region.before.graph.node
     return any(
         domain_of(node.domain) or node.op_type in _LOOPS | _OPEN or _is_unknown(node) for node in nodes
@@ -46,21 +46,21 @@ def is_foreign(region: Region) -> bool:
 
 
 def _is_unknown(node: onnx.NodeProto) -> bool:
-    """Whether an attribute has a value that ONNX's reference refuses."""
+    """Whether ONNX's reference rejects an attribute value."""
     return any(attribute.s in _UNKNOWN.get(node.op_type, ()) for attribute in node.attribute)
 
 
 def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof]:
-    """Run what changes before and after in ONNX Runtime, in one process.
+    """Run the regions of several cases before and after in ONNX Runtime, in one process.
 
-    Of each case, the first choice of sizes that ONNX Runtime takes counts, and then an empty batch or length.
+    The first choice of sizes that ONNX Runtime accepts counts.  Then an empty batch or length is tested.
 
     Args:
-        cases: what changes, cut out, each with its inputs, those of one choice of sizes after the other.
+        cases: the regions, each with its inputs grouped by choice of sizes.
     """
     if not available():
         return [_unproven(MISSING)] * len(cases)
-    found = [_unproven("no inputs could be made")] * len(cases)
+    found = [_unproven("cannot generate inputs")] * len(cases)
     choices = [_Choices(feeds) for _, feeds in cases]
     waiting = list(range(len(cases)))
     for _ in range(_CHOICES):
@@ -75,15 +75,15 @@ def prove_foreign(cases: Sequence[tuple[Region, Iterable[Feeds]]]) -> list[Proof
     empty = {index: each.empty() for index, each in enumerate(choices) if found[index].equal}
     for index, proof in _compared(cases, empty).items():
         if proof.equal is False:
-            found[index] = Proof(False, f"of an empty batch or length: {proof.words}", {})
+            found[index] = Proof(False, f"for an empty batch or length: {proof.words}", {})
     return found
 
 
 class _Choices:
-    """The inputs of a region by choices of sizes.
+    """Inputs of a region by choice of sizes.
 
     Attributes:
-        failure: why no more inputs can be made; empty where they can.
+        failure: reason why no more inputs can be generated; empty otherwise.
     """
 
     def __init__(self, feeds: Iterable[Feeds]) -> None:
@@ -92,7 +92,7 @@ class _Choices:
         self.failure = ""
 
     def next(self) -> list[Feeds]:
-        """Return inputs of the next choice of sizes above zero; none where there is no other."""
+        """Return inputs for the next choice of sizes above zero; empty at the end."""
         try:
             for size, group in self._groups:
                 if size:
@@ -103,7 +103,7 @@ class _Choices:
         return []
 
     def empty(self) -> list[Feeds]:
-        """Return inputs of an empty batch or length; none where no size varies."""
+        """Return inputs of an empty batch or length; empty if no dimension is dynamic."""
         while self.next():
             pass
         return self._empty
@@ -112,7 +112,7 @@ class _Choices:
 def _compared(
     cases: Sequence[tuple[Region, Iterable[Feeds]]], drawn: Mapping[int, list[Feeds]]
 ) -> dict[int, Proof]:
-    """Return the proofs of cases on the inputs that were drawn for each; none where none were drawn."""
+    """Return the proofs of the cases for which inputs were drawn."""
     with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
         pairs = {
             index: _saved(cases[index][0], chosen, Path(name, str(index)))
@@ -142,7 +142,7 @@ def _proof(found: Comparison | InputsError) -> Proof:
 
 
 def _saved(region: Region, chosen: Sequence[Feeds], folder: Path) -> Pair:
-    """Write what changes, before and after, and inputs to files."""
+    """Write a region before and after and its inputs to files."""
     folder.mkdir()
     files = []
     for index, each in enumerate(chosen):
@@ -155,15 +155,15 @@ def _saved(region: Region, chosen: Sequence[Feeds], folder: Path) -> Pair:
 
 
 def _stored(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
-    """An array as a file of numpy's can hold it: it knows no BF16."""
+    """Convert an array for a NumPy file, which does not support BF16."""
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """A model in which attention reads Q, K and V apart: its kernels on CPUs do not take packed ones.
+    """Unpack Q, K and V of attention, because its CPU kernels do not accept packed tensors.
 
-    What is packed lies along the fourth of five axes, as
-    https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md says.
+    Packed tensors are stacked along the fourth of five axes:
+    https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
     """
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
@@ -190,7 +190,7 @@ def _unpacked(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def typed(proto: onnx.ModelProto, feeds: Mapping[str, Any]) -> onnx.ModelProto:
-    """A cut-out model with the types of its inputs, which ONNX Runtime wants."""
+    """Set the input types of a region, which ONNX Runtime requires."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     copy.ir_version = IR_VERSION

@@ -1,4 +1,4 @@
-"""The findings that a rewrite brings."""
+"""New findings that a rewrite introduces."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from trtlint.fixes.outcome import Linted
 
 
 def harm_of(before: Linted, after: Linted, mildest: int) -> str:
-    """Which finding is new that is at least so grave, in words; empty for none."""
+    """Describe a new finding of at least this severity; empty for none."""
     old, new = _counts(before.reports, mildest), _counts(after.reports, mildest)
     if any(count > old[key] for key, count in new.items()):
         new = _counts(after.reports, mildest, _seen_late(before, after))
     for (target, rule), count in new.items():
         if count > old[target, rule]:
-            return f"taken back, as {rule} is new{_message(after.reports[target], rule)}"
+            return f"withdrawn because it causes {rule}{_message(after.reports[target], rule)}"
     return ""
 
 
 def _message(report: ModelReport, rule: str) -> str:
-    """What a rule says first, behind a colon."""
+    """First message of a rule, after a colon."""
     return next((f": {finding.message}" for finding in report.findings if finding.rule == rule), "")
 
 
 def _seen_late(before: Linted, after: Linted) -> frozenset[str]:
-    """Places of operators that are as they were, but read what had no type or shape and has one now.
+    """Sites of unchanged operators whose inputs had no type or shape and now have one.
 
-    Nothing is inferred behind operators of other domains; what is found there was there all along.
+    Shape inference stops at operators of other domains; findings after them existed before.
     """
     blind = {
         node.path: node.proto.SerializeToString()
@@ -45,7 +45,7 @@ def _seen_late(before: Linted, after: Linted) -> frozenset[str]:
 def _counts(
     reports: Sequence[ModelReport], mildest: int, but: frozenset[str] = frozenset()
 ) -> Counter[tuple[int, str]]:
-    """Places by target and rule, of findings that are at least so grave; some places do not count."""
+    """Number of sites by target and rule, for findings of at least this severity outside some sites."""
     return Counter(
         (index, finding.rule)
         for index, report in enumerate(reports)
@@ -55,7 +55,7 @@ def _counts(
 
 
 def places_of(reports: Iterable[ModelReport]) -> Iterator[tuple[Finding, str]]:
-    """Findings with each of their places."""
+    """Yield each finding with each of its sites."""
     for report in reports:
         for finding in report.findings:
             for site in finding.sites:

@@ -1,6 +1,6 @@
-"""Operators of a model in FP16 made to compute in FP32: Casts before their inputs and behind their outputs.
+"""FP32 islands in FP16 models: Casts before the inputs and after the outputs of operators.
 
-From TensorRT 11 on the types in the model count, so that what must stay in FP32 has to be so in the file:
+From TensorRT 11 on the model's types decide, so FP32 operators need FP32 types in the file:
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/precision-control.html
 """
 
@@ -20,23 +20,23 @@ from trtlint.model.schemas import schema_at
 from trtlint.model.widening import widen_node
 
 NAME = "keep-fp32"
-"""The rewrite's name in reports."""
+"""Name of the rewrite in reports."""
 
-TITLE = "computes in FP32 what was measured to need it"
-"""What each of its patches is called."""
+TITLE = "computes in FP32 where measurements require it"
+"""Title of its patches."""
 _NARROW = frozenset({"f16", "bf16"})
 _NARROW_TYPES = frozenset({onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16})
 _INSIDE = frozenset({"softmax_precision", "stash_type", "output_dtype"})
-"""Attributes that name the type that an operator computes in, or gives, whatever it reads."""
+"""Attributes that set the computation or output type regardless of the inputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Widened:
-    """Neighbours that compute in FP32 together.
+    """Adjacent operators that compute in FP32 together.
 
     Attributes:
-        nodes: the operators, in the order of the graph.
-        patch: the edit.
+        nodes: the operators in graph order.
+        patch: the patch.
     """
 
     nodes: tuple[Node, ...]
@@ -44,14 +44,14 @@ class Widened:
 
 
 def widen(model: Model, paths: Iterable[str]) -> tuple[list[Widened], dict[str, str]]:
-    """Let operators compute in FP32, those that read or compute a tensor in common without Casts between.
+    """Make operators compute in FP32; operators that share a tensor form one group without Casts inside.
 
     Args:
         model: the model.
-        paths: of the operators; stored constants among them stay as they are, as what reads them casts them.
+        paths: paths of the operators; stored constants stay, because their readers cast them.
 
     Returns:
-        The edits, and by path the reason why an operator is left alone.
+        The patches, and the reason for each operator that cannot change, by path.
     """
     known = {node.path: node for node in model.graph.nodes}
     chosen, refused = [], {}
@@ -68,7 +68,7 @@ def widen(model: Model, paths: Iterable[str]) -> tuple[list[Widened], dict[str, 
 
 
 def _groups(nodes: Sequence[Node]) -> list[list[Node]]:
-    """Nodes that have narrow tensors in common, each group in the order of the graph."""
+    """Group nodes that share narrow tensors; each group is in graph order."""
     import networkx
 
     graph: networkx.Graph[Node | Value] = networkx.Graph()
@@ -87,25 +87,25 @@ def _values(node: Node) -> list[Value]:
 
 
 def obstacle(node: Node, model: Model) -> str:
-    """Why an operator cannot be widened, empty where it can."""
+    """Reason why an operator cannot compute in FP32; empty for none."""
     if node.scope:
-        return "it is in the body of an If or a loop"
+        return f"{node.op} is in the body of an If or a loop"
     if any(proto.HasField("g") or proto.graphs for proto in node.proto.attribute):
-        return "it holds a body, whose types hang on what is in it"
+        return f"{node.op} contains a body, whose operators determine its types"
     unknown = next((value.name for value in _values(node) if value.dtype is None), None)
     if unknown is not None:
-        return f"the type of {unknown} is not known"
+        return f"the type of {unknown} is unknown"
     if not any(value.dtype in _NARROW for value in _values(node)):
-        return "nothing of it is in 16 bits"
+        return f"{node.op} has no 16-bit inputs or outputs"
     try:
         schema = schema_at(node.op, model.opsets.get(node.domain, 1), node.domain)
     except defs.SchemaError:
-        return f"{node.op} is none of ONNX's operators: whether it computes in FP32 is not known"
+        return f"{node.op} is not an ONNX operator: its support for FP32 is unknown"
     return _refused_type(node, schema)
 
 
 def _refused_type(node: Node, schema: defs.OpSchema) -> str:
-    """Which tensor of an operator cannot be FP32, by ONNX's definition; empty where all can."""
+    """Tensor of an operator that cannot be FP32 by ONNX's definition; empty for none."""
     allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}
     follow = set()
     for values, ports, computed in (
@@ -117,16 +117,16 @@ def _refused_type(node: Node, schema: defs.OpSchema) -> str:
                 continue
             kind = ports[min(port, len(ports) - 1)].type_str
             if "tensor(float)" not in allowed.get(kind, (kind,)):
-                return f"{node.op} does not know FP32 for {value.name}"
+                return f"{node.op} does not support FP32 for {value.name}"
             if not computed:
                 follow.add(kind)
             elif kind not in follow and not _says_type(node):
-                return f"the type of {value.name} does not follow from what {node.op} reads"
+                return f"the inputs of {node.op} do not determine the type of {value.name}"
     return ""
 
 
 def _says_type(node: Node) -> bool:
-    """Whether the type of what an operator computes is in an attribute that widening changes."""
+    """Whether an attribute that widening changes sets the output type of an operator."""
     before, after = onnx.NodeProto(), onnx.NodeProto()
     before.CopyFrom(node.proto)
     after.CopyFrom(node.proto)
@@ -142,12 +142,12 @@ def _widen(proto: onnx.NodeProto) -> None:
 
 
 def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
-    """Let operators compute in FP32, with Casts where what they read comes in and what they give goes out.
+    """Make operators compute in FP32 with Casts at their inputs and outputs.
 
     Args:
         model: the model.
-        nodes: operators that :func:`obstacle` has nothing against, in the order of the graph.
-        title: what it does, a clause without a subject.
+        nodes: operators without an :func:`obstacle`, in graph order.
+        title: description of the change, a clause without a subject.
     """
     draft = Draft(model, nodes[0])
     inside = set(nodes)
@@ -175,7 +175,7 @@ def in_fp32(model: Model, nodes: Sequence[Node], title: str) -> Patch:
 
 
 def _only_narrows(node: Node) -> bool:
-    """Whether all that an operator does is a Cast that nothing is left of in FP32."""
+    """Whether an operator only casts to a narrow type, which FP32 makes superfluous."""
     first = node.input(0)
     return (
         node.op == "Cast"

@@ -1,4 +1,4 @@
-"""What two places have in common whose patches are proven by the same computation."""
+"""Key for sites whose patches the same computation proves."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from trtlint.model.sizes import Dimensions
 
 
 def likeness(model: Model, patch: Patch, region: Region) -> bytes:
-    """Hash all that a proof of a patch computes with.
+    """Hash everything that a proof of a patch computes with.
 
-    Names are left out: a name stands for the order in which it is met.  So are the values of stored tensors
-    in whose place a proof draws random ones.
+    Names are replaced by their order of appearance.  Values of stored tensors are ignored where a proof uses
+    random ones instead.
 
     Args:
         model: the model.
-        patch: the edit.
-        region: what it changes, cut out.
+        patch: the patch.
+        region: the region that it changes.
     """
     names = _Names()
     settings = [value for each in fields(patch) if isinstance(value := getattr(patch, each.name), int | str)]
     parts: list[object] = [settings, sorted(model.opsets.items())]
     for value in region.inputs:
         parts += [names.of(value.name), value.dtype, names.dims(model.constants.dimensions(value))]
-        if value.dtype not in FLOAT_DTYPES:  # of whole numbers, readers say which there are
+        if value.dtype not in FLOAT_DTYPES:  # readers of integers determine the valid values
             parts.append(sorted({reader.op for reader, _ in value.uses}))
         if model.constants.foldable(value):
             parts.append(_stored(model, patch, value))
@@ -55,7 +55,7 @@ def likeness(model: Model, patch: Patch, region: Region) -> bytes:
 
 
 def only_renames(patch: Patch) -> bool:
-    """Return whether a patch inserts the operators that it removes, each the same but for its name."""
+    """Return whether a patch only renames operators."""
     if patch.initializers or patch.rewire or patch.retyped or patch.opset or patch.set_opset:
         return False
     before = Counter(_unnamed(node.proto) for node in patch.remove)
@@ -63,7 +63,7 @@ def only_renames(patch: Patch) -> bool:
 
 
 def _unnamed(node: onnx.NodeProto) -> bytes:
-    """An operator as bytes without its name; the names of its tensors stay."""
+    """Serialize an operator without its name; tensor names stay."""
     bare = onnx.NodeProto()
     bare.CopyFrom(node)
     bare.ClearField("name")
@@ -71,24 +71,24 @@ def _unnamed(node: onnx.NodeProto) -> bytes:
 
 
 class _Names:
-    """Names by the order in which they are met."""
+    """Numbers for names, in order of appearance."""
 
     def __init__(self) -> None:
         self._met: dict[str, int] = {"": 0}
 
     def of(self, name: str) -> int:
-        """The number of a name."""
+        """Number of a name."""
         return self._met.setdefault(name, len(self._met))
 
     def dims(self, shape: Dimensions | Iterable[int | str | None] | None) -> list[object] | None:
-        """A shape with numbers in place of names."""
+        """A shape with numbers instead of names."""
         if shape is None:
             return None
         return [dim if dim is None or isinstance(dim, int) else (self.of(f"dim {dim}"),) for dim in shape]
 
 
 def _stored(model: Model, patch: Patch, value: Value) -> object:
-    """The values of a constant as far as a proof reads them."""
+    """The values of a constant as far as a proof uses them."""
     array = model.constants.payload(value)
     if array is None:
         folded = model.constants.array(value)

@@ -1,4 +1,4 @@
-"""What operators mean in one opset and in another."""
+"""Operator definitions compared between opsets."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from trtlint.model.schemas import schema_at
 
 _UNKNOWN = "?"
 _DIVIDES_AS_ITS_SCALE = 23
-"""The opset from which QuantizeLinear divides in the type of its scale; ONNX Runtime divides in FP32 before.
+"""First opset in which QuantizeLinear divides in the type of its scale; ONNX Runtime divides in FP32 before.
 
 https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 """
 _TYPE_NAMES: Mapping[str, str] = {
     short: onnx.TensorProto.DataType.Name(number).lower() for number, short in DTYPES.items()
 }
-"""The names that ONNX's definitions have for element types, by the short ones."""
+"""ONNX's names of element types by their short names."""
 
 
 def has(op: str, opset: int) -> bool:
-    """Whether an opset of the default domain has an operator."""
+    """Whether an opset of the default domain contains an operator."""
     try:
         schema_at(op, opset)
     except defs.SchemaError:
@@ -36,17 +36,16 @@ def has(op: str, opset: int) -> bool:
 
 @cache
 def same_but_types(op: str, one: int, other: int) -> bool:
-    """Whether an operator that two opsets have differs at most in the element types that it takes.
+    """Whether the definitions of an operator in two opsets differ at most in their element types.
 
-    Versions of an operator that change what it computes change its inputs, its attributes or their
-    defaults with it.
+    A new version that changes the computation also changes inputs, attributes or defaults.
     """
     return _attributes(op, one) == _attributes(op, other) and _formals(op, one) == _formals(op, other)
 
 
 @cache
 def raises(op: str, old: int, new: int) -> bool:
-    """Whether a node means the same in a newer opset, which may have added what can be left out."""
+    """Whether a node keeps its meaning in a newer opset, which may add only optional parts."""
     if op in _CHANGED:
         return same_but_types(op, old, new)
     before, after = _attributes(op, old), _attributes(op, new)
@@ -66,24 +65,24 @@ def raises(op: str, old: int, new: int) -> bool:
 
 
 def means_the_same(node: Node, old: int, new: int) -> bool:
-    """Whether a node of a newer opset means the same in an older one: it uses nothing that was added."""
+    """Whether a node of a newer opset has the same meaning in an older one."""
     return not difference(node, old, new)
 
 
 def difference(node: Node, old: int, new: int) -> str:
-    """Why a node of a newer opset does not mean the same in an older one; empty where it does."""
+    """Reason why a node of a newer opset has another meaning in an older one; empty for none."""
     op = node.op
     if not has(op, old):
         return f"opset {old} has no {op}"
     kind = _untaken(node, old, new)
     if kind == _UNKNOWN:
-        return f"{op} takes fewer types in opset {old}, and one that it reads or gives is not known"
+        return f"{op} supports fewer types in opset {old}, and an input or output type is unknown"
     if kind:
-        return f"{op} does not take {kind} in opset {old}"
+        return f"{op} does not support {kind} in opset {old}"
     if op == "QuantizeLinear" and old < _DIVIDES_AS_ITS_SCALE <= new:
         scale = node.input(1)
         if scale is None or scale.dtype != "f32":
-            return f"{op} divides in the type of its scale from opset {_DIVIDES_AS_ITS_SCALE} on only"
+            return f"{op} divides in the type of its scale only from opset {_DIVIDES_AS_ITS_SCALE} on"
     if same_but_types(op, old, new):
         return ""
     (inputs, _), (new_inputs, _) = _formals(op, old), _formals(op, new)
@@ -91,14 +90,13 @@ def difference(node: Node, old: int, new: int) -> str:
     known = node.attributes.keys() <= _attributes(op, old).keys()
     if raises(op, old, new) and known and all(value is None for value in added):
         return ""
-    return f"{op} is another operator in opset {old}"
+    return f"{op} has another definition in opset {old}"
 
 
 def _untaken(node: Node, old: int, new: int) -> str:
-    """The element type of a node of a newer opset that its operator does not take in an older one.
+    """Element type of a node that its operator supports only in the newer opset.
 
-    It is empty where the operator takes all of them, and a question mark for a type that is not known where
-    the newer opset takes more types than the older one.
+    Empty if the older opset supports all types.  A question mark if an unknown type may be unsupported.
     """
     bound: dict[str, str] = {}
     for value, one, other in _with_formals(node, old, new):
@@ -118,7 +116,7 @@ def _untaken(node: Node, old: int, new: int) -> str:
 def _with_formals(
     node: Node, old: int, new: int
 ) -> Iterator[tuple[Value, defs.OpSchema.FormalParameter | None, defs.OpSchema.FormalParameter | None]]:
-    """The values of a node, each with what both opsets say of it."""
+    """The values of a node with their definitions in both opsets."""
     for side, values in (("inputs", node.inputs), ("outputs", node.outputs)):
         formals = [getattr(schema_at(node.op, opset), side) for opset in (old, new)]
         for port, value in enumerate(values):
@@ -129,7 +127,7 @@ def _with_formals(
 def _formal(
     formals: Sequence[defs.OpSchema.FormalParameter], port: int
 ) -> defs.OpSchema.FormalParameter | None:
-    """What is said of a port; the last of many stands for all behind it."""
+    """Definition of an input or output; the last variadic one covers all further ones."""
     variadic = defs.OpSchema.FormalParameterOption.Variadic
     if port < len(formals):
         return formals[port]
@@ -137,14 +135,14 @@ def _formal(
 
 
 def same_meaning(op: str, old: int, new: int) -> bool:
-    """Whether an operator is the same in two opsets, or only in the newer one."""
+    """Whether an operator has the same meaning in two opsets, or only exists in the newer one."""
     return has(op, new) and (not has(op, old) or raises(op, old, new))
 
 
 def raisable(model: Model, least: int) -> bool:
-    """Whether a model has an opset, or can get it without any other operator changing by that.
+    """Whether a model has at least this opset, or can get it without changing other operators.
 
-    Operators that no opset of ONNX has do not count: they are ONNX Runtime's own.
+    Operators that are in no ONNX opset do not count: they belong to ONNX Runtime.
     """
     opset = model.opset or 1
     own = {node.op for node in model.graph.nodes if not node.domain} if opset < least else set()
@@ -152,13 +150,13 @@ def raisable(model: Model, least: int) -> bool:
 
 
 _CHANGED = frozenset({"GroupNormalization"})
-"""Opset 21 gave it an attribute, and gain and bias of another shape:
+"""Operators with an incompatible change: opset 21 added an attribute and changed the parameter shapes.
 https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 """
 
 
 def _attributes(op: str, opset: int) -> dict[str, tuple[object, bool, bytes]]:
-    """Type, need and default of each attribute of an operator."""
+    """Type, requirement and default of each attribute of an operator."""
     return {
         name: (each.type, each.required, each.default_value.SerializeToString())
         for name, each in schema_at(op, opset).attributes.items()
@@ -166,7 +164,7 @@ def _attributes(op: str, opset: int) -> dict[str, tuple[object, bool, bytes]]:
 
 
 def _formals(op: str, opset: int) -> tuple[list[tuple[str, object]], list[tuple[str, object]]]:
-    """Names and options of the inputs and outputs of an operator."""
+    """Names and options of an operator's inputs and outputs."""
     schema = schema_at(op, opset)
     inputs: list[tuple[str, object]] = [(formal.name, formal.option) for formal in schema.inputs]
     return inputs, [(formal.name, formal.option) for formal in schema.outputs]

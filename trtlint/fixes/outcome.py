@@ -1,4 +1,4 @@
-"""What was done to a model: what was rewritten and why, what was not, and the states in between."""
+"""Result of fixing a model: applied and refused rewrites, and intermediate models."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from trtlint.lean import dataclass
 from trtlint.model.load import Model
 
 Key = tuple[str, str]
-"""A rewrite, and the name of the first value that its place computes."""
+"""A rewrite, and the first output name of its site."""
 
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """A model, and what was found in it.
+    """A model and its findings.
 
     Attributes:
         proto: the structure.
-        facts: what is true of it.
-        reports: the findings, one report a target.
+        facts: its facts.
+        reports: one report for each target.
     """
 
     proto: onnx.ModelProto
@@ -35,25 +35,25 @@ class Linted:
 
     @property
     def model(self) -> Model:
-        """What was read of the structure."""
+        """The model of the structure."""
         return self.facts.model
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings of all targets, each once."""
+        """The findings of all targets without duplicates."""
         found = (finding for report in self.reports for finding in report.findings)
         return list({finding.fingerprint: finding for finding in found}.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What a local proof of a patch found.
+    """Result of a local proof of a patch.
 
     Attributes:
-        equal: whether the results are the same as before; None where that could not be told.
-        words: the figures in words.
-        figures: by name.
-        bounds: the numbers of tensors for which it holds, where it does not for all.
+        equal: whether the results are the same; None if unknown.
+        words: the figures as text.
+        figures: the figures by name.
+        bounds: tensor ranges for which the proof holds; empty for all numbers.
     """
 
     equal: bool | None
@@ -63,12 +63,12 @@ class Proof:
 
     @property
     def difference(self) -> float:
-        """The largest difference that was found, 0 where none was computed."""
+        """The largest difference; 0 if none was computed."""
         return float(self.figures.get("difference", 0.0))
 
     @property
     def document(self) -> dict[str, object]:
-        """It as JSON data."""
+        """The proof as JSON data."""
         bounds = [
             {"tensor": each.tensor, "low": _number(each.low), "high": _number(each.high)}
             for each in self.bounds
@@ -76,26 +76,26 @@ class Proof:
         return {"equal": self.equal, "says": self.words, "figures": self.figures, "bounds": bounds}
 
     def under(self, patch: Patch) -> Proof:
-        """The proof with what the patch takes for granted, named in its words."""
+        """Add the assumptions of a patch to the proof."""
         if not (self.equal and patch.condition):
             return self
         return replace(self, words=f"{self.words}, for {patch.condition}", bounds=patch.bounds)
 
 
 def _number(bound: float) -> float | None:
-    """A bound as JSON can hold it: None where there is none."""
+    """Convert a bound for JSON: None for infinity."""
     return bound if math.isfinite(bound) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A rewrite that was made at one place.
+    """A rewrite applied at one site.
 
-    ``rule`` is empty where no finding, but a measurement or the checker asks for it.
+    ``rule`` is empty if a measurement or the checker requested it, and not a finding.
 
     Attributes:
-        key: the rewrite and the place, under names that outlive other rewrites.
-        patch: the edit; None where it is not known.
+        key: the rewrite and the site, by names that other rewrites do not change.
+        patch: the patch; None if unknown.
     """
 
     rule: str
@@ -111,9 +111,9 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A rewrite that was not made at one place, and why; ``fix`` is None where there is none.
+    """A rewrite that was not applied at one site; ``fix`` is None if the rule has none.
 
-    ``rule`` is empty where no finding, but a measurement or the checker asks for it.
+    ``rule`` is empty if a measurement or the checker requested it, and not a finding.
     """
 
     rule: str
@@ -125,14 +125,14 @@ class Refused:
 
 @dataclass(slots=True)
 class Outcome:
-    """What was done to a model.
+    """Result of fixing a model.
 
     Attributes:
-        before: the model as it was found.
-        after: the model as it is.
-        applied: what was done, in order.
-        refused: what was not done, each place once.
-        patches: the patches of ``applied``, in order, by round; each round with the model it is for.
+        before: the original model.
+        after: the fixed model.
+        applied: applied rewrites in order.
+        refused: refused rewrites, one for each site.
+        rounds: patches of ``applied`` by round, each round with the model that it applies to.
     """
 
     before: Linted
@@ -143,7 +143,7 @@ class Outcome:
 
 
 def proofs(members: Iterable[Applied]) -> Iterator[str]:
-    """What the proofs at several places say, in words: one of those that hold, and one of those not made."""
+    """Summarize proofs of several sites: one successful proof, and one that was not made."""
     found: dict[bool | None, dict[str, None]] = {True: {}, None: {}}
     for each in members:
         if each.proof is not None:
@@ -155,4 +155,4 @@ def proofs(members: Iterable[Applied]) -> Iterator[str]:
 
 Lint = Callable[[onnx.ModelProto], Linted]
 Prove = Callable[[Model, Sequence[Patch]], list[Proof]]
-"""Proves patches of one model."""
+"""Function that proves patches of one model."""

@@ -1,4 +1,4 @@
-"""A rewrite as nodes to remove and to insert, and the reason why there is none."""
+"""Patches: nodes to remove and insert, or the reason why a rewrite does not apply."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from trtlint.model.protos import DTYPES
 from trtlint.model.sizes import Dimensions
 
 MOST_ELEMENTS = 1 << 24
-"""Elements of a constant that a patch may add."""
+"""Maximum number of elements of an added constant."""
 
 _LOWEST_BF16 = -3.3895314e38
 _COMPARED = 64
-"""Elements of a constant up to which one is written once, however often it is needed."""
+"""Largest constant, in elements, that is stored once for all uses."""
 
 
 class NotApplicable(TrtlintError):  # noqa: N818 - no error: a rewrite does not fit a place
-    """Why a rewrite leaves a place alone: a clause, such as ``the scores are an output of the model``."""
+    """Reason why a rewrite does not apply: a clause, such as ``the scores are an output of the model``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Numbers of one tensor for which a patch gives the same results as before.
+    """Range of a tensor in which a patch preserves the results.
 
     Attributes:
         tensor: the tensor of the model.
-        low, high: its elements lie between these, and none is NaN.
+        low, high: lowest and highest element; NaN is excluded.
     """
 
     tensor: str
@@ -45,32 +45,31 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """An edit of one graph, the main one or a body.
+    """An edit of one graph: the main graph or a body.
 
-    Values keep their names where they keep their meaning: what an inserted node computes under the
-    name of a removed one's output takes its place everywhere.  A value that changes its type or shape
-    gets a new name, and its readers are rewired.
+    A value with the same meaning keeps its name: an inserted node can write to the name of a removed node's
+    output.  A value with another type or shape gets a new name, and its readers are rewired.
 
     Attributes:
-        title: what it does, a clause without a subject: ``writes Attention out as MatMul and Softmax``.
-        remove: the nodes that go.
-        insert: the nodes that come, in data-flow order.
-        initializers: small tensors that come with them.
-        rewire: input ports of other nodes, each with the name of the value that it reads then.
-        retyped: values whose declared type no longer holds.
-        opset: the opset of the default domain that the inserted nodes need at least, 0 for any.
-        set_opset: the opset that the model gets, 0 for that which it has.
-        folds: whether its tensors are made of the values of stored ones.
-        keeps_a_key: whether the results are the same only where a mask leaves every row a key.
-        altered: values between the changed nodes and those around that are others than before.
-        mends: whether it is there to change results, NaN among them, so that none are compared.
-        shapes: of values that it reads, the shape that they must have for the removed nodes to be valid.
-        around: nodes whose results are the same where those of the changed nodes alone are not.
-        finite: values that it reads which hold no -inf, as no mask has been added to them.
-        holds: values that it reads, each with the only numbers that it can hold.
-        parts: the patch in parts that are proven one by one, where its places lie far apart.
-        bounds: numbers of tensors for which the results are the same, where they are not for all.
-        condition: the bounds, and what else a proof takes for granted, in words: ``scores above -5e+08``.
+        title: description, a clause without a subject: ``decomposes Attention into MatMul and Softmax``.
+        remove: nodes to remove.
+        insert: nodes to insert, in data-flow order.
+        initializers: small tensors to add.
+        rewire: inputs of other nodes, each with the name of its new value.
+        retyped: values whose declared type becomes invalid.
+        opset: lowest opset of the default domain for the inserted nodes; 0 for any.
+        set_opset: new opset of the model; 0 to keep it.
+        folds: whether its tensors are computed from stored values.
+        keeps_a_key: whether the results are the same only if a mask leaves each row a key.
+        altered: values at the boundary of the changed nodes that are different after the edit.
+        mends: whether it changes results on purpose, NaN among them, so that they are not compared.
+        shapes: required shapes of inputs, without which the removed nodes are invalid.
+        around: surrounding nodes to include in the proof, if the changed nodes alone give other results.
+        finite: inputs without -inf, because no mask has been added to them.
+        holds: inputs with the only values that each can contain.
+        parts: parts of the patch to prove one by one, if its sites are far apart.
+        bounds: tensor ranges with the same results; empty for all numbers.
+        condition: the bounds and other assumptions of a proof as text: ``scores above -5e+08``.
     """
 
     title: str
@@ -94,22 +93,22 @@ class Patch:
     condition: str = ""
 
     def with_parts(self, parts: Iterable[Patch]) -> Patch:
-        """The patch, to be proven by these parts."""
+        """The patch with parts to prove one by one."""
         return replace(self, parts=tuple(parts))
 
     @property
     def touched(self) -> tuple[Node, ...]:
-        """The nodes that it removes or rewires."""
+        """Nodes that it removes or rewires."""
         return tuple(dict.fromkeys((*self.remove, *(node for node, _, _ in self.rewire))))
 
 
 @dataclass(slots=True)
 class Draft:
-    """Writes the nodes of a patch, naming them after the node whose place they take.
+    """Builder of a patch; new nodes are named after the node that they replace.
 
     Attributes:
         model: the model.
-        node: the node after which new ones are named, and whose metadata they carry.
+        node: the node whose name and metadata the new nodes get.
     """
 
     model: Model
@@ -128,14 +127,14 @@ class Draft:
         domain: str = "",
         **attributes: Any,
     ) -> str:
-        """Insert an operator; returns the name of its first output.
+        """Insert an operator and return the name of its first output.
 
         Args:
             op: the operator type.
-            inputs: names or values; None leaves an optional one out.
-            out: the names of the outputs where they are given, else one new name.
+            inputs: names or values; None omits an optional one.
+            out: names of the outputs; by default one new name.
             domain: the operator's domain.
-            attributes: as :func:`onnx.helper.make_node` takes them.
+            attributes: as for :func:`onnx.helper.make_node`.
         """
         outputs = [out] if isinstance(out, str) else list(out)
         outputs[0] = outputs[0] or self.name(op.lower())
@@ -152,7 +151,7 @@ class Draft:
         return outputs[0]
 
     def again(self, node: Node, inputs: Iterable[str], outputs: Iterable[str]) -> onnx.NodeProto:
-        """Insert a node of the model again, under its name, between other values; returns it."""
+        """Insert and return a copy of a node of the model with its name but other values."""
         proto = onnx.NodeProto()
         proto.CopyFrom(node.proto)
         del proto.input[:], proto.output[:]
@@ -162,15 +161,15 @@ class Draft:
         return proto
 
     def insert(self, proto: onnx.NodeProto) -> None:
-        """Insert a node as it is."""
+        """Insert a node unchanged."""
         self._nodes.append(proto)
 
     def store(self, tensor: onnx.TensorProto) -> None:
-        """Add a stored tensor as it is."""
+        """Add a stored tensor unchanged."""
         self._tensors.append(tensor)
 
     def constant(self, array: np.ndarray[Any, Any], what: str = "constant", *, out: str = "") -> str:
-        """Add an initializer, under the name ``out`` where it is given; returns its name."""
+        """Add an initializer and return its name, which is ``out`` if given."""
         solid = np.asarray(array, order="C")
         shared = not out and solid.size <= _COMPARED
         key = solid.dtype.str, solid.shape, solid.tobytes() if shared else b""
@@ -187,7 +186,7 @@ class Draft:
         return self.constant(np.array(values, np.int64), "ints")
 
     def like(self, number: float, value: Value | str | None, what: str = "constant") -> str:
-        """Add a scalar of the element type of a value, or of a named type such as ``f16``."""
+        """Add a scalar of a value's element type, or of a named type such as ``f16``."""
         dtype = value if isinstance(value, str) else None if value is None else value.dtype
         return self.constant(np.array(number, numpy_type(dtype)), what)
 
@@ -210,7 +209,7 @@ class Draft:
         bounds: Iterable[Bound] = (),
         condition: str = "",
     ) -> Patch:
-        """The patch with all that was written so far."""
+        """Create the patch from everything added so far."""
         return Patch(
             title,
             tuple(dict.fromkeys(remove)),
@@ -232,7 +231,7 @@ class Draft:
         )
 
     def name(self, what: str) -> str:
-        """A name that no value and no operator of the model has."""
+        """Return a new name that is unique in the model."""
         base = name = f"{self.node.path}/{what}"
         graph = self.model.graph
         count = self._counts.get(base, 1)
@@ -251,27 +250,27 @@ def _name(value: str | Value | None) -> str:
 
 
 def numpy_type(dtype: str | None) -> np.dtype[Any]:
-    """The numpy type of a short type name such as ``f16``.
+    """Return the NumPy type of a short type name such as ``f16``.
 
     Raises:
-        KeyError: no such type.
+        KeyError: there is no such type.
     """
     numbers: dict[str, int] = {short: number for number, short in DTYPES.items()}
     return np.dtype(helper.tensor_dtype_to_np_dtype(numbers[dtype or ""]))
 
 
 def lowest(dtype: str) -> float:
-    """The lowest finite number of a type of floats; numpy does not know that of BF16."""
+    """Lowest finite number of a float type; NumPy does not provide that of BF16."""
     return _LOWEST_BF16 if dtype == "bf16" else float(np.finfo(numpy_type(dtype)).min)
 
 
 def onnx_type(dtype: str) -> int:
-    """The number of an ONNX element type, by its short name."""
+    """ONNX element type number for a short type name."""
     return next(number for number, short in DTYPES.items() if short == dtype)
 
 
 def shared(values: Iterable[Value], block: Iterable[Node]) -> Value | None:
-    """The first value that something outside of a block reads, or that is an output; None if none is."""
+    """First value that is an output or that a node outside a block reads; None for none."""
     inside = set(block)
     for value in values:
         if value.is_output or any(node not in inside for node, _ in value.uses):

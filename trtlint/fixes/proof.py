@@ -1,11 +1,11 @@
-"""The proof of one patch: what it changes, computed before and after, apart from the rest of the model.
+"""Proof of one patch: the changed nodes, computed before and after on their own.
 
-Comparing whole models is weak: what is wrong in one block is lost behind the next.  Here only the changed
-nodes are computed, on random tensors at their boundary, with random parameters in place of gains of one
-and biases of zero, on zeros, on large and small values, beyond bounds and on masked rows.  Equality is
-judged in FP64, where rounding hides nothing; what is in FP16 is computed in numpy's half precision as well,
-as FP16 kernels round, and may not be farther from FP64 than before.  What cannot be computed, or gives
-nothing that could be compared, is never said to be proven.
+Comparing whole models is weak: later blocks hide the errors of one block.  Here only the changed nodes run,
+on random tensors at their boundary.  Random parameters replace gains of one and biases of zero.  The inputs
+include zeros, large and small values, values beyond bounds, and masked rows.  Equality is judged in FP64, so
+that rounding hides nothing.  FP16 regions also run in NumPy's half precision, which rounds like FP16 kernels,
+and must not move further away from FP64.  Results that cannot be computed or compared are never reported as
+proven.
 """
 
 from __future__ import annotations
@@ -34,42 +34,42 @@ from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.process.fork import ComputationError, compute_all
 
 _TOLERANCE: Mapping[str, float] = {"f64": 1e-9, "f32": 1e-4, "f16": 2e-2, "bf16": 1e-1}
-"""By the narrowest float type that takes part, how far results may be from each other, relative to the
-largest: constants are rounded to that type, and a softmax makes more of it."""
+"""Tolerance by the narrowest float type of the region, relative to the largest result.
+Constants are rounded to that type, and a softmax amplifies the error."""
 _INTEGER_SUMS = frozenset({"MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"})
-"""Operators whose sums are whole numbers, which FP32 holds up to 2^24 only."""
+"""Operators with integer sums, which are exact in FP32 only up to 2^24."""
 _WORSE = 4
-"""So many times as far from FP64 as before, or as what is allowed, is worse in half precision."""
+"""Factor by which the half-precision error may exceed the previous error or the tolerance."""
 
 _ENOUGH = 5.0
-"""Seconds of processor time after which further sizes of what varies are left out."""
+"""CPU seconds after which further sizes are skipped."""
 _FEWEST = 5
-"""Sets of inputs that are computed however long they take: one of each kind for a choice of sizes."""
+"""Minimum number of sets of inputs: one of each kind for one choice of sizes."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 _MOST_KEPT = 4096
 _proven: dict[bytes, Proof] = {}
-"""The proofs that were made, by the likeness of the places: blocks of a model are alike."""
+"""Finished proofs by the likeness of their sites, because blocks of a model are alike."""
 
 
 def prove(model: Model, patch: Patch) -> Proof:
-    """Compute what a patch changes before and after, and compare."""
+    """Compute the region of a patch before and after, and compare the results."""
     return prove_all(model, [patch])[0]
 
 
 def prove_all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
-    """Compute what patches of one model change before and after, and compare; places that are alike once.
+    """Prove patches of one model; alike sites are computed once.
 
-    The computations run in processes of their own, with limits of time and memory.
+    The computations run in separate processes with limits of time and memory.
     """
     found = _all(model, patches)
     return [proof.under(patch) for proof, patch in zip(found, patches, strict=True)]
 
 
 def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
-    """The proofs of patches of one model, without what these take for granted."""
+    """Proofs of patches of one model, without the assumptions of the patches."""
     found: dict[int, Proof] = {}
     keys: dict[int, bytes] = {}
     new: dict[bytes, tuple[Patch, Region]] = {}
@@ -100,7 +100,7 @@ def _all(model: Model, patches: Sequence[Patch]) -> list[Proof]:
 
 
 def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict[bytes, Proof]:
-    """The proofs of patches, by the keys of these."""
+    """Compute proofs by key."""
     foreign = {key: case for key, case in cases.items() if is_foreign(case[1])}
     drawn = [(region, feeds_of(model, patch, region, plain=True)) for patch, region in foreign.values()]
     found = dict(zip(foreign, prove_foreign(drawn) if drawn else (), strict=True))
@@ -115,7 +115,7 @@ def _computed(model: Model, cases: Mapping[bytes, tuple[Patch, Region]]) -> dict
 
 
 def _written(model: Model, patch: Patch, region: Region) -> bytes:
-    """The proof of a patch as JSON."""
+    """Compute the proof of a patch as JSON."""
     try:
         proof = _compared(model, patch, region)
     except EditError as error:
@@ -126,23 +126,23 @@ def _written(model: Model, patch: Patch, region: Region) -> bytes:
 
 
 def _together(proofs: Sequence[Proof]) -> Proof:
-    """The proof of a patch whose parts are proven one by one: it is as good as the worst of them."""
+    """Combine the proofs of all parts of a patch: the worst one counts."""
     order = (False, None, True)
     return min(proofs, key=lambda proof: (order.index(proof.equal), -proof.difference))
 
 
 def _same_operators(model: Model, patch: Patch) -> Proof:
-    """Whether every operator means the same in the opset that a model gets."""
+    """Check that all operators have the same meaning in the new opset."""
     opset = model.opset or 1
     for node in model.graph.nodes:
         reason = "" if node.domain else difference(node, patch.set_opset, opset)
         if reason:
             return Proof(False, reason, {})
-    return Proof(True, "every operator means the same in both opsets", {})
+    return Proof(True, "every operator has the same meaning in both opsets", {})
 
 
 def _same_tensors(model: Model, patch: Patch) -> Proof:
-    """Whether tensors that are stored in another way have the elements that they had."""
+    """Check that tensors in another storage format keep their elements."""
     for tensor in patch.initializers:
         value = model.graph.resolve(tensor.name)
         stored = None if value is None else model.graph.sparse.get(value)
@@ -154,7 +154,7 @@ def _same_tensors(model: Model, patch: Patch) -> Proof:
         dense = numpy_helper.to_array(tensor)
         alike = dense.shape == tuple(stored.dims) and np.array_equal(dense[tuple(places)], values)
         if not alike or np.count_nonzero(dense) != np.count_nonzero(values):
-            return Proof(False, f"{tensor.name} is another tensor", {})
+            return Proof(False, f"{tensor.name} has other elements", {})
     return Proof(True, "no operator changes", {})
 
 
@@ -169,7 +169,7 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
     halves, worse = [0.0, 0.0], False
     sizes: list[int] = []
     unfit = False
-    failure = "no inputs could be made"
+    failure = "cannot generate inputs"
     summed = any(node.op in _INTEGER_SUMS for node in region.nodes)
     enough = time.process_time() + _ENOUGH
     guessed = any(None in (model.constants.dimensions(value) or ()) for value in region.inputs)
@@ -185,11 +185,11 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             before = run_reference(doubled[0], wide_feeds)
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - sizes that do not fit each other, or no implementation
+        except Exception as error:  # noqa: BLE001 - mismatched sizes, or no implementation
             failure = f"{type(error).__name__}: {error}".splitlines()[0][:120]
             continue
         if not (patch.mends or _is_telling(before, feeds)):
-            failure = "it gives no numbers that could be compared"
+            failure = "no result is finite"
             continue
         try:
             after = run_reference(doubled[1], wide_feeds)
@@ -197,11 +197,11 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             raise RegionError(str(error)) from None
         except MemoryError:
             raise
-        except Exception as error:  # noqa: BLE001 - what ran before must run after
-            if guessed:  # sizes that do not belong together, which the reference did not notice before
-                failure, unfit = "the shapes of what it reads are not known", True
+        except Exception as error:  # noqa: BLE001 - the rewrite must run if the original does
+            if guessed:  # mismatched sizes that the reference did not reject before
+                failure, unfit = "the shapes of its inputs are unknown", True
                 continue
-            return Proof(False, f"it cannot be computed: {error}".splitlines()[0][:200], {})
+            return Proof(False, f"the rewritten nodes fail: {error}".splitlines()[0][:200], {})
         if not sizes and (wrong := _other_types(patch, region, feeds)):
             return Proof(False, wrong, {})
         sizes.append(feeds.size)
@@ -211,33 +211,33 @@ def _compared(model: Model, patch: Patch, region: Region) -> Proof:
             words = f"differs by {difference:.2g} of the largest result in FP64 (allowed: {tolerance:.0e})"
             return Proof(False, words, {"difference": difference})
         if summed and not _same_integers(region, feeds):
-            words = "whole numbers differ where both are computed in their own types"
+            words = "integer results differ in the model's own types"
             return Proof(False, words, {"difference": 1.0})
         if narrowest == "f16" and feeds.is_common and not patch.mends:
             errors = [_half_error(proto, feeds.arrays, before) for proto in (region.before, region.after)]
             halves = [max(pair) for pair in zip(halves, errors, strict=True)]
             worse = worse or errors[1] > _WORSE * max(errors[0], tolerance)
-    if unfit and not sizes:  # whatever the sizes are
-        return Proof(False, "it cannot be computed on anything that was computed before", {})
-    if not sizes or (unfit and max(sizes) == 1):  # of which everything can be made
+    if unfit and not sizes:  # for all sizes
+        return Proof(False, "the rewritten nodes fail on all inputs that the original accepts", {})
+    if not sizes or (unfit and max(sizes) == 1):  # size 1 fits anything, so it proves nothing
         raise RegionError(failure)
     figures: dict[str, float | int | str] = {"sets": len(sizes), "difference": worst}
     words = f"{len(sizes)} sets of inputs, largest difference {worst:.1e} of the largest result in FP64"
     if patch.mends:
-        return Proof(True, f"{words} where it was finite, and finite where it was not", figures)
+        return Proof(True, f"{words} where it was finite; finite elsewhere, too", figures)
     if narrowest == "f16":
         figures |= {"half_before": halves[0], "half_after": halves[1]}
-        words += f"; in half precision off by {halves[0]:.1e} before and {halves[1]:.1e} after"
+        words += f"; half-precision error {halves[0]:.1e} before and {halves[1]:.1e} after"
     return Proof(not worse, words, figures)
 
 
 def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -> str:
-    """What is wrong with the results of an empty batch or length; empty for nothing."""
+    """Error of an empty batch or length; empty for none."""
     try:
         before = run_reference(protos[0], feeds)
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 - what is not computed before need not be after
+    except Exception:  # noqa: BLE001 - if the original fails, the rewrite may fail
         return ""
     try:
         after = run_reference(protos[1], feeds)
@@ -245,47 +245,47 @@ def _of_nothing(protos: Sequence[onnx.ModelProto], feeds: Mapping[str, Array]) -
         raise
     except NoImplementationError:
         return ""
-    except Exception as error:  # noqa: BLE001 - what ran before must run after
-        return f"it cannot be computed for an empty batch or length: {error}".splitlines()[0][:200]
+    except Exception as error:  # noqa: BLE001 - the rewrite must run if the original does
+        return f"the rewritten nodes fail for an empty batch or length: {error}".splitlines()[0][:200]
     alike = all(one.shape == other.shape for one, other in zip(before, after, strict=True))
     return "" if alike else "an empty batch or length gives another shape"
 
 
 def _is_telling(results: Sequence[Array], feeds: Feeds) -> bool:
-    """Whether results can be compared: not all NaN; beyond bounds only where all is finite."""
+    """Whether results can be compared: not all NaN, and all finite if beyond bounds."""
     finite = [np.isfinite(each) if each.dtype.kind == "f" else np.ones(each.shape, bool) for each in results]
     return all(each.all() if feeds.kind == "beyond" else each.any() for each in finite)
 
 
 def _same_integers(region: Region, feeds: Feeds) -> bool:
-    """Whether whole numbers are the same in the types that both compute in, as FP64 hides rounding."""
+    """Whether integer results are equal in the model's own types, because FP64 hides rounding."""
     try:
         before, after = (run_reference(proto, feeds.arrays) for proto in (region.before, region.after))
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 - types that the reference does not mix
+    except Exception:  # noqa: BLE001 - the reference does not mix these types
         return True
     pairs = zip(before, after, strict=True)
     return all(np.array_equal(one, other) for one, other in pairs if one.dtype.kind in "iu")
 
 
 def _other_types(patch: Patch, region: Region, feeds: Feeds) -> str:
-    """What is wrong with the types of what was written, which FP64 does not show; empty for nothing."""
+    """Type error of the rewritten nodes, which FP64 does not show; empty for none."""
     before, after = (_types(proto, feeds) for proto in (region.before, region.after))
     if before is None:
         return ""
     if after is None:
-        return "its operators read types that do not go together"
+        return "the rewritten operators read types that do not match"
     changed = [
         name
         for name, old, new in zip(region.outputs, before, after, strict=True)
         if old and new and old != new and name not in patch.retyped
     ]
-    return f"{changed[0]} is of another type than before" if changed else ""
+    return f"{changed[0]} has another type than before" if changed else ""
 
 
 def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
-    """The element types of the results, 0 where one is not known; None where types contradict each other."""
+    """Element types of the results, 0 if unknown; None if types contradict each other."""
     try:
         found = onnx.shape_inference.infer_shapes(
             typed(proto, feeds.arrays), check_type=True, strict_mode=True
@@ -296,9 +296,9 @@ def _types(proto: onnx.ModelProto, feeds: Feeds) -> list[int] | None:
 
 
 def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
-    """How far results are off that were finite, where others were to be made so; infinite where they are not.
+    """Difference of results that were finite; infinite if a result still is not.
 
-    What makes a division possible where the divisor is zero makes the result smaller near that, not larger.
+    An epsilon for a zero divisor must make nearby results smaller, not larger.
     """
     worst = 0.0
     for one, other in zip(before, after, strict=True):
@@ -313,7 +313,7 @@ def _harm(before: list[Array], after: list[Array], feeds: Feeds) -> float:
 
 
 def _difference(before: list[Array], after: list[Array]) -> float:
-    """The largest difference relative to the largest result; infinite where NaN or shapes differ."""
+    """Largest difference relative to the largest result; infinite if NaN or shapes differ."""
     worst = 0.0
     for one, other in zip(before, after, strict=True):
         if one.shape != other.shape:
@@ -332,10 +332,10 @@ def _difference(before: list[Array], after: list[Array]) -> float:
 
 
 def _half_error(proto: onnx.ModelProto, feeds: Mapping[str, Array], truth: list[Array]) -> float:
-    """How far a region in its own types is from FP64; 1 where it overflows."""
+    """Difference of a region in its own types from FP64; 1 for overflow."""
     try:
         results = run_reference(proto, feeds)
-    except Exception:  # noqa: BLE001 - types that the reference does not mix
+    except Exception:  # noqa: BLE001 - the reference does not mix these types
         return 0.0
     error = _difference(truth, [result.astype(np.float64) for result in results])
     return 1.0 if np.isinf(error) else error

@@ -1,4 +1,4 @@
-"""ONNX's reference: what models compute by it, in their own types and in FP64."""
+"""Execution of models in ONNX's reference evaluator, in their own types and in FP64."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from trtlint.model.protos import domain_of, opsets
 from trtlint.model.widening import FP64, widen_node, widen_tensor
 
 _OPSETS = (19, 21, 23)
-"""Opsets in which the reference has operators that it lacks in older ones."""
+"""Opsets in which the reference implements more operators."""
 _LACKING = "implementation for operator"
-"""What stands in its messages of operators that it lacks, in an opset or at all."""
+"""Text of its messages about missing operators."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class NoImplementationError(ExperimentError):
-    """An operator that the reference has in no opset in which it means the same."""
+    """An operator that the reference does not implement in any equivalent opset."""
 
 
 def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
-    """The results, by ONNX's reference; in a newer opset where it lacks an operator in the model's.
+    """Run a model in ONNX's reference, in a newer opset if it lacks an operator in the model's.
 
     Raises:
-        NoImplementationError: it lacks an operator.
-        Exception: whatever it raises for tensors that do not fit.
+        NoImplementationError: the reference lacks an operator.
+        Exception: any error of the reference for inputs that do not fit.
     """
     from onnx.reference import ReferenceEvaluator
 
@@ -57,12 +57,12 @@ def run_reference(proto: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Ar
 
 
 def wide(array: Array) -> Array:
-    """A tensor in FP64 where it is one of floats."""
+    """Convert a float tensor to FP64."""
     return array.astype(np.float64) if array.dtype.kind == "f" or array.dtype.name == "bfloat16" else array
 
 
 def widened(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """A model that computes in FP64 what it computes in other float types."""
+    """Convert a model to compute in FP64 instead of other float types."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     for graph in graphs(copy):

@@ -1,4 +1,4 @@
-"""The nodes that a patch changes, as a model of their own before and after."""
+"""Regions: the nodes that a patch changes, as separate models before and after."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from trtlint.model.graph import WITH_BODIES, Node, Value
 from trtlint.model.load import Model
 
 _MOST_NODES = 2000
-"""Nodes of a region; a rewrite of a block has tens."""
+"""Maximum number of nodes of a region; rewriting a block takes tens."""
 
 
 class RegionError(TrtlintError):
-    """A patch that has no region to be computed alone; the text says why."""
+    """A patch without a region that can be computed alone; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """What a patch changes, cut out.
+    """The nodes that a patch changes.
 
     Attributes:
-        before, after: the nodes as models; both read the same inputs and give the same outputs.
+        before, after: the nodes as models with the same inputs and outputs.
         nodes: the nodes before.
-        inputs: the values that they read and nothing of them computes.
-        outputs: names of the values that something else reads.
+        inputs: values that they read but do not compute.
+        outputs: names of values that other nodes read.
     """
 
     nodes: tuple[Node, ...]
@@ -41,11 +41,11 @@ class Region:
 
 
 def region_of(model: Model, patch: Patch) -> Region:
-    """Cut out what a patch changes, with what lies between and with the arithmetic on shapes that it reads.
+    """Extract the nodes that a patch changes, with nodes between them and the shape arithmetic they read.
 
     Raises:
-        RegionError: it cannot be cut out.
-        EditError: what is written cannot be computed in any order.
+        RegionError: the nodes cannot be extracted.
+        EditError: the rewritten nodes have a cycle.
     """
     core = _convex([*patch.touched, *patch.around], patch)
     if not core:
@@ -73,7 +73,7 @@ def region_of(model: Model, patch: Patch) -> Region:
         and (value.is_output or value.leaves_body or any(reader not in nodes for reader, _ in value.uses))
     )
     if not outputs:
-        raise RegionError("nothing reads what changes")
+        raise RegionError("no node reads the changed values")
     own = {name for node in patch.insert for name in node.output} | {t.name for t in patch.initializers}
     reads = [value for node in nodes for value in node.inputs if value is not None]
     protos = (*patch.insert, *(node.proto for node in nodes if node.op in WITH_BODIES))
@@ -90,13 +90,13 @@ def region_of(model: Model, patch: Patch) -> Region:
 
 
 def _resolved(names: Iterable[str], scope: str, model: Model) -> list[Value]:
-    """The values that names mean in a scope, without the names that mean none."""
+    """Values of names in a scope; unknown names are skipped."""
     found = (model.graph.resolve(name, scope) for name in names)
     return [value for value in found if value is not None]
 
 
 def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
-    """Nodes with all that lies on ways from one of them to another, in graph order."""
+    """Nodes with everything on paths between them, in graph order."""
     chosen = set(nodes)
     if not chosen:
         return []
@@ -114,12 +114,12 @@ def _convex(nodes: Iterable[Node], patch: Patch) -> list[Node]:
                         reached.add(other)
                         pending.append(other)
             if len(reached) > 50 * _MOST_NODES:
-                raise RegionError("it reaches too far")
+                raise RegionError(f"the affected region has more than {50 * _MOST_NODES:,} nodes")
     return _checked(below & above, patch)
 
 
 def _with_shapes(core: list[Node], patch: Patch, model: Model) -> list[Node]:
-    """Nodes and those that compute shapes and the like for them, in graph order."""
+    """Nodes and the shape arithmetic that they read, in graph order."""
     found = set(core)
     reads = {name for node in patch.insert for name in node.input}
     pending = [v for node in core for v in node.inputs if v is not None]
@@ -137,20 +137,20 @@ def _with_shapes(core: list[Node], patch: Patch, model: Model) -> list[Node]:
 
 def _checked(nodes: set[Node], patch: Patch) -> list[Node]:
     if len(nodes) > _MOST_NODES:
-        raise RegionError("it reaches too far")
+        raise RegionError(f"the affected region has more than {_MOST_NODES:,} nodes")
     if any(node.op in WITH_BODIES and node not in patch.remove for node in nodes):
-        raise RegionError("there is an If or a loop between")
+        raise RegionError("the affected region contains an If or a loop")
     return sorted(nodes, key=lambda node: node.index)
 
 
 def _sorted(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
-    """Nodes in topological order."""
+    """Sort nodes topologically."""
     left, order = list(nodes), []
     waiting = {name for node in nodes for name in node.output if name}
     while left:
         ready = [node for node in left if not waiting.intersection(needs(node))]
         if not ready:
-            raise EditError("what was written has a cycle")
+            raise EditError("the rewritten nodes have a cycle")
         for node in ready:
             waiting.difference_update(node.output)
         order += ready
@@ -184,6 +184,6 @@ def _model(
 
 
 def _results(outputs: Iterable[str], stored: set[str]) -> Iterator[str]:
-    """The names of results; one that is a stored tensor now is given under another name."""
+    """Names of results; a result that is now a stored tensor gets another name."""
     for name in outputs:
         yield f"{name}/result" if name in stored else name

@@ -1,4 +1,4 @@
-"""A structure linted, and checked, while it is being rewritten."""
+"""Lint and check of a structure during its rewrite."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from trtlint.model.tensors import TensorStore
 from trtlint.policy.review import Review
 
 Judge = Callable[[Model], tuple[Facts, tuple[ModelReport, ...]]]
-"""Lints a model: its facts, and its reports, one a target."""
+"""Function that lints a model: its facts, and one report for each target."""
 
 
 def judging(case: Case, review: Review) -> Judge:
-    """What lints a case while its model is rewritten.
+    """Create a function that lints a case while its model is rewritten.
 
     Args:
-        case: the case; what is known of the build of the first form is not of the others.
-        review: takes out of the reports what is suppressed.
+        case: the case; its build evidence applies to the original form only.
+        review: removes suppressed findings from the reports.
     """
 
     def judge(model: Model) -> tuple[Facts, tuple[ModelReport, ...]]:
@@ -37,12 +37,12 @@ def judging(case: Case, review: Review) -> Judge:
 
 
 def linting(judge: Judge, path: Path, tensors: TensorStore) -> Lint:
-    """What lints structures of a model as the file itself is linted.
+    """Create a function that lints structures of a model like the file itself.
 
     Args:
         judge: lints a model.
         path: the file.
-        tensors: reads the tensors of which the structures have none.
+        tensors: reads tensors that are not in the structure.
     """
 
     def lint(proto: onnx.ModelProto) -> Linted:
@@ -55,13 +55,13 @@ def linting(judge: Judge, path: Path, tensors: TensorStore) -> Lint:
 
 
 def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
-    """A structure, and what the checker finds wrong with it; empty where it is valid.
+    """Check a structure; return it with the error of the ONNX checker, empty if it is valid.
 
-    Types that the file declares of values in between go where they alone are wrong: they were so before.
+    Declared types of intermediate values are removed if they are the only error: the source had it, too.
 
     Args:
         proto: the structure.
-        before: what it was made of.
+        before: the structure before the rewrite.
     """
     wrong = fault(proto)
     if wrong and proto.graph.value_info:
@@ -71,5 +71,5 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
         if not fault(bare):
             return bare, ""
     if wrong and fault(before) == wrong:
-        wrong = f"the checker refuses the source as well: {wrong}"
+        wrong = f"the checker also rejects the source: {wrong}"
     return proto, wrong

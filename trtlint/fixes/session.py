@@ -1,4 +1,4 @@
-"""From findings to a fixed model: propose, apply, lint again, and take back what did not help."""
+"""Fix session: propose rewrites, apply them, lint again, and undo those that do not help."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 MOST_ROUNDS = 64
-"""Rounds of linting and rewriting; each settles every place of one rewrite that is free of others."""
+"""Maximum number of rounds; each applies one rewrite at all independent sites."""
 MOST_TRIES = 64
-"""Places that are tried one by one where a rewrite of all of them at once makes something worse."""
+"""Maximum number of sites to try one by one if all together make something worse."""
 _RESERVE = 0.15
-"""The share of the time for a model that is left for comparing and writing it."""
+"""Share of the time limit reserved for comparing and writing the model."""
 _UNIFY = "unify-types"
-"""The rewrite without which the checker refuses some models, whatever was found in them."""
+"""Rewrite without which the checker rejects some models, whatever the findings."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A rewrite of a finding at one of its places."""
+    """A rewrite requested by a finding at one site."""
 
     rule: str
     severity: Severity
@@ -42,13 +42,13 @@ class _Wanted:
 
     @property
     def key(self) -> Key:
-        """The rewrite and the place, under a name that outlives other rewrites."""
+        """The rewrite and the site, by a name that other rewrites do not change."""
         return self.rewrite.name, _value_of(self.fact.node)
 
 
 @dataclass(frozen=True, slots=True)
 class _Proposal:
-    """A patch for a finding, and its proof."""
+    """A patch for a finding and its proof."""
 
     wanted: _Wanted
     patch: Patch
@@ -56,13 +56,13 @@ class _Proposal:
 
 
 class Session:
-    """Fixes one model.
+    """The fixes of one model.
 
     Args:
         lint: lints a structure.
-        unsafe: whether rewrites that are a choice are made.
-        prove: proves patches on their own before they are kept; None for no proof.
-        withdrawn: rewrites that are not to be made, by their keys, each with the reason.
+        unsafe: whether to apply unsafe rewrites.
+        prove: proves patches on their own before they are applied; None for no proof.
+        withdrawn: rewrites to skip by key, each with the reason.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class Session:
         self._done: set[Key] = set()
 
     def run(self, proto: onnx.ModelProto, keep: Sequence[str] = ()) -> Outcome:
-        """Fix a model as far as rewrites reach.
+        """Apply all possible rewrites to a model.
 
         Args:
             proto: the structure of the model.
-            keep: paths of operators that are to compute in FP32.
+            keep: paths of operators to keep in FP32.
         """
         state = self._lint(proto)
         outcome = Outcome(state, state)
@@ -98,7 +98,7 @@ class Session:
         return outcome
 
     def _repeat(self, outcome: Outcome, due: Callable[[Linted], list[_Wanted]]) -> None:
-        """Make rewrites until none is due."""
+        """Apply rewrites until none is left."""
         for _ in range(MOST_ROUNDS):
             batch = due(outcome.after)
             if not batch:
@@ -106,7 +106,7 @@ class Session:
             self._round(outcome, batch)
 
     def _keep(self, outcome: Outcome, paths: Sequence[str]) -> None:
-        """Let operators compute in FP32 before anything else is done: later rewrites give others names."""
+        """Convert operators to FP32 first, because later rewrites rename operators."""
         state = outcome.after
         wanted = [path for path in paths if (keeping.NAME, path) not in self._withdrawn]
         found, refused = keeping.widen(state.model, wanted)
@@ -148,19 +148,19 @@ class Session:
         outcome.refused += [Refused("", "error", keeping.NAME, path, why) for path, why in refused.items()]
 
     def _proofs(self, model: Model, patches: Sequence[Patch]) -> Sequence[Proof | None]:
-        """The proofs of patches; None for each where none are made."""
+        """Proofs of patches; None for each if proofs are off."""
         return [None] * len(patches) if self._prove is None else self._prove(model, patches)
 
     def _name_unfixable(self, outcome: Outcome) -> None:
-        """Say of the findings that are left, and that nothing was said of, why.
+        """Add reasons for remaining findings that have none yet.
 
-        Rules may name one rewrite at one place: what it was refused for, it was refused for all of them.
+        Several rules may name the same rewrite for one site; they share the reason of its refusal.
         """
-        told = {refused.rule for refused in outcome.refused}
+        reported = {refused.rule for refused in outcome.refused}
         tried = {(refused.fix, refused.place): refused.reason for refused in outcome.refused}
         found: dict[Refused, None] = {}
         for finding in (each for report in outcome.after.reports for each in report.findings):
-            if finding.rule in told:
+            if finding.rule in reported:
                 continue
             for site in finding.sites:
                 name = next((fix.name for fix in finding.fixes if (fix.name, site.node) in tried), None)
@@ -170,7 +170,7 @@ class Session:
         outcome.refused += found
 
     def _next(self, state: Linted) -> list[_Wanted]:
-        """All places of the rewrite that is due: that of the gravest finding not dealt with yet."""
+        """All sites of the next rewrite, which is for the most severe open finding."""
         wanted = self._open(_wanted(state))
         if not wanted:
             return []
@@ -179,23 +179,23 @@ class Session:
         return list({each.key: each for each in reversed(list(same))}.values())[::-1]
 
     def _open(self, wanted: Iterable[_Wanted]) -> list[_Wanted]:
-        """What has not been dealt with yet."""
+        """Requested rewrites that have not been processed yet."""
         return [each for each in wanted if each.key not in self._done]
 
     def _round(self, outcome: Outcome, batch: Sequence[_Wanted]) -> None:
-        """Make one rewrite at every place that is free; one by one where all together do harm.
+        """Apply one rewrite at all independent sites; one by one if all together are harmful.
 
-        What is refused while others are made is asked for again: types and shapes that were not known
-        behind operators that only ONNX Runtime has may be known by then.
+        Refused sites are tried again after a success: ONNX Runtime's own operators hide types and shapes,
+        which may be known then.
         """
-        told = len(outcome.refused)
+        count = len(outcome.refused)
         proposals = self._proposals(outcome, batch)
         if not proposals:
             return
         harm = self._try(outcome, proposals)
         if not harm:
-            refused = {each.place for each in outcome.refused[told:]}
-            del outcome.refused[told:]
+            refused = {each.place for each in outcome.refused[count:]}
+            del outcome.refused[count:]
             self._done -= {each.key for each in batch if each.place in refused}
         elif len(proposals) == 1:
             self._refuse(outcome, proposals[0].wanted, harm)
@@ -203,10 +203,12 @@ class Session:
             for each in proposals[:MOST_TRIES]:
                 self._alone(outcome, each.wanted)
             for each in proposals[MOST_TRIES:]:
-                self._refuse(outcome, each.wanted, f"at all places together: {harm}; too many to try each")
+                self._refuse(
+                    outcome, each.wanted, f"for all sites together: {harm}; too many sites to try each"
+                )
 
     def _alone(self, outcome: Outcome, wanted: _Wanted) -> None:
-        """Make a rewrite at one place, where its reason still is."""
+        """Apply a rewrite at one site if its finding still exists."""
         for again in (_wanted if wanted.rule else _mixed)(outcome.after):
             if again.key == wanted.key:
                 for proposal in self._proposals(outcome, [again]):
@@ -215,9 +217,9 @@ class Session:
                 return
 
     def _finished(self, trial: Outcome, staying: Sequence[_Wanted]) -> bool:
-        """Whether findings that stay are gone when another rewrite is made for them as well.
+        """Whether one more rewrite removes the findings that remain.
 
-        Heads can be too small and have their axes in an order that is not fused: one rewrite for each.
+        A site can need two: heads that are too small may also have axes in an order that is not fused.
         """
         done = set(self._done)
         places = {(wanted.rule, wanted.key[1]) for wanted in staying}
@@ -230,12 +232,12 @@ class Session:
         return False
 
     def _proposals(self, outcome: Outcome, batch: Iterable[_Wanted]) -> list[_Proposal]:
-        """Patches that have no node in common; what is refused is noted."""
+        """Create patches that share no node; record refusals."""
         found: list[tuple[_Wanted, Patch]] = []
         touched: set[Node] = set()
         for wanted in batch:
             if wanted.fact.node in touched:
-                continue  # as below, without making a patch of all that is connected at each of its places
+                continue  # as below, but saves creating the same patch again for each connected site
             try:
                 patch = self._propose(wanted, outcome.after.model)
             except NotApplicable as error:
@@ -243,7 +245,7 @@ class Session:
                 self._refuse(outcome, wanted, str(error))
                 continue
             if touched.intersection(patch.touched):
-                continue  # its turn comes when the other one has been made
+                continue  # next round
             self._done.add(wanted.key)
             touched.update(patch.touched)
             found.append((wanted, patch))
@@ -263,7 +265,7 @@ class Session:
         if (allowance := current()) and allowance.left_but(_RESERVE) < 0:
             raise NotApplicable(f"fixing the model came too close to {allowance.words}")
         if rewrite.safety == "unsafe" and not self._unsafe:
-            raise NotApplicable("it changes results by choice; --unsafe allows it")
+            raise NotApplicable("the rewrite changes results on purpose; use --unsafe to apply it")
         if rewrite.name not in names():
             raise NotApplicable(f"there is no rewrite {rewrite.name!r}")
         return proposer(rewrite.name)(wanted.fact, model)
@@ -273,7 +275,7 @@ class Session:
         outcome.refused.append(Refused(wanted.rule, wanted.severity, name, wanted.place, reason))
 
     def _try(self, outcome: Outcome, proposals: Sequence[_Proposal]) -> str:
-        """Apply patches and keep them where that helps; else the reason why it does not."""
+        """Apply patches if they help; return the reason if they do not."""
         state = outcome.after
         patches = tuple(each.patch for each in proposals)
         try:
@@ -283,7 +285,7 @@ class Session:
         trial = Outcome(state, after, rounds=[(state, patches)])
         made = [each.wanted for each in proposals]
         if (staying := _staying(after, made)) and not self._finished(trial, staying):
-            return f"taken back, as {staying[0].rule} stays"
+            return f"withdrawn because {staying[0].rule} is still reported"
         if harm := harm_of(state, trial.after, _mildest(made)):
             return harm
         outcome.after = trial.after
@@ -308,13 +310,13 @@ class Session:
 
 
 def _kept(patch: Patch, proof: Proof | None, node: Node) -> Applied:
-    """The record of an operator that computes in FP32 now."""
+    """The record of an operator that computes in FP32."""
     key = keeping.NAME, node.path
     return Applied("", "error", keeping.NAME, "safe", node.path, patch.title, proof, key, patch)
 
 
 def _wanted(state: Linted) -> list[_Wanted]:
-    """The rewrites of all findings at all their places, the gravest first."""
+    """The rewrites of all findings at all sites, most severe first."""
     found: dict[tuple[object, ...], _Wanted] = {}
     for report in state.reports:
         for finding in report.findings:
@@ -328,7 +330,7 @@ def _wanted(state: Linted) -> list[_Wanted]:
 
 
 def _why_unfixable(finding: Finding, site: Site) -> str:
-    """Return why nothing was tried at a place; empty for a note whose rule gives no reason."""
+    """Return why no rewrite was tried at a site; empty for a note without a reason."""
     if finding.fixes:
         return ""
     unknown = "" if finding.severity == "note" else "trtlint knows no rewrite for it"
@@ -336,7 +338,7 @@ def _why_unfixable(finding: Finding, site: Site) -> str:
 
 
 def _fact(state: Linted, site: Site) -> Fact:
-    """The fact that a place is about; for a match of a pattern its nodes, each with its name there."""
+    """The fact of a site; for a pattern match, its nodes with their roles."""
     if site.route is not None:
         return state.facts.of(site.route.kind)[site.route.position]
     nodes = state.model.graph.nodes
@@ -345,9 +347,9 @@ def _fact(state: Linted, site: Site) -> Fact:
 
 
 def _mixed(state: Linted) -> list[_Wanted]:
-    """All places where operators read two types, whether or not the target minds.
+    """All sites where operators read two types, regardless of the target.
 
-    A weakly typed network takes them, but the checker does not, so that nothing could be written.
+    A weakly typed network accepts them, but the checker rejects them, so the model could not be written.
     """
     return [
         _Wanted("", "error", Rewrite(_UNIFY, "safe"), fact, fact.node.path)
@@ -357,19 +359,19 @@ def _mixed(state: Linted) -> list[_Wanted]:
 
 
 def _staying(after: Linted, made: Sequence[_Wanted]) -> list[_Wanted]:
-    """The rewrites that were made and whose finding is still there."""
+    """Applied rewrites whose finding still exists."""
     nodes = {node.path: node for node in after.model.graph.nodes}
     there = {(finding.rule, _value_of(nodes.get(place))) for finding, place in places_of(after.reports)}
     return [wanted for wanted in made if (wanted.rule, wanted.key[1]) in there]
 
 
 def _mildest(made: Iterable[_Wanted]) -> int:
-    """The position of the mildest severity of what rewrites are for."""
+    """Index of the lowest severity among rewrites."""
     return max((SEVERITIES.index(wanted.severity) for wanted in made), default=0)
 
 
 def _value_of(node: Node | None) -> str:
-    """The name of what a node computes first: it keeps its name when others get new ones."""
+    """Name of the first output of a node, which survives when nodes are renamed."""
     if node is None:
         return ""
     return f"{node.scope}:{next((value.name for value in node.outputs if value.name), node.path)}"

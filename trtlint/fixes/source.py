@@ -1,4 +1,4 @@
-"""The model that is to be fixed, as it was read."""
+"""Source model of a fix."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from trtlint.model.tensors import LEFT
 from trtlint.process.spawn import machine_memory
 
 _MOST_FILES = 1000
-"""Files with external data that are looked at."""
+"""Maximum number of external data files to inspect."""
 _OPSET = 17
-"""The opset of ONNX for a model that names none: the newest that every TensorRT since 8.6 reads."""
+"""ONNX opset for models without one: the newest that every TensorRT since 8.6 supports."""
 
 
 SECONDS = 55.0
-"""Processor time for fixing an ordinary model, its proofs included; reading it is apart."""
+"""CPU seconds to fix an ordinary model, proofs included and reading excluded."""
 MEMORY = 1800 << 20
-"""Bytes of memory for that, of each process: what Python and its libraries take comes to it."""
+"""Memory to fix a model, in bytes for each process, besides Python and its libraries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file, and the structure that rewrites begin with.
+    """A file and its structure before any rewrite.
 
     Attributes:
         path: the file.
-        raw: what was read.
-        proto: the structure, functions replaced by their bodies.
+        raw: the file as it was read.
+        proto: the structure with functions inlined.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class Source:
 
     @property
     def external(self) -> int:
-        """Bytes of the files with external data."""
+        """Bytes of the external data files."""
         names = {
             text(entry.value)
             for tensor in all_tensors(self.proto)
@@ -59,23 +59,23 @@ class Source:
         return size
 
     def allowance(self) -> Allowance:
-        """What fixing it may take from now on; that grows with the file and its external data."""
+        """Time and memory for fixing the model; grows with its size and external data."""
         allowance = scale_allowance(SECONDS, MEMORY, self.raw.tensors.size + self.external)
         allowance.memory = max(MEMORY, min(allowance.memory, machine_memory() * 3 // 4))
         return allowance
 
 
 def beside(model: Path) -> Path:
-    """Where the fixed form of a model goes if nothing else is said."""
+    """Default path of the fixed model."""
     return model.with_name(f"{model.stem}.fixed{model.suffix}")
 
 
 def read_source(path: Path) -> Source:
-    """Read a model that is to be fixed, without its weights.
+    """Read a model without its weights.
 
     Raises:
-        UnreadableError: the file is not a model that can be linted, or takes more than may be.
-        OSError: it cannot be read.
+        UnreadableError: the file is not a readable model, or exceeds a limit.
+        OSError: the file cannot be read.
     """
     with limit_work(path):
         raw = read(path, whole=True)
@@ -84,7 +84,7 @@ def read_source(path: Path) -> Source:
             from trtlint.model.inline import inline
 
             raw.notes.extend(inline(proto).notes)
-    # Rewrites bring operators of ONNX into models that have those of other domains only.
+    # Rewrites add ONNX operators, also to models that only use other domains.
     if not any(opset.domain in ("", "ai.onnx") for opset in proto.opset_import):
         proto.opset_import.add(version=_OPSET)
     return Source(path, raw, proto)

@@ -1,4 +1,4 @@
-"""The same edits as a script with onnx-graphsurgeon, for a team's export step.
+"""Export of rewrites as an onnx-graphsurgeon script for an export pipeline.
 
 https://github.com/NVIDIA/TensorRT/tree/main/tools/onnx-graphsurgeon
 """
@@ -20,9 +20,9 @@ from trtlint.model.graph import Node
 from trtlint.model.protos import text
 
 _MOST_ELEMENTS = 4096
-"""Elements of a constant that a script spells out."""
+"""Largest constant, in elements, that a script spells out."""
 
-_HEAD = '''"""Rewrites that trtlint fix makes of {name}; run it on each new export of the model.
+_HEAD = '''"""Rewrites of {name} by trtlint fix; run this script on each new export of the model.
 
     python {script} model.onnx fixed.onnx
 """
@@ -38,12 +38,12 @@ tensors = graph.tensors()
 
 
 def tensor(name):
-    """A tensor by its name, made where there is none."""
+    """Get a tensor by name; create it if it does not exist."""
     return tensors.setdefault(name, gs.Variable(name))
 
 
 def constant(name, values, dtype, shape):
-    """A stored tensor, in the place of one that is computed where there is one."""
+    """Store a tensor; replace a computed one of the same name."""
     array = np.array(values, dtype=dtype).reshape(shape)
     if name in tensors:
         tensors[name].to_constant(array)
@@ -52,12 +52,12 @@ def constant(name, values, dtype, shape):
 
 
 def node_of(output):
-    """The node that computes a tensor."""
+    """Find the node that computes a tensor."""
     return tensors[output].inputs[0]
 
 
 def add(op, name, inputs, outputs, domain="", **attrs):
-    """Insert a node; what it computes is no longer computed by another."""
+    """Insert a node; it replaces the previous producers of its outputs."""
     results = [tensor(each) for each in outputs]
     for result in results:
         result.inputs.clear()
@@ -66,7 +66,7 @@ def add(op, name, inputs, outputs, domain="", **attrs):
 
 
 def remove(output):
-    """Take out the node that computes a tensor."""
+    """Remove the node that computes a tensor."""
     node = node_of(output)
     node.inputs.clear()
     node.outputs.clear()
@@ -74,7 +74,7 @@ def remove(output):
 
 
 def read_instead(output, port, name):
-    """Let the node that computes a tensor read another one at an input."""
+    """Replace one input of the node that computes a tensor."""
     node_of(output).inputs[port] = tensor(name)
 
 '''
@@ -86,19 +86,19 @@ onnx.save(gs.export_onnx(graph), sys.argv[2])
 
 
 class ScriptError(TrtlintError):
-    """Edits that no script is written for; the text says why."""
+    """Rewrites without an equivalent script; the text gives the reason."""
 
 
 def script(outcome: Outcome, name: str, own: str) -> str:
-    """The edits of an outcome as a Python script.
+    """Convert the rewrites of an outcome to a Python script.
 
     Args:
-        outcome: what was done.
+        outcome: the outcome.
         name: the model's file name.
         own: the script's file name.
 
     Raises:
-        ScriptError: an edit is in a body, or brings a tensor too large to be spelled out.
+        ScriptError: a rewrite is in a body, or adds a tensor that is too large to spell out.
     """
     lines = [_HEAD.format(name=_inside(name), script=_inside(own))]
     for _, patches in outcome.rounds:
@@ -109,7 +109,7 @@ def script(outcome: Outcome, name: str, own: str) -> str:
 
 
 def _inside(words: str) -> str:
-    """Words as they can stand within quotes and behind a ``#``: names are a stranger's, and never code."""
+    """Escape text for quotes and comments, because untrusted names must never become code."""
     return repr(words)[1:-1].replace('"', r"\"")
 
 
@@ -118,7 +118,10 @@ def _edits(patch: Patch) -> Iterator[str]:
         raise ScriptError("a rewrite is in the body of an If or a loop")
     for tensor in patch.initializers:
         if math.prod(tensor.dims) > _MOST_ELEMENTS:
-            raise ScriptError(f"{patch.title}: it brings a tensor of {math.prod(tensor.dims):,} elements")
+            count = math.prod(tensor.dims)
+            raise ScriptError(
+                f"{patch.title}: the new tensor has {count:,} elements, more than {_MOST_ELEMENTS:,}"
+            )
     for node in patch.remove:
         yield f"remove({_key(node)!r})"
     for tensor in patch.initializers:
@@ -127,7 +130,7 @@ def _edits(patch: Patch) -> Iterator[str]:
         yield f"constant({text(tensor.name)!r}, {flat}, {array.dtype.name!r}, {tuple(array.shape)!r})"
     for proto in patch.insert:
         if any(attribute.HasField("g") for attribute in proto.attribute):
-            raise ScriptError(f"{patch.title}: it brings an operator with a body")
+            raise ScriptError(f"{patch.title}: the new operator contains a body")
         yield _added(proto)
     for node, port, name in patch.rewire:
         yield f"read_instead({_key(node)!r}, {port}, {name!r})"
@@ -137,7 +140,7 @@ def _edits(patch: Patch) -> Iterator[str]:
 
 
 def _numbers(values: Sequence[Any]) -> str:
-    """A list of numbers, repeats short."""
+    """Spell out a list of numbers; abbreviate repeats."""
     infinite = {math.inf: "np.inf", -math.inf: "-np.inf"}
     inside = ", ".join(infinite.get(value, repr(value)) for value in values)
     if len(values) > 8 and len(set(values)) == 1:
@@ -176,5 +179,5 @@ def _value(attribute: onnx.AttributeProto) -> str:
 
 
 def _key(node: Node) -> str:
-    """What a node computes first, by which the script finds it."""
+    """Name of a node's first output, which identifies it in the script."""
     return next(value.name for value in node.outputs if value.name)

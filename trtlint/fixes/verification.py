@@ -1,4 +1,4 @@
-"""The whole fixed model against its source: what it computes, and what NVIDIA's builder makes of it."""
+"""Verification of a whole fixed model: outputs, builds and parsed networks, compared with its source."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ if TYPE_CHECKING:
     from trtlint.dry_build.result import DryBuild
 
 _JUDGEMENTS = {True: "as before or better", False: "worse", None: "not proven"}
-_CAUSES = {"time": "stopped at its limit of time", "memory": "stopped at its limit of memory"}
-_STAGES = ("refused by the parser", "refused by the builder", "built")
-"""How far builds get, the least first."""
+_CAUSES = {"time": "stopped at the time limit", "memory": "stopped at the memory limit"}
+_STAGES = ("rejected by the parser", "rejected by the builder", "built")
+"""Results of builds, worst first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check of the whole model found.
+    """Result of one check of the whole model.
 
     Attributes:
-        check: what was done: ``outputs``, ``build`` or ``network``.
-        good: whether nothing is worse; a model of which it is False is not written, and one of which it is
-            None is not proven.
-        words: the figures in words.
-        figures: by name.
-        times: the times of both in ONNX Runtime, where they were measured.
+        check: kind of check: ``outputs``, ``build`` or ``network``.
+        good: whether nothing is worse; False prevents writing the model, None means not proven.
+        words: the figures as text.
+        figures: the figures by name.
+        times: run times of both in ONNX Runtime, if measured.
     """
 
     check: str
@@ -39,12 +38,12 @@ class Verdict:
 
     @property
     def judgement(self) -> str:
-        """Whether nothing is worse, in words."""
+        """The verdict as text."""
         return _JUDGEMENTS[self.good]
 
     @property
     def document(self) -> dict[str, Any]:
-        """It as JSON data."""
+        """The verdict as JSON data."""
         return {"check": self.check, "good": self.good, "says": self.words, "figures": self.figures}
 
 
@@ -58,16 +57,16 @@ def outputs(
     keyed: bool = False,
     timed: bool = False,
 ) -> Verdict:
-    """Compare what both compute.
+    """Compare the outputs of both models.
 
     Args:
         before: the source.
         after: the fixed model.
-        inputs: what to run both on.
-        wide: whether to do so in FP32, as the source may leave the range of its types.
-        mended: whether what is NaN in the source may be a number.
-        keyed: whether both are to be the same only where a mask leaves every row a key.
-        timed: whether to measure the time of both as well.
+        inputs: the inputs of both.
+        wide: whether to run in FP32, because the source may overflow its types.
+        mended: whether elements that are NaN in the source may have any value.
+        keyed: whether every row of a mask keeps at least one key.
+        timed: whether to measure the time of both.
     """
     found = compare(before, after, inputs, wide=wide, mended=mended, keyed=keyed, timed=timed)
     figures = {
@@ -80,7 +79,7 @@ def outputs(
 
 
 def build(before: Path, after: Path, sm: int | None) -> Verdict:
-    """Build both with TensorRT-RTX, without a GPU."""
+    """Build both models with TensorRT-RTX without a GPU."""
     from trtlint.dry_build.drybuild import dry_build
     from trtlint.dry_build.errors import DryBuildError, WheelError
 
@@ -111,15 +110,15 @@ def build(before: Path, after: Path, sm: int | None) -> Verdict:
 
 
 def network(before: Path, after: Path, inputs: Inputs) -> Verdict | None:
-    """Compare the network that NVIDIA's parser makes of the fixed model with ONNX, and that of the source.
+    """Compare the parsed networks of both models with ONNX.
 
     Args:
         before: the source.
         after: the fixed model.
-        inputs: what to run both on; made-up inputs where there are none.
+        inputs: the inputs of both; random ones if empty.
 
     Returns:
-        The verdict; None where the source cannot be compared either.
+        The verdict; None if neither network can be compared.
     """
     from trtlint.dry_build.errors import WheelError
     from trtlint.dry_build.wheels import find
@@ -129,7 +128,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> Verdict | None:
     try:
         wheels = find()
     except WheelError:
-        return None  # the build says so
+        return None  # the build check reports missing wheels
     request = CompareRequest(inputs.files)
     try:
         old, new = (compare_network(model, request, wheels, Limits()) for model in (before, after))
@@ -158,7 +157,7 @@ def network(before: Path, after: Path, inputs: Inputs) -> Verdict | None:
 
 
 def _no_worse(before: str, after: str) -> bool | None:
-    """Whether one build got as far as another; None where that is not told."""
+    """Whether one build got as far as another; None if unknown."""
     if before in _STAGES and after in _STAGES:
         return _STAGES.index(after) >= _STAGES.index(before)
     if _STAGES[-1] in (before, after):
@@ -167,26 +166,26 @@ def _no_worse(before: str, after: str) -> bool | None:
 
 
 def _stage(found: DryBuild) -> str:
-    """How far a build got: one of ``_STAGES`` where it ended by itself."""
+    """Result of a build: one of ``_STAGES`` if it ended normally."""
     result = found.result
     if result.built:
         return "built"
     if result.parsed is False:
-        return "refused by the parser"
+        return "rejected by the parser"
     if result.built is False:
-        return "refused by the builder"
+        return "rejected by the builder"
     if result.unfit:
-        return "not built (no size that was tried fits it)"
+        return "not built (the builder rejects all sizes that trtlint tried)"
     return f"not built ({result.signal or _CAUSES.get(result.cause, result.cause)})"
 
 
 def _fused(found: DryBuild) -> int:
-    """Layers that are fused attention kernels."""
+    """Number of fused attention layers."""
     layers = found.record.layers if found.record is not None else None
     return 0 if layers is None else sum("mha" in layer.name.lower() for layer in layers.layers)
 
 
 def _warnings(found: DryBuild) -> int:
-    """Lines that the builder printed as warnings."""
+    """Number of warnings in the build log."""
     log = found.record.log if found.record is not None else None
     return 0 if log is None else log.severities.get("W", 0)

@@ -1,8 +1,8 @@
-"""Rewrites that make the whole model worse or invalid: each is found, and withdrawn alone.
+"""Withdrawal of rewrites that make the whole model worse or invalid.
 
-A model is rewritten in rounds, and the model before each round is kept.  The first round behind which the
-model is worse is found by halving, and so is the patch in that round.  Everything is then done again
-without that rewrite at that place, as later rewrites may rest on it.
+Rewrites are applied in rounds, and the model before each round is kept.  A binary search finds the first
+bad round, and then the bad patch in it.  Then all rounds run again without that rewrite at that site,
+because later rewrites may depend on it.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from trtlint.fixes.outcome import Applied, Key, Outcome, Refused
 from trtlint.fixes.patch import Patch
 
 MOST_CHECKS = 24
-"""Checks of a whole model to find the rewrites to withdraw."""
+"""Maximum number of checks of a whole model."""
 
 Check = Callable[[onnx.ModelProto, tuple[Patch, ...]], str]
-"""Says what is wrong with a model that some patches made; nothing where it is as good as its source."""
+"""Function that describes what is wrong with a patched model; empty if it is as good as its source."""
 Run = Callable[[Mapping[Key, str]], Outcome]
-"""Rewrites the model without some rewrites, each with the reason."""
+"""Function that rewrites the model without the rewrites of the given keys."""
 
 
 class _SpentError(TrtlintError):
-    """No further check may be made."""
+    """The checks are used up."""
 
 
 def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> Outcome:
-    """Rewrite a model, and leave out the rewrites with which it is worse.
+    """Rewrite a model without the rewrites that make it worse.
 
     Args:
-        run: rewrites it.
-        check: says what is wrong with it then.
-        most: checks at most; where they do not suffice, the rewrites of all later rounds are withdrawn.
+        run: rewrites the model.
+        check: checks the result.
+        most: maximum number of checks; afterwards, the rewrites of all later rounds are withdrawn.
 
     Returns:
-        What was done in the end; its model passed the check, or is the source.
+        The final outcome; its model passed the check, or is the source.
     """
     left = most
     withdrawn: dict[Key, str] = {}
@@ -47,7 +47,7 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> Outcome:
 
     def counted(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
         nonlocal left
-        # What is checked first was not checked before, whatever is left for it.
+        # The first check always runs, whatever time is left.
         if left < most and (left <= 0 or ((time := current()) and time.left_but(FOR_THE_END) < 0)):
             raise _SpentError
         left -= 1
@@ -68,9 +68,9 @@ def withdrawing(run: Run, check: Check, most: int = MOST_CHECKS) -> Outcome:
         if spent or not found:
             return fallback
         names = {name for name, _ in found}
-        if names & {name for name, _ in withdrawn}:  # it is worse at two places: at all of them, then
+        if names & {name for name, _ in withdrawn}:  # bad at two sites: withdraw it everywhere
             found |= {each.key for each in outcome.applied if each.fix in names}
-            why = f"at another place: {why}"
+            why = f"at another site: {why}"
         withdrawn |= dict.fromkeys(found, f"withdrawn: {why}")
 
 
@@ -78,7 +78,7 @@ def _search(outcome: Outcome, check: Check, why: str) -> tuple[int, set[Key], st
     """Find the first bad patch.
 
     Returns:
-        The last good round, the rewrites of the patch, why it is bad, and whether checks ran out.
+        The last good round, the rewrites of the patch, the reason, and whether the checks ran out.
     """
     states = [state for state, _ in outcome.rounds]
     good, bad = 0, len(states)
@@ -113,7 +113,7 @@ def _patches(outcome: Outcome, rounds: int) -> tuple[Patch, ...]:
 
 
 def _up_to(outcome: Outcome, rounds: int, reason: str) -> Outcome:
-    """What was done in the first rounds; the rewrites of the others are refused."""
+    """Reduce an outcome to its first rounds; the other rewrites are refused."""
     if rounds == len(outcome.rounds):
         return outcome
     kept = {id(patch) for patch in _patches(outcome, rounds)}

@@ -1,1 +1,1 @@
-"""The rewrites, one module each; modules whose name begins with an underscore are what they share."""
+"""Rewrites, one module each; modules with a leading underscore contain shared code."""

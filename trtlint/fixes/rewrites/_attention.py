@@ -1,4 +1,4 @@
-"""An attention block that is written out, as its rewrites need it."""
+"""Decomposed attention blocks for rewrites."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from trtlint.model.load import Model
 from trtlint.model.operators import QUANTIZE
 
 _TERMS = 3
-"""Of an Einsum of two operands: these, and the result."""
+"""Terms of an Einsum with two operands: the operands and the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """softmax(Q·Kᵀ)·V in operators.
+    """Decomposed attention: softmax(Q·Kᵀ)·V.
 
     Attributes:
         softmax: the softmax.
-        path: from the product of Q and K to the softmax.
+        path: the nodes from the product of Q and K to the softmax.
         weights: the product with V.
         query, key: the operands of the first product.
     """
@@ -41,18 +41,18 @@ class Block:
         return self.path.product.node
 
     def port(self, operand: Value) -> int:
-        """The port of the product of Q and K that reads an operand."""
+        """Input index of an operand in the product of Q and K."""
         return self.product.inputs.index(operand)
 
     @property
     def ports(self) -> tuple[int, int]:
-        """The ports at which Q and K enter their product; they can be one tensor."""
+        """Input indices of Q and K in their product; both can be the same tensor."""
         query = self.port(self.path.product.query)
         return query, 1 - query
 
     @property
     def features(self) -> tuple[int, int] | None:
-        """The axes of Q and K that their product sums over; None where they cannot be told."""
+        """The axes of Q and K that their product sums over; None if unknown."""
         query, _ = self.ports
         if self.product.op != "Einsum":
             return (-1, -2)
@@ -66,7 +66,7 @@ class Block:
 
     @property
     def value_features(self) -> tuple[int, int] | None:
-        """The axis of V that its product keeps, there and in the result; None where they cannot be told."""
+        """The axis of V that its product keeps, in V and in the result; None if unknown."""
         node = self.weights.node
         port = node.inputs.index(self.weights.value)
         if node.op != "Einsum":
@@ -79,7 +79,7 @@ class Block:
 
 
 def letters(node: Node) -> tuple[str, str, str] | None:
-    """The axes of the operands and of the result of an Einsum, a letter each; None for other forms of it.
+    """Axis letters of the operands and the result of an Einsum; None for unsupported equations.
 
     https://onnx.ai/onnx/operators/onnx__Einsum.html
     """
@@ -95,12 +95,12 @@ def letters(node: Node) -> tuple[str, str, str] | None:
 
 
 def block_of(fact: Fact, model: Model) -> Block:
-    """The block that a fact about attention found."""
+    """The block of an attention fact."""
     softmax = next((step.node for step in fact.chain if step.role == "softmax"), None)
     path = None if softmax is None else score_path(softmax, model.constants)
     weights = None if softmax is None else weighting(softmax)
     if softmax is None or path is None or weights is None:
-        raise NotApplicable("the attention is one operator, or cannot be followed")
+        raise NotApplicable("the attention is a single operator, or has an unsupported form")
     product = path.product
     return Block(
         softmax,
@@ -112,31 +112,31 @@ def block_of(fact: Fact, model: Model) -> Block:
 
 
 def require_way_down(scale: Scaled, end: Node) -> None:
-    """Refuse a scaling whose result something else reads on the way to an operator."""
+    """Reject a scaling if another operator reads its result before it reaches a node."""
     value = scale.node.output
     for _ in range(len(end.inputs) * 64):
         readers = {node for node, _ in value.uses}
         if value.is_output:
-            raise NotApplicable("what is scaled is an output of the model")
+            raise NotApplicable("the scaled tensor is an output of the model")
         if len(readers) != 1:
-            raise NotApplicable("what is scaled is also read elsewhere")
+            raise NotApplicable("another operator also reads the scaled tensor")
         reader = readers.pop()
         if reader.scope != scale.node.scope:
-            raise NotApplicable("what is scaled is read in the body of an If or a loop")
+            raise NotApplicable("the scaled tensor is read in the body of an If or a loop")
         if reader is end:
             return
         if reader.op in QUANTIZE:
-            raise NotApplicable("what is scaled is quantized")
+            raise NotApplicable("the scaled tensor is quantized")
         value = reader.output
-    raise NotApplicable("the way from the scaling to the product is too long")
+    raise NotApplicable("there are too many operators between the scaling and the product")
 
 
 def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[Node, int, str]]:
-    """How the readers of scalings are rewired where the scalings go.
+    """Rewire the readers of scalings that are removed.
 
     Args:
         scales: the scalings.
-        gone: further nodes that go, which need no rewiring.
+        gone: other nodes that are removed and need no rewiring.
     """
     data = {scale.node.output: scale.data for scale in scales}
     removed = {scale.node for scale in scales} | set(gone)
@@ -152,14 +152,14 @@ def without(scales: Iterable[Scaled], gone: Iterable[Node] = ()) -> list[tuple[N
 def product_again(
     draft: Draft, node: Node, operands: Sequence[str | Value | None], *, front: str = "", out: str = ""
 ) -> str:
-    """Write a product again, under its name, between other operands; returns the name of its result.
+    """Insert a copy of a product with other operands; return the name of its result.
 
     Args:
-        draft: where it goes.
+        draft: the draft.
         node: the MatMul or Einsum.
-        operands: what it reads.
-        front: of an Einsum: the letter of one more axis in front of all operands, empty for none.
-        out: the name of the result, empty for a new one.
+        operands: the new operands.
+        front: letter of a new leading axis of all Einsum operands; empty for none.
+        out: name of the result; empty for a new one.
     """
     names = ["" if each is None else each if isinstance(each, str) else each.name for each in operands]
     again = draft.again(node, names, [out or draft.name(node.op.lower())])

@@ -1,4 +1,4 @@
-"""Bodies of ``If`` and ``Loop`` written out beside the operator that holds them."""
+"""Inlining of ``If`` and ``Loop`` bodies into the surrounding graph."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from trtlint.model.protos import bodies, defined, text
 from trtlint.model.walks import search
 
 _MOST_VISITED = 10_000
-"""Values that are looked at; what takes more may hang on anything."""
+"""Maximum number of visited values; beyond it, a dependency is assumed."""
 
 
 def store(draft: Draft, body: onnx.GraphProto) -> dict[str, str]:
-    """Store the tensors of a body outside of it; returns the names that they have there."""
+    """Store the tensors of a body outside of it; return their new names."""
     names = {text(tensor.name): draft.name(text(tensor.name)) for tensor in body.initializer}
     for tensor in body.initializer:
         renamed = onnx.TensorProto()
@@ -34,17 +34,17 @@ def copy(
     *,
     varies: bool = False,
 ) -> dict[str, str]:
-    """Write the operators of a body once.
+    """Insert the operators of a body once.
 
     Args:
-        draft: what is written into.
+        draft: the draft.
         body: the body.
-        given: for what the body is given and stores, the names that it has outside.
-        wanted: for some of what the body computes, the names that it is to have outside.
-        varies: whether shapes differ from one copy to the next, whatever the bodies in it declare.
+        given: outer names of the body's inputs and stored tensors.
+        wanted: required outer names of some computed values.
+        varies: whether shapes differ between copies, so that declared shapes are dropped.
 
     Returns:
-        The names that all of it has outside.
+        The outer names of all values.
     """
     computed = dict.fromkeys(text(name) for inner in body.node for name in inner.output if name)
     names = {**given, **{name: wanted.get(name) or draft.name(name) for name in computed}}
@@ -60,7 +60,7 @@ def copy(
 
 
 def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
-    """Let a node and the bodies in it read and compute values under other names."""
+    """Rename values in a node and its bodies."""
     node.input[:] = [names.get(text(name), text(name)) for name in node.input]
     node.output[:] = [names.get(text(name), text(name)) for name in node.output]
     for attribute in node.attribute:
@@ -74,7 +74,7 @@ def _rename(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
 
 
 def _forget_shapes(node: onnx.NodeProto) -> None:
-    """Leave out what the bodies of a node declare of shapes."""
+    """Remove declared shapes from the bodies of a node."""
     for attribute in node.attribute:
         for body in bodies(attribute):
             del body.value_info[:]
@@ -85,7 +85,7 @@ def _forget_shapes(node: onnx.NodeProto) -> None:
 
 
 def hangs_on_sizes(value: Value) -> bool:
-    """Whether what a body computes hangs on sizes of tensors there, which may be others in each iteration."""
+    """Whether a value in a body depends on tensor sizes there, which may change with each iteration."""
     for number, (made, _) in enumerate(search(value, _inside, _MOST_VISITED + 1)):
         node = made.producer
         if number > _MOST_VISITED or (node is not None and node.scope and node.op in ("Shape", "Size")):
@@ -94,5 +94,5 @@ def hangs_on_sizes(value: Value) -> bool:
 
 
 def _inside(node: Node) -> Sequence[Value | None]:
-    """What a node of a body reads."""
+    """Inputs of a node in a body."""
     return node.inputs if node.scope else ()

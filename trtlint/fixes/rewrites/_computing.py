@@ -1,4 +1,4 @@
-"""What is computed from stored tensors alone, by ONNX's reference."""
+"""Constant folding with ONNX's reference evaluator."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from trtlint.model.load import Model
 from trtlint.process.fork import ComputationError, compute
 
 _MOST_NODES = 256
-_TOO_LARGE = "it is too large to be stored"
+_TOO_LARGE = f"the result has more than {MOST_ELEMENTS:,} elements"
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def computed(value: Value, model: Model) -> Array:
-    """The elements of a value that depends on stored tensors alone, or why they cannot be had."""
+    """Compute a value that depends on stored tensors only."""
     nodes: dict[Node, None] = {}
     tensors: dict[str, onnx.TensorProto] = {}
     pending = [value]
@@ -31,10 +31,10 @@ def computed(value: Value, model: Model) -> Array:
         if current.initializer is not None:
             array = model.constants.payload(current)
             if array is None or math.prod(array.shape) > MOST_ELEMENTS:
-                raise NotApplicable("what it is computed from cannot be read, or is too large")
+                raise NotApplicable("a stored tensor that it depends on cannot be read, or is too large")
             tensors[current.name] = numpy_helper.from_array(np.asarray(array), current.name)
         elif current.producer is None or len(nodes) > _MOST_NODES:
-            raise NotApplicable("what it is computed from cannot be followed")
+            raise NotApplicable("the value depends on an input, or on too many operators")
         elif current.producer not in nodes:
             nodes[current.producer] = None
             pending += [each for each in current.producer.inputs if each is not None]
@@ -46,21 +46,21 @@ def computed(value: Value, model: Model) -> Array:
     try:
         data = compute(lambda: _result(proto))
     except ComputationError as error:
-        raise NotApplicable(f"ONNX's reference does not compute it: {error}") from error
+        raise NotApplicable(f"ONNX's reference cannot compute the value: {error}") from error
     if not data:
         raise NotApplicable(_TOO_LARGE)
     return numpy_helper.to_array(onnx.TensorProto.FromString(data))
 
 
 def _result(proto: onnx.ModelProto) -> bytes:
-    """The only output of a model without inputs, as a tensor; nothing where it is too large."""
+    """The only output of a model without inputs; empty bytes if it is too large."""
     (array,) = run_reference(proto, {})
     tensor: onnx.TensorProto = numpy_helper.from_array(array)
     return bytes(tensor.SerializeToString()) if array.size <= MOST_ELEMENTS else b""
 
 
 def known(value: Value | None, model: Model) -> Array | None:
-    """The elements of a value that hangs on nothing that is fed, in its type; None where one is not known."""
+    """Elements of a constant value in its own type; None if unknown."""
     array = None if value is None else model.constants.array(value)
     if value is None or array is None or np.ma.is_masked(array) or value.dtype is None:
         return None
@@ -68,7 +68,7 @@ def known(value: Value | None, model: Model) -> Array | None:
 
 
 def _restored(node: Node, model: Model) -> onnx.NodeProto:
-    """A node with the tensors of its attributes, where the reader left them in the file."""
+    """Copy of a node with attribute tensors that the reader left in the file."""
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)
     for attribute in proto.attribute:

@@ -1,4 +1,4 @@
-"""The operators that values of one kind connect with one, which are rewritten together."""
+"""Connected operators that must be rewritten together."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from trtlint.model.graph import Node
 def connected(
     start: Node, near: Callable[[Node], Iterable[Node]], takes: Callable[[Node], bool], kind: str, most: int
 ) -> list[Node]:
-    """The operators that values of a kind connect with one, in graph order.
+    """Find the operators connected to one by values of some kind, in graph order.
 
     Args:
-        start: where to begin.
-        near: the operators that give such values to one, and that read those it gives.
-        takes: whether an operator is among those that are rewritten.
-        kind: what the values are, such as ``sequence``.
-        most: how many operators there may be.
+        start: the first operator.
+        near: neighbours of an operator through such values.
+        takes: whether the rewrite supports an operator.
+        kind: kind of the values, such as ``sequence``.
+        most: maximum number of operators.
     """
     found, pending = {start}, [start]
     while pending:
@@ -26,10 +26,10 @@ def connected(
         if node.scope != start.scope:
             raise NotApplicable(f"a {kind} is read in the body of an If or a loop")
         if not takes(node):
-            raise NotApplicable(f"{node.op} reads or gives a {kind}")
+            raise NotApplicable(f"{node.op} reads or writes a {kind}, which this rewrite does not support")
         fresh = dict.fromkeys(other for other in near(node) if other not in found)
         found.update(fresh)
         pending += fresh
         if len(found) > most:
-            raise NotApplicable(f"too many operators are connected by {kind}s")
+            raise NotApplicable(f"more than {most} operators are connected by {kind}s")
     return sorted(found, key=lambda node: node.index)

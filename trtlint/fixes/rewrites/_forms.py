@@ -1,4 +1,4 @@
-"""Operators written as the opset of the model wants them, for rewrites of models of any opset."""
+"""Operators in the form of the model's opset."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from trtlint.model.graph import Value
 from trtlint.model.protos import Dimension
 
 _AXES_ARE_INPUTS = 13
-"""From this opset on ``Unsqueeze`` takes its axes as an input; ``ReduceMean`` and its like from 18 on."""
+"""First opset in which ``Unsqueeze`` reads its axes from an input; ``ReduceMean`` and others since 18."""
 _REDUCED_BY_INPUTS = 18
 _BOUNDS_ARE_INPUTS = 11
 LAYER_NORM_SINCE = 17
-"""The opset that has ``LayerNormalization``."""
+"""First opset with ``LayerNormalization``."""
 _DEEPEST = 32
 _RANK_STAYS = frozenset(
     {"Cast", "Identity", "Slice", "Split", "Softmax", "Sqrt", "Neg", "LayerNormalization"}
@@ -27,10 +27,10 @@ Tensor = str | Value
 
 
 class Forms:
-    """Writes into a draft; remembers the opset that what was written needs.
+    """Writer of operators into a draft; records the lowest opset that they need.
 
     Args:
-        draft: what is written into.
+        draft: the draft.
     """
 
     def __init__(self, draft: Draft) -> None:
@@ -39,13 +39,13 @@ class Forms:
         self._own = draft.model.opset or 1
 
     def unsqueeze(self, value: Tensor, *axes: int, out: str = "") -> str:
-        """A tensor with axes of size one."""
+        """Insert axes of size one."""
         if self._own < _AXES_ARE_INPUTS:
             return self.draft.op("Unsqueeze", value, axes=list(axes), out=out)
         return self.draft.op("Unsqueeze", value, self.draft.ints(*axes), out=out)
 
     def squeeze(self, value: Tensor, *axes: int) -> str:
-        """A tensor without axes of size one."""
+        """Remove axes of size one."""
         if self._own < _AXES_ARE_INPUTS:
             return self.draft.op("Squeeze", value, axes=list(axes))
         return self.draft.op("Squeeze", value, self.draft.ints(*axes))
@@ -53,33 +53,33 @@ class Forms:
     def reduced(
         self, op: str, value: Tensor, axes: Sequence[int], out: str = "", *, keep: bool = False
     ) -> str:
-        """A reduction; with ``keep`` the axes that it goes over stay, with size one."""
+        """Reduce axes; with ``keep`` they stay with size one."""
         if self._own < (_AXES_ARE_INPUTS if op == "ReduceSum" else _REDUCED_BY_INPUTS):
             return self.draft.op(op, value, axes=list(axes), keepdims=int(keep), out=out)
         return self.draft.op(op, value, self.draft.ints(*axes), keepdims=int(keep), out=out)
 
     def mean(self, value: Tensor) -> str:
-        """The mean over the last axis, which stays with size one."""
+        """Mean over the last axis, which stays with size one."""
         if self._own < _REDUCED_BY_INPUTS:
             return self.draft.op("ReduceMean", value, axes=[-1], keepdims=1)
         return self.draft.op("ReduceMean", value, self.draft.ints(-1), keepdims=1)
 
     def clip(self, value: Tensor, low: float, high: float, dtype: str, out: str = "") -> str:
-        """A tensor within bounds."""
+        """Clip a tensor."""
         if self._own < _BOUNDS_ARE_INPUTS:
             return self.draft.op("Clip", value, min=low, max=high, out=out)
         bounds = (self.draft.like(low, dtype, "low"), self.draft.like(high, dtype, "high"))
         return self.draft.op("Clip", value, *bounds, out=out)
 
     def part(self, value: Tensor, axis: int, start: int, stop: int, step: int = 1) -> str:
-        """A slice along one axis."""
+        """Slice along one axis."""
         draft = self.draft
         return draft.op("Slice", value, *(draft.ints(number) for number in (start, stop, axis, step)))
 
     def layer_norm(
         self, value: Tensor, gain: Tensor | None, bias: Tensor | None, epsilon: float, dtype: str, out: str
     ) -> str:
-        """A layer norm over the last axis: one operator where the model can have an opset that has it."""
+        """Layer norm over the last axis; one operator if the model's opset can be raised to have it."""
         draft = self.draft
         if gain is not None and raisable(draft.model, LAYER_NORM_SINCE):
             self.opset = LAYER_NORM_SINCE
@@ -90,15 +90,15 @@ class Forms:
         return self._normed(deviation, gain, bias, epsilon, dtype, out)
 
     def rms_norm(self, value: Tensor, gain: Tensor, epsilon: float, dtype: str, out: str) -> str:
-        """A root mean square norm over the last axis, its statistics in FP32."""
+        """RMS norm over the last axis with statistics in FP32."""
         return self._normed(self.widened(value, dtype), gain, None, epsilon, dtype, out)
 
     def widened(self, value: Tensor, dtype: str) -> Tensor:
-        """A tensor in FP32 where it is in 16 bits."""
+        """Cast a 16-bit tensor to FP32."""
         return value if dtype in ("f32", "f64") else self.draft.op("Cast", value, to=onnx_type("f32"))
 
     def narrowed(self, value: Tensor, dtype: str, out: str) -> str:
-        """A tensor in a type of 16 bits again."""
+        """Cast a tensor back to a 16-bit type."""
         return self.draft.op("Cast", value, to=onnx_type(dtype), out=out)
 
     def _normed(
@@ -128,14 +128,14 @@ class Forms:
         dtype: str,
         out: str = "",
     ) -> str:
-        """A group norm over channels first: each group is normed as one instance.
+        """Group norm with channels first, as an instance norm of each group.
 
         Args:
-            value: batch, channels, and any further axes.
-            groups: into how many groups the channels are taken.
+            value: tensor of batch, channels, and any further axes.
+            groups: number of groups.
             parameters: gain and bias of each channel.
-            channels: how many there are.
-            rank: of the tensor.
+            channels: number of channels.
+            rank: rank of the tensor.
             epsilon: added to the variance.
             dtype: element type of the tensor.
             out: name of the result.
@@ -152,27 +152,27 @@ class Forms:
 
 
 def heads_apart(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, out: str = "") -> str:
-    """A tensor of batch, positions and features with its heads as the second axis."""
+    """Reshape [batch, positions, features] to [batch, heads, positions, head features]."""
     return draft.op("Transpose", in_heads(draft, tensor, heads, size), perm=[0, 2, 1, 3], out=out)
 
 
 def in_heads(draft: Draft, tensor: Tensor, heads: int, size: Dimension) -> str:
-    """A tensor of batch, positions and features with its heads as the third axis.
+    """Reshape [batch, positions, features] to [batch, positions, heads, head features].
 
-    The size of a head is written where it is known: Reshape cannot infer it for an empty batch or length.
+    A known head size is explicit, because Reshape cannot infer it for an empty batch or length.
     """
     return draft.op("Reshape", tensor, draft.ints(0, 0, heads, size if isinstance(size, int) else -1))
 
 
 def heads_joined(draft: Draft, tensor: Tensor, heads: int, size: Dimension, *, out: str) -> str:
-    """A tensor of batch, positions, heads and their features with the features of all heads as one axis."""
+    """Reshape [batch, positions, heads, head features] to [batch, positions, features]."""
     return draft.op(
         "Reshape", tensor, draft.ints(0, 0, heads * size if isinstance(size, int) else -1), out=out
     )
 
 
 def rank_of(value: Value | None, depth: int = 0) -> int | None:
-    """The rank of a value, also where a shape that is computed tells it and inference does not."""
+    """Rank of a value, also from the length of a computed shape if inference does not know it."""
     if value is None or value.rank is not None or value.producer is None or depth > _DEEPEST:
         return None if value is None else value.rank
     node = value.producer

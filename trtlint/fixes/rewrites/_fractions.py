@@ -1,4 +1,4 @@
-"""Which tensors surely hold no small fractions."""
+"""Detection of tensors without small fractions."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from trtlint.model.protos import FLOAT_DTYPES
 from trtlint.model.values import Constants
 
 MOVES = MOVING | {"Slice", "Gather", "GatherElements", "Tile"}
-"""Operators whose output holds numbers of their first input and no others."""
+"""Operators whose outputs contain only elements of their first input."""
 DEEPEST = 16
-"""Operators behind each other that are followed to what a tensor holds."""
+"""Maximum number of consecutive operators to follow."""
 _WHOLE = frozenset({"Add", "Sub", "Mul", "Neg", "Min", "Max", "Abs"})
-"""Operators that make whole numbers of whole numbers."""
+"""Operators whose results are integers if their inputs are."""
 
 
 def is_coarse(value: Value, constants: Constants) -> bool:
-    """Whether each element of a tensor is zero or at least 2^-24: whole, or one less a number of FP32."""
+    """Whether each element is zero or at least 2^-24: an integer, or 1 - x with x in FP32."""
     if _is_whole(value, constants):
         return True
     node = value.producer
@@ -29,7 +29,7 @@ def is_coarse(value: Value, constants: Constants) -> bool:
 
 
 def _is_whole(value: Value | None, constants: Constants, depth: int = 0) -> bool:
-    """Whether a tensor surely holds whole numbers."""
+    """Whether a tensor contains only integers."""
     if value is None or depth > DEEPEST:
         return False
     if value.dtype is not None and value.dtype not in FLOAT_DTYPES:

@@ -1,7 +1,7 @@
-"""Attention as ONNX Runtime fuses it, written out as MatMul, Softmax and MatMul.
+"""Decomposition of ONNX Runtime's fused attention into MatMul, Softmax and MatMul.
 
 ``MultiHeadAttention`` and ``Attention`` of https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
-What a mask excludes gets ``mask_filter_value`` added, what lies ahead gets the lowest number.
+The score of a masked key gets ``mask_filter_value`` added; that of a future key becomes the lowest number.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from trtlint.model.protos import FLOAT_DTYPES, Dimension
 
 _FILTER = -10000.0
 _SINCE = 11
-"""The opset from which bounds of a slice may be inputs, and Softmax of the last axis is what it says."""
+"""First opset with bounds of slices as inputs, and with Softmax over the last axis alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Heads:
-    """Q, K and V apart: batch, heads, positions, features; and what the scores are scaled by.
+    """Separate Q, K and V, [batch, heads, positions, features], and the attention's sizes.
 
     Attributes:
         query, key, value: the tensors.
-        heads: how many there are.
-        value_size: features of a head of V, where known.
+        heads: number of heads.
+        value_size: features of a head of V; None if unknown.
         scale: factor of the scores.
-        dtype: their element type.
-        rows: positions of Q, where known.
-        columns: positions of K with those of the past, where known.
-        past: positions of the past, where known; None where there is none.
+        dtype: element type.
+        rows: positions of Q; None if unknown.
+        columns: positions of K including the past; None if unknown.
+        past: positions of the past; None if unknown or without a past.
     """
 
     query: str
@@ -51,14 +51,14 @@ class _Heads:
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """What a ``MultiHeadAttention`` reads: batch, heads, positions, features.
+    """Operands of a ``MultiHeadAttention``, [batch, heads, positions, features].
 
     Attributes:
         parts: Q, K and V.
         size: features of a head of Q and K.
-        value_size: features of a head of V, where known.
-        batch, rows, columns: sizes of the batch, of Q and of K without its past, where known.
-        dtype: the element type.
+        value_size: features of a head of V; None if unknown.
+        batch, rows, columns: sizes of the batch, of Q, and of K without its past; None if unknown.
+        dtype: element type.
     """
 
     parts: list[str]
@@ -71,11 +71,11 @@ class _Operands:
 
 
 def multi_head_attention(forms: Forms, node: Node) -> None:
-    """Q, K and V are projected already."""
+    """Decompose MultiHeadAttention, whose Q, K and V are already projected."""
     draft = forms.draft
     mask, added, past_key, past_value = (node.input(port) for port in range(4, 8))
     if any(node.input(port) is not None for port in (8, 9)) or _reads(node, 3):
-        raise NotApplicable("it decodes with a shared cache, or gives its scores")
+        raise NotApplicable("decoding with a shared cache and outputs of scores are not supported")
     read = _packed(forms, node) if node.input(2) is None else _given(forms, node)
     parts = read.parts
     names = [_named(node, port) for port in (1, 2)]
@@ -104,7 +104,7 @@ def multi_head_attention(forms: Forms, node: Node) -> None:
 
 
 def _given(forms: Forms, node: Node) -> _Operands:
-    """Q, K and V as tensors of their own; K and V may have their heads apart already."""
+    """Operands from separate tensors; heads of K and V may already be an axis."""
     query, key, value, bias = (node.input(port) for port in range(4))
     heads = int(node.number("num_heads", 0))
     if query is None or query.shape is None or len(query.shape) != 3 or query.dtype not in FLOAT_DTYPES:
@@ -129,7 +129,7 @@ def _given(forms: Forms, node: Node) -> _Operands:
 
 
 def _head_size(value: Value, heads: int) -> Dimension:
-    """The features of a head of V, where they are known."""
+    """Features of a head of V; None if unknown."""
     last = value.shape[-1] if value.shape else None
     if not isinstance(last, int):
         return None
@@ -137,21 +137,19 @@ def _head_size(value: Value, heads: int) -> Dimension:
 
 
 def _packed(forms: Forms, node: Node) -> _Operands:
-    """Q, K and V in one tensor, or K and V in one: batch, positions, heads, which of them, features."""
+    """Operands from packed tensors, [batch, positions, heads, which of Q, K, V, features]."""
     query, key = node.input(0), node.input(1)
     heads = int(node.number("num_heads", 0))
     whole, count = (query, 3) if key is None else (key, 2)
     if query is None or whole is None or whole.shape is None or len(whole.shape) != 5:
-        raise NotApplicable("Q, K and V are packed into a tensor that is not known to have five axes")
+        raise NotApplicable("the packed tensor of Q, K and V is not known to have five axes")
     size = whole.shape[4]
     if whole.shape[2:4] != (heads, count) or not isinstance(size, int) or query.dtype not in FLOAT_DTYPES:
-        raise NotApplicable("what is packed is not of the shape that the operator wants")
+        raise NotApplicable("the packed tensor does not have the shape that the operator requires")
     if query.shape is None or (key is not None and query.shape[2:] != (heads * size,)):
-        raise NotApplicable("the shape of Q is not known, or not that of K")
+        raise NotApplicable("the shape of Q is not known, or does not match that of K")
     if node.input(3) is not None:
-        raise NotApplicable(
-            "it has a bias for what is packed, of which ONNX Runtime does not say how it lies"
-        )
+        raise NotApplicable("ONNX Runtime does not document the layout of the bias of a packed tensor")
     draft = forms.draft
     indices = (draft.constant(np.array(index, np.int64), "index") for index in range(count))
     parts = [
@@ -164,15 +162,15 @@ def _packed(forms: Forms, node: Node) -> _Operands:
 
 
 def attention(forms: Forms, node: Node) -> None:
-    """Q, K and V are projected from one tensor by one product."""
+    """Decompose Attention, which projects Q, K and V from one tensor."""
     draft = forms.draft
     source, weights, bias, mask, past, added = (node.input(port) for port in range(6))
     heads = int(node.number("num_heads", 0))
     if source is None or weights is None or weights.shape is None or len(weights.shape) != 2:
-        raise NotApplicable("the shape of its weights is not known")
+        raise NotApplicable("the shape of the weights is not known")
     dtype = weights.dtype if weights.dtype in FLOAT_DTYPES else source.dtype
     if node.number("do_rotary", 0) or node.number("past_present_share_buffer", 0):
-        raise NotApplicable("it turns Q and K, or writes into the buffer that it reads")
+        raise NotApplicable("rotary embedding and a shared buffer of past and present are not supported")
     whole = weights.shape[1]
     given = [int(size) for size in node.attribute("qkv_hidden_sizes", ())]
     sizes = given or ([whole // 3] * 3 if isinstance(whole, int) else [])
@@ -220,7 +218,7 @@ def attention(forms: Forms, node: Node) -> None:
 def _attended(
     forms: Forms, node: Node, block: _Heads, mask: Value | None, added: Value | None, batch: Dimension
 ) -> None:
-    """Write the scores, their softmax, and the product with V."""
+    """Insert the scores, their softmax, and the product with V."""
     draft = forms.draft
     forms.opset = max(forms.opset, _SINCE)
     query = draft.op("Mul", block.query, draft.like(block.scale, block.dtype, "scale"))
@@ -242,7 +240,7 @@ def _attended(
 
 
 def _kept(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
-    """Which keys a mask leaves, BOOL, broadcastable to the scores."""
+    """Allowed keys of a mask, BOOL, broadcastable to the scores."""
     draft = forms.draft
     if mask.shape is None or mask.dtype is None:
         raise NotApplicable("the shape of the mask is not known")
@@ -252,12 +250,12 @@ def _kept(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
         zero = draft.like(0, mask.dtype, "zero")
         return draft.op("Greater", spread, zero)
     if rank != 1:
-        raise NotApplicable("its mask is of a form that ONNX Runtime's CPU kernels do not take")
+        raise NotApplicable("ONNX Runtime's CPU kernels do not support this form of mask")
     count = mask.shape[0]
     if count is None or count != batch:
         both = isinstance(count, int) and isinstance(batch, int) and count == 2 * batch
         if not both:
-            raise NotApplicable("what its mask counts is not known")
+            raise NotApplicable("the meaning of the mask's counts is not known")
     positions = _positions(forms, block)
     whole = draft.op("Cast", mask, to=onnx_type("i64")) if mask.dtype != "i64" else mask.name
     if count == batch:
@@ -272,7 +270,7 @@ def _kept(forms: Forms, block: _Heads, mask: Value, batch: Dimension) -> str:
 
 
 def _positions(forms: Forms, block: _Heads) -> str:
-    """The positions of the keys, INT64."""
+    """Positions of the keys, INT64."""
     draft = forms.draft
     if isinstance(block.columns, int):
         return draft.constant(np.arange(block.columns, dtype=np.int64), "positions")
@@ -280,18 +278,18 @@ def _positions(forms: Forms, block: _Heads) -> str:
 
 
 def _range(draft: Draft, tensor: str) -> str:
-    """The positions along the third of four axes, INT64."""
+    """Positions along the third of four axes, INT64."""
     index, zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (2, 0, 1))
     return draft.op("Range", zero, draft.op("Gather", draft.op("Shape", tensor), index), one)
 
 
 def _ahead(forms: Forms, block: _Heads) -> str:
-    """Which keys are ahead of each query, BOOL."""
+    """Future keys of each query, BOOL."""
     draft = forms.draft
     before = block.past if block.has_past else 0
     if isinstance(block.rows, int) and isinstance(block.columns, int) and isinstance(before, int):
         if block.rows * block.columns > MOST_ELEMENTS:
-            raise NotApplicable("its mask would take too many elements")
+            raise NotApplicable(f"the causal mask would have more than {MOST_ELEMENTS:,} elements")
         ahead = np.arange(block.columns)[None, :] > np.arange(block.rows)[:, None] + before
         return draft.constant(ahead, "ahead")
     keys = _range(draft, block.key)
@@ -307,7 +305,7 @@ def _ahead(forms: Forms, block: _Heads) -> str:
 def _biased(
     forms: Forms, sources: list[Tensor], bias: Value, width: int, ranks: tuple[int, int]
 ) -> list[Tensor]:
-    """Q, K and V with their part of a bias; heads that are apart already have none."""
+    """Add the bias to Q, K and V; tensors with separate heads already include it."""
     draft = forms.draft
     bounds = (0, width, 2 * width, np.iinfo(np.int64).max)
     return [

@@ -1,7 +1,7 @@
-"""Norms that ONNX Runtime fused with what is around them, written out.
+"""Decomposition of norms that ONNX Runtime fused with neighbouring operators.
 
-Definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.  ONNX Runtime
-computes their statistics in FP32, and so do the forms here.
+Definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.  As in ONNX Runtime,
+statistics are computed in FP32.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from trtlint.model.protos import FLOAT_DTYPES
 _EPSILON = {"SkipLayerNormalization": 1e-12, "SkipSimplifiedLayerNormalization": 1e-12}
 _SIMPLIFIED_EPSILON = 1e-5
 _SUM = 3
-"""The output of a fused sum and norm that is the sum; those before it are statistics."""
+"""Index of the output with the sum; the outputs between are statistics."""
 
 
 def skip_layer_norm(forms: Forms, node: Node) -> None:
-    """A sum of two tensors, perhaps with a bias, and its layer or RMS norm."""
+    """Decompose a sum of two tensors with an optional bias, and its layer or RMS norm."""
     simplified = node.op == "SkipSimplifiedLayerNormalization"
     if any(value.uses or value.is_output for value in node.outputs[1:_SUM]):
-        raise NotApplicable("the statistics that it gives are read")
+        raise NotApplicable(f"the statistics that {node.op} returns are read")
     gain = node.inputs[2]
     bias, shift = (None, node.input(3)) if simplified else (node.input(3), node.input(4))
     dtype = _float((*node.inputs, node.output))
     if gain is None or dtype is None:
-        raise NotApplicable("the type of what it reads is not known")
+        raise NotApplicable(f"the types of the inputs of {node.op} are not known")
     named = node.outputs[_SUM].name if len(node.outputs) > _SUM else ""
     total = forms.draft.op("Add", node.inputs[0], node.inputs[1], out="" if shift is not None else named)
     if shift is not None:
@@ -39,30 +39,30 @@ def skip_layer_norm(forms: Forms, node: Node) -> None:
 
 
 def simplified_layer_norm(forms: Forms, node: Node) -> None:
-    """An RMS norm over the last axis, which ONNX Runtime has in ONNX's domain."""
+    """Decompose an RMS norm over the last axis, which ONNX Runtime defines in ONNX's domain."""
     value, gain = node.inputs[0], node.inputs[1]
     dtype = _float((*node.inputs, node.output))
     if value is None or gain is None or dtype is None:
-        raise NotApplicable("the type of what it reads is not known")
+        raise NotApplicable(f"the types of the inputs of {node.op} are not known")
     axis = int(node.number("axis", -1))
     if axis != -1 and axis != (value.rank or 0) - 1:
-        raise NotApplicable("it is over more axes than the last")
+        raise NotApplicable(f"{node.op} covers more than the last axis")
     if any(other.uses or other.is_output for other in node.outputs[1:]):
-        raise NotApplicable("the statistics that it gives are read")
+        raise NotApplicable(f"the statistics that {node.op} returns are read")
     if {value.dtype, gain.dtype} - {None, dtype}:
-        raise NotApplicable("its gain is of another type than its tensor")
+        raise NotApplicable("the gain has another type than the tensor")
     forms.rms_norm(value, gain, float(node.number("epsilon", _SIMPLIFIED_EPSILON)), dtype, node.output.name)
 
 
 def embed_layer_norm(forms: Forms, node: Node) -> None:
-    """Embeddings of words, positions and segments, their sum and its layer norm."""
+    """Decompose word, position and segment embeddings, their sum and its layer norm."""
     draft = forms.draft
     words, segments, word_table, position_table, segment_table, gain, bias, mask, positions = (
         node.input(port) for port in range(9)
     )
     dtype = _float((word_table, position_table))
     if words is None or word_table is None or position_table is None or dtype is None:
-        raise NotApplicable("the type of what it reads is not known")
+        raise NotApplicable(f"the types of the inputs of {node.op} are not known")
     counted = node.outputs[1] if len(node.outputs) > 1 else None
     named = node.outputs[2].name if len(node.outputs) > 2 else ""
     if positions is None:
@@ -79,7 +79,7 @@ def embed_layer_norm(forms: Forms, node: Node) -> None:
         total = draft.op("Add", total, draft.op("Gather", segment_table, segments, axis=0), out=named)
     if counted is not None and (counted.uses or counted.is_output):
         if mask is None:
-            raise NotApplicable("it counts what no mask says")
+            raise NotApplicable(f"{node.op} returns mask counts but has no mask")
         ones = draft.op("Cast", draft.op("Equal", mask, draft.like(1, "i32", "one")), to=onnx_type("f32"))
         mean = forms.mean(ones)
         length = draft.op("Gather", draft.op("Shape", mask), draft.ints(1))
@@ -90,16 +90,16 @@ def embed_layer_norm(forms: Forms, node: Node) -> None:
 
 
 def group_norm(forms: Forms, node: Node) -> None:
-    """A group norm of an image, its channels last, perhaps of a sum and with a SiLU behind it."""
+    """Decompose a group norm of an image, optionally of a sum, and with a SiLU."""
     draft = forms.draft
     value, gain, bias = node.inputs[:3]
     dtype = None if value is None else value.dtype
     groups = int(node.number("groups", 0))
     channels = gain.shape[0] if gain is not None and gain.shape else None
     if value is None or gain is None or bias is None or dtype not in FLOAT_DTYPES or dtype is None:
-        raise NotApplicable("the type of what it reads is not known")
+        raise NotApplicable(f"the types of the inputs of {node.op} are not known")
     if not isinstance(channels, int) or groups < 1 or channels % groups:
-        raise NotApplicable("its channels are not known, or make no groups")
+        raise NotApplicable("the number of channels is not known, or not a multiple of the groups")
     total: Tensor = value
     if node.op == "SkipGroupNorm":
         total = _with_skip(forms, node, channels)
@@ -121,7 +121,7 @@ def group_norm(forms: Forms, node: Node) -> None:
 
 
 def _with_skip(forms: Forms, node: Node, channels: int) -> str:
-    """The sum that a group norm is fused with, under the name of the second output if there is one."""
+    """The sum before a group norm; it is also the second output if there is one."""
     draft, skip, shift = forms.draft, node.inputs[3], node.input(4)
     named = node.outputs[1].name if len(node.outputs) > 1 else ""
     if skip is not None and skip.rank == 2:
@@ -133,5 +133,5 @@ def _with_skip(forms: Forms, node: Node, channels: int) -> str:
 
 
 def _float(values: tuple[Value | None, ...]) -> str | None:
-    """The float type of the first value that has one."""
+    """The float type of the first float value."""
     return next((value.dtype for value in values if value is not None and value.dtype in FLOAT_DTYPES), None)

@@ -1,4 +1,4 @@
-"""A written-out normalization, as its rewrites need it."""
+"""Decomposed normalization for rewrites."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from trtlint.model.graph import Node, Value
 
 @dataclass(frozen=True, slots=True)
 class Norm:
-    """The nodes of a written-out normalization; None for those that it does without.
+    """The nodes of a decomposed normalization; None for missing ones.
 
     Attributes:
-        tensor: what is normalized.
+        tensor: the normalized tensor.
         mean, centre, square, variance, epsilon, root, divide: its nodes.
     """
 
@@ -29,20 +29,20 @@ class Norm:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Those that there are, in data-flow order."""
+        """The existing nodes in data-flow order."""
         every = (self.mean, self.centre, self.square, self.variance, self.epsilon, self.root, self.divide)
         return tuple(node for node in every if node is not None)
 
 
 def norm_of(fact: Fact) -> Norm:
-    """The norm that a fact found."""
+    """The norm of a fact."""
     if not isinstance(fact, Normalization) or fact.form != "decomposed":
-        raise NotApplicable("the norm is one operator")
+        raise NotApplicable("the norm is a single operator")
     steps = {step.role: step.node for step in fact.chain}
     centre, square = steps.get("centre"), steps["square"]
     tensor = centre.inputs[0] if centre is not None else square.inputs[0]
     if tensor is None:
-        raise NotApplicable("what is normalized is not known")
+        raise NotApplicable("the normalized tensor is not known")
     return Norm(
         tensor,
         steps.get("mean"),

@@ -1,7 +1,7 @@
-"""Quantized tensors of eight bits as the whole numbers that they hold, in FP32.
+"""Elements of 8-bit quantized tensors as FP32 integers.
 
-Whole numbers up to 2^24 are exact there.  Sums of products are where they cannot exceed that; others are
-taken in parts that cannot (:mod:`trtlint.fixes.rewrites._sums`).
+FP32 holds integers up to 2^24 exactly.  Larger sums of products are split into parts
+(:mod:`trtlint.fixes.rewrites._sums`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
 
 _MOST_STORED = 4096
-"""Elements up to which a stored tensor is stored again as floats; larger ones stay as they are."""
+"""Largest stored tensor, in elements, that is stored again as floats."""
 _DEEPEST = 64
-"""Operators behind each other that only move what another one quantized."""
+"""Maximum number of consecutive operators that only move quantized elements."""
 F32 = onnx_type("f32")
 HAS_ROUND = 11
 """The first opset with Round: https://onnx.ai/onnx/operators/onnx__Round.html"""
@@ -29,13 +29,13 @@ MOVING = frozenset(
     {"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Slice", "Gather", "MaxPool", "Concat"}
     | {"Identity", "Expand", "Tile", "Split"}
 )
-"""Operators that give numbers which they read first."""
+"""Operators that only move elements of their inputs."""
 
 
 def quantized_type(value: Value | None) -> str | None:
-    """The type of a quantized tensor; None for another one.
+    """The type of a quantized tensor; None for other tensors.
 
-    Nothing is inferred behind operators of ONNX Runtime's own, which have one type for all they quantize.
+    Shape inference stops at ONNX Runtime's operators, whose inputs and outputs have the same quantized type.
     """
     for _ in range(_DEEPEST):
         if value is None or value.dtype is not None or value.producer is None:
@@ -51,11 +51,11 @@ def quantized_type(value: Value | None) -> str | None:
 
 
 class Numbers:
-    """Writes whole numbers in FP32 in place of quantized tensors.
+    """Writer of FP32 integers in place of quantized tensors.
 
     Args:
         model: the model.
-        draft: what is written into.
+        draft: the draft.
     """
 
     def __init__(self, model: Model, draft: Draft) -> None:
@@ -70,13 +70,13 @@ class Numbers:
         return self._model.opset or 1
 
     def of(self, value: Value | None) -> str:
-        """The name of the numbers that a tensor holds, written or read where it is stored."""
+        """Name of the FP32 integers of a tensor."""
         if value is None:
-            raise NotApplicable("an operand is left out")
+            raise NotApplicable("a required operand is missing")
         if value in self.known:
             return self.known[value]
         if quantized_type(value) is None:
-            raise NotApplicable(f"{value.name} is not of eight bits")
+            raise NotApplicable(f"{value.name} is not an 8-bit tensor")
         name = self._stored(value)
         if isinstance(name, str):
             self.known[value] = name
@@ -87,15 +87,13 @@ class Numbers:
         if tensor is None:
             if value.is_input and value.dtype == "u8":
                 return self.draft.op("Cast", value, to=F32)
-            raise NotApplicable(
-                f"{value.name} is neither stored nor computed by an operator that is known here"
-            )
+            raise NotApplicable(f"{value.name} is neither stored nor computed by a supported operator")
         payload = self.stored(value) if np.prod(tensor.dims, dtype=np.float64) <= _MOST_STORED else None
         if payload is not None:
             return self.draft.constant(payload.astype(np.float32), "numbers")
         if value.dtype == "u8":
             return self.draft.op("Cast", value, to=F32)
-        # A parser lets nothing but DequantizeLinear read a stored INT8.
+        # The parser allows only DequantizeLinear to read a stored INT8 tensor.
         return self.draft.op("DequantizeLinear", value, self.draft.constant(np.array(1, np.float32), "one"))
 
     def stored(self, value: Value | None) -> Array | None:
@@ -104,13 +102,13 @@ class Numbers:
         return None if payload is None else np.asarray(payload)
 
     def shifted(self, node: Node, port: int, zero: int, behind: int | None = None) -> str:
-        """The numbers of an operand less its zero point.
+        """Subtract the zero point from the integers of an operand.
 
         Args:
             node: the operator.
-            port: which of its inputs the operand is.
-            zero: which of its inputs the zero point is.
-            behind: how many axes lie behind that which a vector of zero points is along.
+            port: input index of the operand.
+            zero: input index of the zero point.
+            behind: number of axes after the axis of a vector of zero points.
         """
         value, point = node.input(port), node.input(zero)
         numbers = self.of(value)
@@ -120,37 +118,35 @@ class Numbers:
             return self.draft.op("Sub", numbers, self.known[point])
         known = self.stored(point)
         if known is None:
-            raise NotApplicable("its zero point is not stored in the model")
+            raise NotApplicable("the zero point is not stored in the model")
         if not known.any():
             return numbers
         shaped = along(known.astype(np.float32), behind)
         return self.draft.op("Sub", numbers, self.draft.constant(shaped, "zero"))
 
     def scale(self, node: Node, port: int) -> Array:
-        """A stored scale."""
+        """A stored scale as FLOAT."""
         scale = self.stored(node.input(port))
         if scale is None or scale.dtype != np.float32:
-            raise NotApplicable("its scale is not stored in the model as FLOAT")
+            raise NotApplicable("the scale is not stored in the model as FLOAT")
         return scale
 
     def quantized(self, node: Node, value: str, scale: Array | None, zero: int) -> str:
-        """Numbers in steps of a scale, rounded, and clipped to what the result of an operator holds.
+        """Divide by a scale, round, and clip to the result type of an operator.
 
         Args:
             node: the operator.
-            value: what is quantized.
-            scale: the scale, of one element; None where the value is in such steps already.
-            zero: which of the operator's inputs the zero point is.
+            value: the tensor.
+            scale: a scale with one element; None if the tensor is already divided.
+            zero: input index of the zero point.
         """
         result, point = node.output, node.input(zero)
         limits = RANGES.get(quantized_type(result) or "")
         if limits is None:
-            raise NotApplicable("it does not quantize to eight bits")
+            raise NotApplicable(f"{node.op} does not quantize to 8 bits")
         known = np.zeros((), np.int64) if point is None else self.stored(point)
         if known is None or known.size != 1 or (scale is not None and scale.size != 1):
-            raise NotApplicable(
-                "the scale and the zero point of its result are not one number each, and stored"
-            )
+            raise NotApplicable("the scale or zero point of the result is not a stored scalar")
         draft = self.draft
         if scale is not None:
             value = draft.op("Div", value, draft.constant(scale.reshape(()), "scale"))
@@ -161,9 +157,9 @@ class Numbers:
 
 
 def along(parameter: Array, behind: int | None) -> Array:
-    """A scalar, or a vector along the axis with so many behind it, as it broadcasts."""
+    """Reshape a scalar or vector to broadcast along the axis with this number of axes after it."""
     if parameter.size == 1:
         return parameter.reshape(())
     if behind is None or parameter.ndim != 1:
-        raise NotApplicable("it has a scale or a zero point for each element")
+        raise NotApplicable("the scale or zero point is neither a scalar nor a vector")
     return parameter.reshape([-1] + [1] * behind)

@@ -1,4 +1,4 @@
-"""Products of quantized tensors in floating point, with the same whole numbers, scaled and rounded.
+"""Products of quantized tensors as FP32 products of the same integers, scaled and rounded.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__MatMulInteger.html,
 https://onnx.ai/onnx/operators/onnx__QLinearConv.html and
@@ -22,18 +22,18 @@ _CONV = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "st
 
 
 def settings(node: Node, names: frozenset[str]) -> dict[str, Any]:
-    """Some attributes of an operator, as far as it has them."""
+    """The given attributes of an operator that are set."""
     protos = node.attributes
     return {name: helper.get_attribute_value(protos[name]) for name in sorted(names & protos.keys())}
 
 
 def matmul_integer(numbers: Numbers, node: Node) -> str | None:
-    """Write a MatMulInteger; sums that FP32 does not hold keep their type."""
+    """Write a MatMulInteger; sums that exceed FP32's exact range stay INT32."""
     return _integer(numbers, node, _of_matmul(node, (0, 1, 2, 3)), _matmul(numbers))
 
 
 def conv_integer(numbers: Numbers, node: Node) -> str | None:
-    """Write a ConvInteger; sums that FP32 does not hold keep their type."""
+    """Write a ConvInteger; sums that exceed FP32's exact range stay INT32."""
     return _integer(numbers, node, _of_conv(node, (0, 1, 2, 3)), _conv(numbers, node))
 
 
@@ -47,24 +47,24 @@ def qlinear_conv(numbers: Numbers, node: Node) -> str | None:
     """Write a QLinearConv."""
     weight, bias = node.input(3), None
     if weight is None or weight.rank is None:
-        raise NotApplicable("the rank of its weight is not known")
+        raise NotApplicable("the rank of the weight is not known")
     if node.input(8) is not None:
         known = numbers.stored(node.input(8))
         if known is None:
-            raise NotApplicable("its bias is not stored in the model")
+            raise NotApplicable("the bias is not stored in the model")
         bias = along(known, weight.rank - 2)
     sums = product(numbers, node, _of_conv(node, (0, 3, 2, 5)), _conv(numbers, node), bias=bias)
     return _scaled(numbers, node, as_floats(numbers, sums), weight.rank - 2)
 
 
 def gemm(numbers: Numbers, node: Node) -> str | None:
-    """Write a QGemm: matrices with a bias in the steps of their product, quantized or in floats."""
+    """Write a QGemm with its bias, quantized or as floats."""
     turned, draft = settings(node, frozenset({"transA", "transB"})), numbers.draft
     if node.number("alpha", 1.0) != 1.0:
-        raise NotApplicable("QGemm has a factor of its own")
+        raise NotApplicable("QGemm has an alpha other than 1")
     bias = None if node.input(6) is None else numbers.stored(node.input(6))
     if node.input(6) is not None and bias is None:
-        raise NotApplicable("its bias is not stored in the model")
+        raise NotApplicable("the bias is not stored in the model")
     left, right = (int(node.number(name, 0)) for name in ("transA", "transB"))
     operands = Operands(0, 3, 2, 5, 0 if left else 1, 1 if right else 0, 1 if right else 0)
     sums = product(numbers, node, operands, lambda a, b: draft.op("Gemm", a, b, **turned), bias=bias)
@@ -107,10 +107,10 @@ def _of_conv(node: Node, ports: tuple[int, int, int, int]) -> Operands:
 
 
 def _scaled(numbers: Numbers, node: Node, sums: str, behind: int) -> str | None:
-    """The result of a product of quantized operands: scaled in one step, and quantized."""
+    """Scale and quantize the sums of a product."""
     first, second, last = (numbers.scale(node, port) for port in (1, 4, 6))
     if first.size != 1 or last.size != 1:
-        raise NotApplicable("the scale of its data or of its result is not one number")
+        raise NotApplicable("the scale of the data or of the result is not a scalar")
     factor: Array = along((first.reshape(-1)[0] * second) / last.reshape(-1)[0], behind)
     draft = numbers.draft
     steps = draft.op("Mul", sums, draft.constant(factor.astype(np.float32), "factor"))

@@ -1,6 +1,6 @@
-"""Loops that carry a sequence, written out with the tensors that are in it after each iteration.
+"""Unrolling of loops that carry a sequence, with the tensors in it after each iteration.
 
-PyTorch's exporter writes ``unfold`` so: a loop that inserts one slice after the other
+PyTorch's exporter writes ``unfold`` as a loop that inserts one slice at a time
 (https://github.com/microsoft/onnxscript/blob/main/onnxscript/function_libs/torch_lib/ops/core.py).
 """
 
@@ -18,11 +18,11 @@ from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _DEEPEST = 16
-"""Loops within each other that are looked through for the one that carries a sequence."""
+"""Maximum depth of nested loops to search."""
 
 
 def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
-    """The input ports at which a Loop begins with a sequence that it carries."""
+    """Input indices of the sequences that a Loop carries."""
     body = graph.bodies(node).get("body") if node.op == "Loop" and not node.domain else None
     if body is None:
         return []
@@ -36,7 +36,7 @@ def carried(node: Node, graph: Graph, giving: Set[str]) -> list[int]:
 
 
 def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
-    """The outermost Loop around an operator that carries a sequence; the operator itself if none does."""
+    """The outermost Loop that carries a sequence around an operator; the operator itself if none does."""
     for _ in range(_DEEPEST):
         owner = graph.owner(node)
         if owner is None or not carried(owner, graph, giving):
@@ -46,7 +46,7 @@ def outermost(node: Node, graph: Graph, giving: Set[str]) -> Node:
 
 
 def near(node: Node, graph: Graph, giving: Set[str]) -> Iterator[Node]:
-    """The operators that give a Loop a sequence, and that read one that it gives."""
+    """Operators that produce a Loop's sequences, and that read its resulting sequences."""
     for port in carried(node, graph, giving):
         given = node.input(port)
         if given is not None and given.producer is not None:
@@ -56,25 +56,30 @@ def near(node: Node, graph: Graph, giving: Set[str]) -> Iterator[Node]:
 
 
 def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) -> list[str]:
-    """Write the body of a Loop as often as it runs, without its sequences.
+    """Unroll a Loop without its sequences.
 
     Args:
-        draft: what is written into.
+        draft: the draft.
         node: the Loop.
         model: the model.
-        held: the tensors in each sequence by its name; what the Loop gives is added.
+        held: tensors of each sequence by name; the Loop's results are added.
 
     Returns:
-        The names of what may have another shape than was declared, or why it cannot be written.
+        Names of values whose declared shape may become invalid.
+
+    Raises:
+        NotApplicable: the Loop cannot be unrolled.
     """
     try:
         patch = write_out_loop.propose(Fact(node, ()), model)
     except NotApplicable as error:
-        raise NotApplicable(f"the Loop that fills the sequence stays: {error}") from error
+        raise NotApplicable(f"the Loop that fills the sequence cannot be unrolled: {error}") from error
     outputs = {value.name for value in node.outputs if value.name}
     for proto in patch.insert:
         if proto.op_type == "Loop" and outputs.intersection(proto.output):
-            raise NotApplicable("how often the Loop runs that fills the sequence is known at run time only")
+            raise NotApplicable(
+                "the trip count of the Loop that fills the sequence is known only at run time"
+            )
         _write(draft, proto, held)
     for tensor in patch.initializers:
         draft.store(tensor)
@@ -82,7 +87,7 @@ def write(draft: Draft, node: Node, model: Model, held: dict[str, list[str]]) ->
 
 
 def _write(draft: Draft, proto: onnx.NodeProto, held: dict[str, list[str]]) -> None:
-    """Write one operator of a body."""
+    """Insert one operator of a body."""
     inputs = [text(name) for name in proto.input]
     first = held.get(inputs[0]) if inputs else None
     if proto.op_type == "SequenceEmpty":

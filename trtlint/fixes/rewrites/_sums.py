@@ -1,7 +1,7 @@
-"""Products of quantized operands, each sum exact in FP32 or taken in parts that are added as INT32.
+"""Products of quantized operands with exact sums: in FP32, or in parts that are added as INT32.
 
-FP32 holds whole numbers up to 2^24. A sum cannot exceed what its terms can add up to: the largest number of
-one operand, less its zero point, times what is stored of the other.
+FP32 holds integers up to 2^24 exactly.  The bound of a sum is the largest magnitude of one operand, without
+its zero point, times the stored elements of the other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
 _EXACT = 1 << 24
-"""Up to here each whole number is one of FP32: https://en.wikipedia.org/wiki/Single-precision_floating-point_format"""
+"""Largest exact integer range of FP32: https://en.wikipedia.org/wiki/Single-precision_floating-point_format"""
 _MOST_PARTS = 64
 _INT32 = onnx_type("i32")
 
@@ -27,15 +27,15 @@ Write = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Where a product has what: ports of both operands, of their zero points, and the axes it sums over.
+    """Layout of a product: input indices of the operands and zero points, and the summed axes.
 
     Attributes:
-        left, right: the ports of the operands.
-        left_zero, right_zero: the ports of their zero points.
-        left_axis, right_axis: the axes that are summed over; of a convolution that of the channels.
-        behind: of a vector of zero points of the right operand: how many axes lie behind its own.
+        left, right: input indices of the operands.
+        left_zero, right_zero: input indices of their zero points.
+        left_axis, right_axis: summed axes; of a convolution, the channel axes.
+        behind: number of axes after the axis of a vector of right zero points.
         is_convolution: whether it is a convolution, whose kernel covers several positions.
-        grouped: whether the product falls into groups, which cannot be taken apart here.
+        grouped: whether the product has groups, which cannot be split.
     """
 
     left: int
@@ -51,7 +51,7 @@ class Operands:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """The sums of a product: a name, and whether they are INT32 and not FP32."""
+    """The sums of a product: their name, and whether they are INT32 instead of FP32."""
 
     name: str
     is_integer: bool
@@ -66,15 +66,15 @@ def product(
     bias: Array | None = None,
     out: str = "",
 ) -> Sums:
-    """Write a product of the numbers of two operands, each less its zero point, and a bias.
+    """Write the product of two operands without their zero points, plus a bias.
 
     Args:
-        numbers: what is written with.
+        numbers: the writer.
         node: the operator.
-        operands: where it has what.
-        write: writes the product of two tensors of floats.
-        bias: what is added to the sums, shaped to broadcast.
-        out: the name of the sums where they are INT32.
+        operands: the layout of the product.
+        write: writes the product of two float tensors.
+        bias: a bias that broadcasts to the sums.
+        out: name of the sums if they are INT32.
     """
     parts = _parts(numbers, node, operands, 0 if bias is None else int(np.abs(bias).max(initial=0)))
     left = numbers.shifted(node, operands.left, operands.left_zero)
@@ -100,41 +100,39 @@ def product(
 
 
 def as_floats(numbers: Numbers, sums: Sums) -> str:
-    """Sums in FP32, rounded once where they are larger than FP32 holds exactly."""
+    """Sums in FP32, rounded once if they exceed its exact range."""
     return numbers.draft.op("Cast", sums.name, to=F32) if sums.is_integer else sums.name
 
 
 def _parts(numbers: Numbers, node: Node, operands: Operands, bias: int) -> list[tuple[int, int]]:
-    """The parts of the summed axis, from and to, whose sums FP32 holds; one for all where that is so."""
+    """Split the summed axis into parts with exact sums; one part if possible."""
     most = float(_largest(numbers, node, operands.left, operands.left_zero))
     terms = _terms(numbers, node, operands)
     if terms is None:
-        raise NotApplicable("how many terms each of its sums has is not known")
+        raise NotApplicable("the number of terms of each sum is not known")
     limit = (_EXACT - bias) / max(most, 1.0)
     if float(terms.sum(axis=0, dtype=np.float64).max(initial=0.0)) <= limit:
         return [(0, len(terms))]
     if operands.grouped:
-        raise NotApplicable(
-            "its sums can exceed 2^24, up to which FP32 holds whole numbers, and it has groups"
-        )
+        raise NotApplicable("the sums can exceed 2^24, FP32's exact range, and the product has groups")
     added = np.cumsum(terms, axis=0, dtype=np.float64)
     found: list[tuple[int, int]] = []
     start, before = 0, np.zeros(terms.shape[1])
     while start < len(terms):
-        low, high = start, len(terms)  # rows up to low fit
+        low, high = start, len(terms)  # binary search for the last row that fits
         while low < high:
             middle = (low + high + 1) // 2
             fits = float((added[middle - 1] - before).max()) <= limit
             low, high = (middle, high) if fits else (low, middle - 1)
         if low == start or len(found) == _MOST_PARTS:
-            raise NotApplicable("its sums exceed what FP32 holds exactly by too much")
+            raise NotApplicable("the sums exceed FP32's exact range by too much")
         found.append((start, low))
         start, before = low, added[low - 1]
     return found
 
 
 def _largest(numbers: Numbers, node: Node, port: int, zero: int) -> int:
-    """The largest magnitude of an operand less its zero point."""
+    """The largest magnitude of an operand without its zero point."""
     value, point = node.input(port), node.input(zero)
     low, high = RANGES[quantized_type(value) or "u8"] if value is not None else (0, 0)
     known = None if point is None else numbers.stored(point)
@@ -148,10 +146,9 @@ def _largest(numbers: Numbers, node: Node, port: int, zero: int) -> int:
 
 
 def _terms(numbers: Numbers, node: Node, operands: Operands) -> Array | None:
-    """By how much each position of the summed axis can add to each sum, [positions, sums].
+    """Maximum contribution of each position of the summed axis to each sum, [positions, sums].
 
-    That is what is stored of the right operand; else as much as types allow, None where it is not known how
-    often.
+    It comes from the stored right operand, or from its type; None if the number of positions is unknown.
     """
     value, point = node.input(operands.right), node.input(operands.right_zero)
     known = _small(numbers, value)
@@ -168,13 +165,13 @@ def _terms(numbers: Numbers, node: Node, operands: Operands) -> Array | None:
     except NotApplicable:
         return None
     moved = np.moveaxis(np.abs(known.astype(np.int16) - shifted), operands.right_axis, 0)
-    if operands.is_convolution:  # what a kernel covers adds up
+    if operands.is_convolution:  # all elements of a kernel add up
         moved = moved.reshape(*moved.shape[:2], -1).sum(axis=-1, dtype=np.float32)
     return moved.reshape(len(moved), -1)
 
 
 def _kernel(weight: Value | None) -> int | None:
-    """How many elements of each channel the kernel of a convolution covers."""
+    """Number of elements of a convolution kernel in each channel; None if unknown."""
     sizes = None if weight is None or weight.shape is None else weight.shape[2:]
     if sizes is None:
         return None
@@ -183,7 +180,7 @@ def _kernel(weight: Value | None) -> int | None:
 
 
 def _small(numbers: Numbers, value: Value | None) -> Array | None:
-    """The elements of a stored tensor that is not too large."""
+    """Elements of a stored tensor; None if it is too large."""
     dims = () if value is None else value.shape or ()
     known = [dim for dim in dims if isinstance(dim, int)]
     if len(known) < len(dims) or math.prod(known) > MOST_ELEMENTS:
@@ -192,7 +189,7 @@ def _small(numbers: Numbers, value: Value | None) -> Array | None:
 
 
 def _count(value: Value | None, axis: int) -> int | None:
-    """The size of an axis."""
+    """Size of an axis; None if unknown."""
     shape = None if value is None else value.shape
     if not shape or not -len(shape) <= axis < len(shape):
         return None

@@ -1,4 +1,4 @@
-"""The bias of a ``ConvTranspose`` added behind it.
+"""Replace the bias of a ``ConvTranspose`` by an Add after it.
 
 https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
 """
@@ -13,18 +13,18 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write a ConvTranspose again without its bias, and an Add behind it."""
+    """Copy a ConvTranspose without its bias and insert an Add."""
     node = fact.node
     bias = None if node is None else node.input(2)
     tensor = None if node is None else node.input(0)
     if node is None or node.op != "ConvTranspose" or node.domain or bias is None:
         raise NotApplicable("there is no ConvTranspose with a bias here")
     if tensor is None or tensor.rank is None or tensor.rank < 3:
-        raise NotApplicable("the number of its dimensions is not known")
+        raise NotApplicable("the rank of the input of ConvTranspose is not known")
     draft = Draft(model, node)
     forms = Forms(draft)
     bare = draft.name("bare")
     draft.again(node, [text(name) for name in list(node.proto.input)[:2]], [bare])
     column = forms.unsqueeze(bias, *range(1, tensor.rank - 1))
     draft.op("Add", bare, column, out=node.output.name)
-    return draft.patch("adds the bias behind ConvTranspose", [node])
+    return draft.patch("adds the bias after ConvTranspose", [node])

@@ -1,6 +1,6 @@
-"""An epsilon added to the divisor of a division by a root or a norm, which is zero for a zero tensor.
+"""Add an epsilon to the divisor of a division by a root or norm, which is zero for a zero tensor.
 
-How large it is is a choice: results change, if little.
+The size of the epsilon is a choice, so results change slightly.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _EPSILON = {"f16": 1e-4, "bf16": 1e-6}
-"""By element type: that of FP16 is a normal number, which no kernel takes for zero."""
+"""Epsilon by element type; in FP16 it is a normal number, because kernels may flush smaller ones to zero."""
 _USUAL = 1e-6
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Add it before the division."""
+    """Insert an Add before the division."""
     node = fact.node
     if not isinstance(fact, Division) or node is None:
         raise NotApplicable("there is no division here")
@@ -28,5 +28,5 @@ def propose(fact: Fact, model: Model) -> Patch:
     epsilon = _EPSILON.get(divisor.dtype or "", _USUAL)
     draft = Draft(model, node)
     shifted = draft.op("Add", divisor, draft.like(epsilon, divisor, "epsilon"))
-    title = f"adds {epsilon:g} to what it divides by"
+    title = f"adds {epsilon:g} to the divisor"
     return draft.patch(title, [], rewire=[(node, port, shifted)], mends=True)

@@ -1,4 +1,4 @@
-"""A stored tensor that is expanded for operators that broadcast: read by them as it is stored.
+"""Remove the expansion of a stored tensor before operators that broadcast.
 
 https://onnx.ai/onnx/repo-docs/Broadcasting.html
 """
@@ -16,11 +16,11 @@ _BROADCAST = frozenset(
     | {"And", "Or", "Xor", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"}
 )
 _SINCE = 8
-"""The opset from which all of them broadcast in all dimensions."""
+"""First opset in which all of them broadcast in all dimensions."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Let every reader of an Expand or Tile read what is expanded."""
+    """Connect all readers of an Expand or Tile to its input."""
     node = fact.node
     if node is None or node.domain or node.op not in ("Expand", "Tile") or (model.opset or 0) < _SINCE:
         raise NotApplicable("there is no Expand or Tile here")
@@ -28,21 +28,21 @@ def propose(fact: Fact, model: Model) -> Patch:
     if source is None or result.is_output or result.leaves_body or not result.uses:
         raise NotApplicable("the expanded tensor is an output")
     if not _repeats(source, result):
-        raise NotApplicable("it does not only repeat dimensions of 1, or sizes are not known")
+        raise NotApplicable(f"{node.op} does more than repeat dimensions of 1, or sizes are not known")
     for reader, _ in result.uses:
         if reader.domain or reader.op not in _BROADCAST:
-            raise NotApplicable(f"{reader.op} reads it, which does not broadcast")
+            raise NotApplicable(f"{reader.op} reads the expanded tensor and does not broadcast")
         if reader.scope != node.scope:
-            raise NotApplicable("it is read in the body of an If or a loop")
+            raise NotApplicable("the expanded tensor is read in the body of an If or a loop")
         if not _same_result(reader, result, source):
-            raise NotApplicable(f"the result of {reader.op} is so large because of it")
+            raise NotApplicable(f"the shape of the result of {reader.op} depends on the expansion")
     rewire = [(reader, port, source.name) for reader, port in result.uses]
-    title = f"leaves {node.op} of a stored tensor to broadcasting"
+    title = f"replaces {node.op} of a stored tensor by broadcasting"
     return Draft(model, node).patch(title, [], rewire=rewire, around=[node], folds=True)
 
 
 def _repeats(source: Value, result: Value) -> bool:
-    """Whether every dimension is what it was, or was 1."""
+    """Whether every changed dimension was 1."""
     before, after = source.shape, result.shape
     if before is None or after is None or len(before) > len(after):
         return False
@@ -51,7 +51,7 @@ def _repeats(source: Value, result: Value) -> bool:
 
 
 def _same_result(reader: Node, result: Value, source: Value) -> bool:
-    """Whether a reader gives a tensor of the same shape when it reads the tensor that is not expanded."""
+    """Whether a reader gives a result of the same shape without the expansion."""
     shape = reader.output.shape
     if shape is None:
         return False
@@ -63,6 +63,6 @@ def _same_result(reader: Node, result: Value, source: Value) -> bool:
 
 
 def _at(value: Value | None, place: int) -> Dimension:
-    """The size of a dimension, counted from the last one; 1 where there is none."""
+    """Size of a dimension, counted from the last; 1 if there is none."""
     shape = None if value is None else value.shape
     return None if shape is None else shape[-place] if place <= len(shape) else 1

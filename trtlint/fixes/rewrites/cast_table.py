@@ -1,6 +1,6 @@
-"""A table of which Gather takes rows that are cast: cast before, where the builder folds the Cast.
+"""Cast a table before Gather instead of the rows after it, so that the builder folds the Cast.
 
-Rows are rounded one by one either way, so that the results are the same to the last bit.
+Each element is rounded once in both orders, so the results are bit-identical.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Change places of a Gather and the Cast behind it."""
+    """Swap a Gather and the Cast after it."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Gather", "Cast"} <= steps.keys():
-        raise NotApplicable("there is no Gather with a Cast behind it here")
+        raise NotApplicable("there is no Gather with a Cast after it here")
     gather, cast = steps["Gather"], steps["Cast"]
     table, rows = gather.inputs[:2]
     if table is None or rows is None or model.constants.stored(table) is None:
         raise NotApplicable("the table is not stored in the model")
     if [reader for reader, _ in gather.output.uses] != [cast] or gather.output.is_output:
-        raise NotApplicable("something else reads the rows")
+        raise NotApplicable("another operator also reads the rows")
     if gather.output.leaves_body or gather.scope != cast.scope:
-        raise NotApplicable("it spans the body of an If or a loop")
+        raise NotApplicable("Gather and Cast are not in the same graph")
     draft = Draft(model, gather)
     narrow = draft.op("Cast", table, to=int(cast.number("to", 0)))
     draft.op("Gather", narrow, rows, axis=int(gather.number("axis", 0)), out=cast.output.name)
-    return draft.patch("casts the table in place of its rows", [gather, cast])
+    return draft.patch("casts the table instead of its rows", [gather, cast])

@@ -1,7 +1,7 @@
-"""The constants of a mask brought into the range of FP16, as people do it by hand.
+"""Clamp the constants of a mask to the range of FP16, as is often done by hand.
 
-Results change in rows in which every key is masked by addition (equal weights become those of the scores),
-and where scores are as low as -60000.  :mod:`trtlint.fixes.rewrites.select_mask` changes neither.
+Results change in rows in which every key is masked by addition: equal weights become those of the scores.
+They also change for scores near -60000.  :mod:`trtlint.fixes.rewrites.select_mask` changes neither.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
 _ROOM = 6e4
-"""The magnitude of a mask that is added: what is left of the range of FP16 is for the scores."""
+"""Magnitude of an added mask; the rest of the FP16 range is for the scores."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -29,12 +29,12 @@ def propose(fact: Fact, model: Model) -> Patch:
     around = [step.node for step in fact.chain if step.role != "constant"]
     altered = [fact.name, *(value.name for node in around[:-1] for value in node.outputs)]
     condition = f"rows that keep a key, and scores far above {-limit:.0f}"
-    title = f"brings a mask of {_worst(fact):.3g} to ±{limit:.0f}"
+    title = f"clamps a mask of {_worst(fact):.3g} to ±{limit:.0f}"
     draft = Draft(model, node)
     if node.op == "ConstantOfShape" and node.output.name == fact.name:
         fill = node.attribute("value")
         if not isinstance(fill, onnx.TensorProto):
-            raise NotApplicable("it fills with zeros")
+            raise NotApplicable("ConstantOfShape fills with zeros")
         value = np.clip(numpy_helper.to_array(fill), -limit, limit)
         draft.op("ConstantOfShape", node.inputs[0], value=numpy_helper.from_array(value), out=fact.name)
         return draft.patch(
@@ -45,9 +45,9 @@ def propose(fact: Fact, model: Model) -> Patch:
     if payload is None:
         payload = model.constants.array(held)
     if held is None or payload is None or payload.size > MOST_ELEMENTS:
-        raise NotApplicable("its values cannot be read, or are too many")
+        raise NotApplicable("the values of the mask cannot be read, or are too many")
     if any(reader.scope != node.scope for reader, _ in held.uses) or held.is_output:
-        raise NotApplicable("it is read in the body of an If or a loop, or is an output")
+        raise NotApplicable("the mask is an output, or is read in the body of an If or a loop")
     array = np.asarray(payload)
     finite = np.where(np.isfinite(array), np.clip(array, -limit, limit), array).astype(array.dtype)
     name = draft.constant(finite, "mask")
@@ -70,6 +70,6 @@ def _worst(fact: Constant) -> float:
 
 
 def _held(node: Node, name: str) -> Value | None:
-    """The value of a name that a node computes or reads."""
+    """The value with a name among the inputs and outputs of a node."""
     known = (*node.outputs, *node.inputs)
     return next((value for value in known if value is not None and value.name == name), None)

@@ -1,4 +1,4 @@
-"""A Clip from 0 as the minimum of a Relu and its upper bound.
+"""Replace a Clip from 0 by Relu and Min.
 
 https://onnx.ai/onnx/operators/onnx__Clip.html
 """
@@ -12,7 +12,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _SINCE = 8
-"""The opset from which Min broadcasts."""
+"""First opset in which Min broadcasts."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -22,10 +22,10 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no Clip here, or the opset is older than 8")
     tensor = node.input(0)
     if tensor is None or tensor.dtype not in FLOAT_DTYPES:
-        raise NotApplicable("the type of what it clips is not known")
+        raise NotApplicable("the type of the input of Clip is not known")
     low, high = clip_bounds(node, model.constants)
     if low != 0 or high is None:
-        raise NotApplicable("its bounds are not stored in the model, or the lower one is not 0")
+        raise NotApplicable("the bounds are not stored in the model, or the lower one is not 0")
     draft = Draft(model, node)
     draft.op("Min", draft.op("Relu", tensor), draft.like(high, tensor, "most"), out=node.output.name)
     return draft.patch("clips by Relu and Min", [node], folds=True)

@@ -1,4 +1,4 @@
-"""A ``Clip`` with one bound as ``Min`` or ``Max``.
+"""Replace a ``Clip`` with one bound by ``Min`` or ``Max``.
 
 https://onnx.ai/onnx/operators/onnx__Clip.html
 """
@@ -10,7 +10,7 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _SINCE = 13
-"""The opset from which Min and Max take BF16."""
+"""First opset in which Min and Max support BF16."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -20,7 +20,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no Clip here, or the opset is older than 13")
     low, high = node.input(1), node.input(2)
     if (low is None) == (high is None):
-        raise NotApplicable("it has no bound or two")
+        raise NotApplicable("Clip does not have exactly one bound")
     draft = Draft(model, node)
     op, bound = ("Min", high) if low is None else ("Max", low)
     draft.op(op, node.inputs[0], bound, out=node.output.name)

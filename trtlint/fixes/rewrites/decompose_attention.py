@@ -1,7 +1,7 @@
-"""``Attention`` written out as MatMul, Softmax and MatMul.
+"""Decompose ``Attention`` into MatMul, Softmax and MatMul.
 
-The operator's definition with all its variants: https://onnx.ai/onnx/operators/onnx__Attention.html.
-A row of which every key is masked gives zeros there, so it does here.
+All variants of the definition are supported: https://onnx.ai/onnx/operators/onnx__Attention.html.
+As defined there, a fully masked row gives zeros.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
 from trtlint.model.protos import DTYPES, FLOAT_DTYPES, Dimension
 
-_TITLE = "writes Attention out as MatMul, Softmax and MatMul"
+_TITLE = "decomposes Attention into MatMul, Softmax and MatMul"
 _Q, _K, _V, _MASK, _PAST_KEY, _PAST_VALUE, _LENGTHS = range(7)
 _Y, _PRESENT_KEY, _PRESENT_VALUE, _SCORES = range(4)
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write out the operator at which a fact was found."""
+    """Decompose one operator."""
     node = fact.node
     if node is not None and node.domain == ONNX_RUNTIME:
         return write_out_fused.propose(fact, model)
@@ -36,7 +36,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 @dataclass(frozen=True, slots=True)
 class _Heads:
-    """Numbers of heads, whether they are an axis of their own, and the size of one."""
+    """Numbers of heads, whether they are a separate axis, and the sizes of a head."""
 
     query: int
     key: int
@@ -50,10 +50,10 @@ def _heads(node: Node) -> _Heads:
     if query is None or key is None or value is None or query.shape is None or key.shape is None:
         raise NotApplicable("the shapes of Q and K are not known")
     if query.dtype not in FLOAT_DTYPES or {key.dtype, value.dtype} != {query.dtype}:
-        raise NotApplicable("the types of Q, K and V are not known, or not the same")
+        raise NotApplicable("the types of Q, K and V are not known, or not equal")
     rank = len(query.shape)
     if rank not in (3, 4) or key.rank != rank or value.rank not in (rank, None):
-        raise NotApplicable("Q, K and V are not of rank 3 or 4")
+        raise NotApplicable("Q, K and V do not have rank 3 or 4")
     value_last = None if value.shape is None else value.shape[-1]
     last = query.shape[-1]
     if not isinstance(last, int):
@@ -69,20 +69,20 @@ def _heads(node: Node) -> _Heads:
     if not isinstance(query_heads, int) or not isinstance(key_heads, int) or min(query_heads, key_heads) < 1:
         raise NotApplicable("the number of heads is not known")
     if size < 1 or query_heads % key_heads:
-        raise NotApplicable("the heads of Q are no multiple of those of K and V")
+        raise NotApplicable("the number of heads of Q is not a multiple of that of K and V")
     return _Heads(query_heads, key_heads, rank == 4, size, value_last)
 
 
 @dataclass(frozen=True, slots=True)
 class _Mask:
-    """What is allowed (BOOL) and what is added to the scores, each None where there is nothing."""
+    """The allowed keys (BOOL) and the bias of the scores; None for none."""
 
     allowed: str | None
     bias: str | None
 
 
 class _Block:
-    """The written-out form of one operator."""
+    """Decomposition of one operator."""
 
     def __init__(self, model: Model, node: Node, heads: _Heads) -> None:
         self.node = node
@@ -101,9 +101,9 @@ class _Block:
         names = [value.name for value in node.outputs] + [""] * 4
         past, past_value = node.input(_PAST_KEY), node.input(_PAST_VALUE)
         if (past is None) != (past_value is None):
-            raise NotApplicable("there is a past of K without one of V, or the other way round")
+            raise NotApplicable("only one of the past of K and the past of V is given")
         if any(past is not None and past.dtype not in (self.dtype, None) for past in (past, past_value)):
-            raise NotApplicable("the past is of another type than K and V")
+            raise NotApplicable("the past has another type than K and V")
         query = self._split(node.inputs[_Q], heads.query, heads.size, "")
         key = self._split(node.inputs[_K], heads.key, heads.size, "" if past else names[_PRESENT_KEY])
         value = self._split(
@@ -124,14 +124,14 @@ class _Block:
         return draft.patch(_TITLE, [node])
 
     def _split(self, tensor: Value | None, heads: int, size: Dimension, out: str) -> str:
-        """A tensor with its heads as the second axis, under a given name if there is one."""
+        """A tensor with heads as the second axis."""
         assert tensor is not None
         if self.heads.split:
             return self.draft.op("Identity", tensor, out=out) if out else tensor.name
         return heads_apart(self.draft, tensor, heads, size, out=out)
 
     def _repeat(self, tensor: str) -> str:
-        """Each head of K or V once for each head of Q that it serves."""
+        """Repeat each head of K or V for the heads of Q that share it."""
         heads = np.repeat(np.arange(self.heads.key), self.heads.query // self.heads.key)
         return self.draft.op("Gather", tensor, self.draft.constant(heads, "heads"), axis=1)
 
@@ -171,13 +171,13 @@ class _Block:
         return _Mask(together, bias)
 
     def _too_short(self, mask: Value) -> bool:
-        """Whether a mask surely has fewer columns than there are keys, which would have to be added."""
+        """Whether a mask has fewer columns than keys, so that the rest would have to be added."""
         last = mask.shape[-1] if mask.shape else 1
         total = self._keys()
         return isinstance(last, int) and last != total and (last == 1 or isinstance(total, int))
 
     def _keys(self) -> Dimension:
-        """How many keys there are, the past included."""
+        """Number of keys including the past; None if unknown."""
         key, past = self.node.inputs[_K], self.node.input(_PAST_KEY)
         assert key is not None
         own = key.shape[-2] if key.shape else None
@@ -187,7 +187,7 @@ class _Block:
         return own + before if isinstance(own, int) and isinstance(before, int) else None
 
     def _distance(self, query: str, key: str) -> str:
-        """By how much each key is ahead of each query, INT64, broadcastable to the scores."""
+        """Position of each key minus that of each query, INT64, broadcastable to the scores."""
         draft, node = self.draft, self.node
         past, lengths = node.input(_PAST_KEY), node.input(_LENGTHS)
         rows = self.query.shape[-2] if self.query.shape else None
@@ -195,7 +195,7 @@ class _Block:
         before = 0 if past is None else past.shape[2] if past.shape else None
         if isinstance(rows, int) and isinstance(columns, int) and isinstance(before, int) and not lengths:
             if rows * columns > MOST_ELEMENTS:
-                raise NotApplicable("its mask would take too many elements")
+                raise NotApplicable(f"the mask would have more than {MOST_ELEMENTS:,} elements")
             distance = np.arange(columns)[None, :] - np.arange(rows)[:, None] - before
             return draft.constant(distance, "distance")
         ahead = draft.op("Unsqueeze", self._range(query), draft.ints(1))
@@ -207,19 +207,19 @@ class _Block:
         return draft.op("Sub", self._range(key), ahead)
 
     def _length(self, tensor: str) -> str:
-        """The number of positions along the third of four axes, INT64[1]."""
+        """Number of positions along the third of four axes, INT64[1]."""
         shape = self.draft.op("Shape", tensor)
         return self.draft.op("Gather", shape, self.draft.ints(2))
 
     def _range(self, tensor: str) -> str:
-        """The positions along the third of four axes, INT64."""
+        """Positions along the third of four axes, INT64."""
         draft = self.draft
         count = draft.op("Squeeze", self._length(tensor))
         zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
         return draft.op("Range", zero, count, one)
 
     def _scores(self, query: str, key: str, mask: _Mask, out: str) -> str:
-        """The probabilities; what the operator gives of the scores goes under the name ``out``."""
+        """The attention weights; the requested stage of the scores gets the name ``out``."""
         node, draft = self.node, self.draft
         mode = int(node.number("qk_matmul_output_mode", 0)) if out else -1
         scale = float(node.number("scale", self.heads.size**-0.5))
@@ -235,7 +235,7 @@ class _Block:
         masked, guard = self._masked(scores, mask, out if mode == 2 else "")
         wanted = int(node.number("softmax_precision", 0))
         if wanted and DTYPES.get(wanted) not in FLOAT_DTYPES:
-            raise NotApplicable("the softmax is of a type that is no float")
+            raise NotApplicable("softmax_precision is not a float type")
         cast = wanted != 0 and DTYPES[wanted] != self.dtype
         if cast:
             masked = draft.op("Cast", masked, to=wanted)
@@ -252,7 +252,7 @@ class _Block:
         return weights
 
     def _masked(self, scores: str, mask: _Mask, out: str) -> tuple[str, tuple[str, bool] | None]:
-        """The masked scores, and what tells masked places, with what it says of those to keep."""
+        """The masked scores, and a condition for masked places with its value for those to keep."""
         draft = self.draft
         if mask.bias is None and mask.allowed is None:
             return (draft.op("Identity", scores, out=out) if out else scores), None
@@ -260,7 +260,7 @@ class _Block:
             assert mask.allowed is not None
             if out:
                 draft.op("Where", mask.allowed, scores, draft.like(-np.inf, self.dtype, "masked"), out=out)
-            # Finite, so that a row without keys has no NaN, and so low that nothing is left of it elsewhere.
+            # A finite fill avoids NaN in rows without keys, and vanishes in the softmax of others.
             fill = draft.like(self.lowest, self.dtype, "masked")
             return draft.op("Where", mask.allowed, scores, fill), (mask.allowed, True)
         bias = mask.bias
@@ -279,7 +279,7 @@ class _Block:
         return self.draft.op("ReduceMax", bias, self.draft.ints(-1), keepdims=1)
 
     def _never_empty(self) -> bool:
-        """Whether the mask is stored and leaves every row a key."""
+        """Whether the mask is stored and leaves each row a key."""
         payload = self.constants.payload(self.node.input(_MASK))
         if payload is None or payload.dtype.kind == "O":
             return False

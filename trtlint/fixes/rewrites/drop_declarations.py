@@ -1,4 +1,4 @@
-"""Declared types that contradict the operators, left out of the file."""
+"""Remove declared types that contradict the operators."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from trtlint.model.retype import contradictions
 
 
 def propose(_fact: Fact, model: Model) -> Patch:
-    """Drop them all."""
+    """Remove all contradicting declarations."""
     names = tuple(value.name for value, _ in contradictions(model.graph))
     if not names:
         raise NotApplicable("no declared type contradicts an operator")
     count = f"{len(names)} declared types" if len(names) > 1 else "a declared type"
-    return Patch(f"drops {count}", (), (), retyped=names)
+    return Patch(f"removes {count}", (), (), retyped=names)

@@ -1,8 +1,8 @@
-"""A DequantizeLinear that is quantized again with the same parameters: both gone, the integers stay.
+"""Remove a DequantizeLinear and a QuantizeLinear with the same parameters, and keep the integers.
 
-That gives every number back where the scale times the number, and the quotient of the two, are rounded to
-less than half a step.  It is tried for every number of the type and every scale: in BF16 it does not hold
-for all of them.  Definitions: https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html,
+This is exact if rounding the product with the scale, and its quotient, stays below half a step.  The rewrite
+checks every number of the type with every scale: BF16 fails for some of them.  Definitions:
+https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html,
 https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html
 """
 
@@ -18,17 +18,17 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _EIGHT_BITS = frozenset({"f8e4m3fn", "f8e5m2"})
-"""Floating-point types of which all numbers can be listed."""
+"""8-bit float types, whose numbers can be enumerated."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Let what reads the integers read those that are there."""
+    """Connect the readers of the second quantized tensor to the first."""
     second = fact.node
     first = None if second is None or not second.inputs[0] else second.inputs[0].producer
     if second is None or first is None or not _is(second, "QuantizeLinear"):
-        raise NotApplicable("there is no quantizer behind another one here")
+        raise NotApplicable("there is no quantizer after another one here")
     if not _is(first, "DequantizeLinear") or first.scope != second.scope:
-        raise NotApplicable("what it quantizes was not quantized right before")
+        raise NotApplicable("the quantized tensor does not come from a DequantizeLinear")
     before, after = quantizer(first, model), quantizer(second, model)
     unequal = _unequal(before, after)
     if unequal:
@@ -37,11 +37,11 @@ def propose(fact: Fact, model: Model) -> Patch:
     if result.is_output or result.leaves_body or not result.uses:
         raise NotApplicable("the quantized tensor is an output")
     if any(reader.scope != second.scope for reader, _ in result.uses):
-        raise NotApplicable("it is read in the body of an If or a loop")
+        raise NotApplicable("the quantized tensor is read in the body of an If or a loop")
     origin = before.data.producer
     around = [first] if origin is None or origin.scope != first.scope else [origin, first]
     rewire = [(reader, port, before.data.name) for reader, port in result.uses]
-    title = "drops a quantizer behind a dequantizer of the same scale"
+    title = "removes a quantizer after a dequantizer with the same scale"
     return Draft(model, second).patch(title, [second], rewire=rewire, around=around, folds=True)
 
 
@@ -50,24 +50,24 @@ def _is(node: Node, op: str) -> bool:
 
 
 def _unequal(before: Quantizer, after: Quantizer) -> str:
-    """Why quantizing again does not give the same numbers, empty where it does."""
+    """Reason why quantizing again gives other integers; empty for none."""
     dtype, kind = before.data.dtype, after.data.dtype
     if dtype is None or dtype != after.node.output.dtype:
-        return "it quantizes to another type than before"
+        return "the two quantized tensors have different types"
     if not before.same(after):
-        return "its scale, zero point or axis is another one: the tensor is rounded twice"
+        return "the scales, zero points or axes differ, so the tensor is rounded twice"
     numbers = _numbers(dtype)
     if numbers is None or kind not in FLOAT_DTYPES:
-        return f"the numbers of {dtype} cannot be tried one by one"
+        return f"the numbers of {dtype} cannot be enumerated"
     if numbers.size * before.scale.size > MOST_ELEMENTS:
-        return "it has too many scales to try each"
+        return "there are too many scales to check"
     if not _survive(numbers, before, numpy_type(kind)):
-        return f"in {kind} the same scale does not give every number back"
+        return f"in {kind} the same scale does not restore every number"
     return ""
 
 
 def _numbers(dtype: str) -> Array | None:
-    """All finite numbers of a quantized type, sorted; None for types whose numbers are not listed."""
+    """All finite numbers of a quantized type, sorted; None for other types."""
     if dtype in RANGES:
         low, high = RANGES[dtype]
         return np.arange(low, high + 1).astype(np.float64)
@@ -78,7 +78,7 @@ def _numbers(dtype: str) -> Array | None:
 
 
 def _survive(numbers: Array, read: Quantizer, kind: np.dtype[np.generic]) -> bool:
-    """Whether each number comes back when it is dequantized and quantized, rounded to a type each time."""
+    """Whether each number survives dequantizing and quantizing with rounding to a type each time."""
     scale = np.atleast_1d(read.scale).astype(np.float64)[:, None]
     steps = numbers - np.atleast_1d(read.zero).astype(np.float64)[:, None]
     gaps = np.diff(numbers)
@@ -86,4 +86,4 @@ def _survive(numbers: Array, read: Quantizer, kind: np.dtype[np.generic]) -> boo
     with np.errstate(all="ignore"):
         tensor = (steps * scale).astype(kind).astype(np.float64)
         again = (tensor / scale).astype(kind).astype(np.float64)
-    return bool(np.all(np.abs(again - steps) < room))  # what is not a number is not less
+    return bool(np.all(np.abs(again - steps) < room))  # False for NaN

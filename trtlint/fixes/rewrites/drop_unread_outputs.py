@@ -1,4 +1,4 @@
-"""A Loop or a Scan without the stacked outputs that nothing reads.
+"""Remove stacked outputs of a Loop or Scan that nothing reads.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html and https://onnx.ai/onnx/operators/onnx__Scan.html
 """
@@ -12,26 +12,26 @@ from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _PER_OUTPUT = ("scan_output_axes", "scan_output_directions")
-"""Attributes of Scan that have an element for each stacked output."""
+"""Attributes of Scan with an element for each stacked output."""
 _SINCE = 9
-"""The opset from which Scan has no lengths of sequences among its inputs."""
+"""First opset in which Scan has no input with sequence lengths."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite the operator at which a fact was found."""
+    """Remove the unused outputs of one operator."""
     node = fact.node
     if node is None or node.op not in ("Loop", "Scan") or node.domain or (model.opset or 0) < _SINCE:
-        raise NotApplicable("there is no Loop and no Scan here")
+        raise NotApplicable("there is no Loop or Scan here")
     carried = _carried(node)
     if carried is None:
-        raise NotApplicable("its body is not as ONNX wants it")
+        raise NotApplicable(f"the body of {node.op} does not have the inputs and outputs that ONNX requires")
     dropped = [port for port in range(carried, len(node.outputs)) if not node.outputs[port].is_needed]
     if not dropped:
-        raise NotApplicable("what nothing reads is carried from one iteration to the next")
+        raise NotApplicable("all unused outputs are carried from one iteration to the next")
     draft = Draft(model, node)
     kept = [name for port, name in enumerate(node.proto.output) if port not in dropped]
     proto = draft.again(node, node.proto.input, kept)
-    first = 1 if node.op == "Loop" else 0  # the body of a Loop also gives the condition
+    first = 1 if node.op == "Loop" else 0  # the body of a Loop also returns the condition
     for attribute in proto.attribute:
         if text(attribute.name) == "body":
             for port in reversed(dropped):
@@ -39,11 +39,11 @@ def propose(fact: Fact, model: Model) -> Patch:
         elif text(attribute.name) in _PER_OUTPUT:
             for port in reversed(dropped):
                 del attribute.ints[port - carried]
-    return draft.patch(f"leaves out what {node.op} stacks and nothing reads", [node])
+    return draft.patch(f"removes unused outputs of {node.op}", [node])
 
 
 def _carried(node: Node) -> int | None:
-    """How many outputs are what the operator carries; None where body and operator do not fit."""
+    """Number of carried outputs; None if the body and the operator do not match."""
     body = node.attributes.get("body")
     scanned = node.number("num_scan_inputs", 0) if node.op == "Scan" else 2
     carried = len(node.inputs) - int(scanned)

@@ -1,6 +1,6 @@
-"""An Elu as a Selu whose gamma is 1.
+"""Replace an Elu by a Selu with gamma 1.
 
-Both are the same function of the same alpha; Celu is another one wherever alpha is not 1.
+Both compute the same function of alpha; Celu differs if alpha is not 1.
 https://onnx.ai/onnx/operators/onnx__Elu.html and https://onnx.ai/onnx/operators/onnx__Selu.html
 """
 
@@ -11,7 +11,7 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _SINCE = 6
-"""The opset from which both infer shapes."""
+"""First opset in which both infer shapes."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -21,7 +21,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     if node is None or node.op != "Elu" or node.domain or value is None:
         raise NotApplicable("there is no Elu here")
     if (model.opset or 0) < _SINCE:
-        raise NotApplicable(f"its opset is older than {_SINCE}")
+        raise NotApplicable(f"the model's opset is older than {_SINCE}")
     draft = Draft(model, node)
     draft.op("Selu", value, out=node.output.name, alpha=float(node.number("alpha", 1.0)), gamma=1.0)
-    return draft.patch("writes Elu as Selu", [node])
+    return draft.patch("replaces Elu by Selu", [node])

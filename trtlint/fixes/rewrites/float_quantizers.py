@@ -1,8 +1,8 @@
-"""Quantizers of UINT8, or with a zero point, as arithmetic in floating point.
+"""Replace quantizers to UINT8, or with a zero point, by float arithmetic.
 
-TensorRT quantizes to INT8 without a zero point.  UINT8 around 128 is the same as INT8 around 0 and
-becomes that; what is left is rounded and clipped in floating point, with the same results and without
-INT8 kernels.  Definition: https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+TensorRT quantizes to INT8 without a zero point.  UINT8 around 128 is equivalent to INT8 around 0 and becomes
+that.  Other quantizers are rounded and clipped in floating point, with the same results but without INT8
+kernels.  Definition: https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 
 _MIDDLE = 128
-"""The zero point of UINT8 that is 0 in INT8."""
+"""Zero point of UINT8 that corresponds to 0 in INT8."""
 _ROUNDS_BF16_SINCE = 22
 _OF_16_BITS = ("u16", "i16")
 _EXACT = 4
-"""Bytes of a float type that holds every whole number of 16 bits."""
-_FOLDED = "stores the dequantized tensor as floating point"
+"""Smallest float type, in bytes, that holds every 16-bit integer."""
+_FOLDED = "stores the dequantized tensor as floats"
 _SHIFTED = "shifts UINT8 around 128 to INT8 around 0"
-_WRITTEN = "writes quantization and dequantization out in floating point"
+_WRITTEN = "decomposes quantization and dequantization into float operators"
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace the pair that an operator is part of, or a dequantizer of a stored tensor."""
+    """Replace a quantizer pair, or the dequantizer of a stored tensor."""
     node = fact.node
     if node is None or not is_quantizer(node, "QuantizeLinear", "DequantizeLinear"):
-        raise NotApplicable("there is no quantizer of ONNX here")
+        raise NotApplicable("there is no quantizer here")
     if model.opset is not None and model.opset < HAS_ROUND:
-        raise NotApplicable(f"there is no Round before opset {HAS_ROUND}")
+        raise NotApplicable(f"Round needs opset {HAS_ROUND} or newer")
     quantize = node if node.op == "QuantizeLinear" else _producer(node)
     if quantize is None:
         return _of_stored(node, model)
@@ -51,10 +51,10 @@ def _producer(node: Node) -> Node | None:
 def _of_stored(node: Node, model: Model) -> Patch:
     read = quantizer(node, model)
     if read.data.dtype not in RANGES or node.output.is_output:
-        raise NotApplicable("it is not a stored tensor of eight or 16 bits that the model only reads")
+        raise NotApplicable("the tensor is not a stored 8- or 16-bit tensor, or the result is an output")
     payload = model.constants.payload(read.data)
     if payload is None:
-        raise NotApplicable("its values are not stored in the model")
+        raise NotApplicable("the quantized values are not stored in the model")
     draft = Draft(model, node)
     if read.data.dtype == "u8" and bool(np.all(read.zero == _MIDDLE)):
         shifted = draft.constant((payload.astype(np.int16) - _MIDDLE).astype(np.int8), "shifted")
@@ -62,7 +62,7 @@ def _of_stored(node: Node, model: Model) -> Patch:
         return draft.patch(_SHIFTED, [node], folds=True)
     result = folded(read, model)
     if result is None:
-        raise NotApplicable("it is too large to be stored in floating point")
+        raise NotApplicable("the tensor is too large to be stored as floats")
     draft.constant(result, out=node.output.name)
     return draft.patch(_FOLDED, [node], folds=True)
 
@@ -70,10 +70,10 @@ def _of_stored(node: Node, model: Model) -> Patch:
 def _of_pair(quantize: Node, model: Model) -> Patch:
     read = quantizer(quantize, model)
     zero = quantize.input(2)
-    # Nothing is inferred of what ONNX Runtime has of its own.
+    # ONNX's shape inference does not support ONNX Runtime's quantizers.
     dtype = quantize.output.dtype or ("u8" if zero is None else zero.dtype)
     if dtype not in RANGES or quantize.output.is_output:
-        raise NotApplicable("it does not quantize to eight or 16 bits, or the quantized tensor is an output")
+        raise NotApplicable("the quantized tensor does not have 8 or 16 bits, or is an output")
     pairs: list[Quantizer] = []
     for reader, _ in quantize.output.uses:
         if not is_quantizer(reader, "DequantizeLinear") or reader.scope != quantize.scope:
@@ -81,7 +81,7 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
         pair = quantizer(reader, model)
         pairs.append(pair)
     if not pairs:
-        raise NotApplicable("nothing dequantizes it again")
+        raise NotApplicable("no operator dequantizes the tensor")
     draft = Draft(model, quantize)
     nodes = [quantize, *(pair.node for pair in pairs)]
     if dtype == "u8" and all(bool(np.all(each.zero == _MIDDLE)) for each in (read, *pairs)):
@@ -90,11 +90,11 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
             _rewritten(draft, pair, quantized, pair.node.output)
         return draft.patch(_SHIFTED, nodes, folds=True)
     if read.data.dtype == "bf16" and (model.opset or 0) < _ROUNDS_BF16_SINCE:
-        raise NotApplicable(f"Round takes BF16 from opset {_ROUNDS_BF16_SINCE} on only")
+        raise NotApplicable(f"Round supports BF16 only from opset {_ROUNDS_BF16_SINCE} on")
     if any(read.scale.dtype != pair.scale.dtype for pair in pairs):
-        raise NotApplicable("quantizer and dequantizer are of different types")
+        raise NotApplicable("the quantizer and the dequantizer have different types")
     if dtype in _OF_16_BITS and read.scale.dtype.itemsize < _EXACT:
-        raise NotApplicable("its scale is in 16 bits, which do not hold the numbers that it gives")
+        raise NotApplicable("the 16-bit type of the scale cannot hold all 16-bit integers")
     steps = _rounded(draft, read, RANGES[dtype])
     for pair in pairs:
         _scaled(draft, steps, read, pair)
@@ -102,7 +102,7 @@ def _of_pair(quantize: Node, model: Model) -> Patch:
 
 
 def _rewritten(draft: Draft, read: Quantizer, data: str, out: Value | None) -> str:
-    """The operator again, in INT8 around 0."""
+    """Copy an operator as INT8 around 0."""
     scale = draft.constant(read.scale, "scale")
     zero = draft.constant(np.zeros(read.scale.shape, np.int8), "zero")
     name = "" if out is None else out.name
@@ -112,7 +112,7 @@ def _rewritten(draft: Draft, read: Quantizer, data: str, out: Value | None) -> s
 
 
 def _rounded(draft: Draft, read: Quantizer, limits: tuple[int, int]) -> str:
-    """The steps from the zero point that the quantizer gives, in floating point."""
+    """Float integers of a quantizer, relative to its zero point."""
     dtype = read.scale.dtype
     divided = draft.op("Div", read.data, draft.constant(read.shaped(read.scale), "scale"))
     low, high = (read.shaped(limit - read.zero).astype(dtype) for limit in limits)
@@ -124,7 +124,7 @@ def _rounded(draft: Draft, read: Quantizer, limits: tuple[int, int]) -> str:
 
 
 def _scaled(draft: Draft, steps: str, read: Quantizer, pair: Quantizer) -> None:
-    """What a dequantizer makes of the steps."""
+    """Dequantize the float integers."""
     dtype = pair.scale.dtype
     shift: Array = read.shaped(read.zero) - pair.shaped(pair.zero)
     if shift.any():

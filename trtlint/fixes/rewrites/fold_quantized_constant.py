@@ -1,6 +1,6 @@
-"""A stored INT32 tensor that is dequantized, stored as the FLOAT that it stands for.
+"""Store a dequantized INT32 constant as FLOAT.
 
-ONNX Runtime's quantizer stores biases so, with the product of the scales of input and weights:
+ONNX Runtime's quantizer stores biases as INT32, with the product of the input and weight scales:
 https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html.
 """
 
@@ -16,16 +16,16 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Compute what a DequantizeLinear of INT32 gives, or write it as Cast and Mul."""
+    """Fold a DequantizeLinear of INT32, or replace it by Cast and Mul."""
     node = fact.node
     if node is None or not is_quantizer(node, "DequantizeLinear"):
         raise NotApplicable("there is no DequantizeLinear here")
     data = node.input(0)
     if data is None or data.dtype != "i32":
-        raise NotApplicable("it does not read INT32")
+        raise NotApplicable("DequantizeLinear does not read INT32")
     read = quantizer(node, model)
     if node.output.is_output:
-        raise NotApplicable("its result is an output of the model")
+        raise NotApplicable("the dequantized tensor is an output of the model")
     payload = folded(read, model)
     return _stored(node, model, payload) if payload is not None else _computed(node, model, read)
 
@@ -33,7 +33,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 def _stored(node: Node, model: Model, payload: Array) -> Patch:
     draft = Draft(model, node)
     draft.constant(payload, out=node.output.name)
-    return draft.patch("stores the dequantized INT32 tensor as floating point", [node], folds=True)
+    return draft.patch("stores the dequantized INT32 tensor as floats", [node], folds=True)
 
 
 def _computed(node: Node, model: Model, read: Quantizer) -> Patch:
@@ -44,4 +44,4 @@ def _computed(node: Node, model: Model, read: Quantizer) -> Patch:
             "Sub", value, draft.constant(read.shaped(read.zero.astype(read.scale.dtype)), "zero")
         )
     draft.op("Mul", value, draft.constant(read.shaped(read.scale), "scale"), out=node.output.name)
-    return draft.patch("writes the dequantization of INT32 out as Cast and Mul", [node], folds=True)
+    return draft.patch("decomposes the dequantization of INT32 into Cast and Mul", [node], folds=True)

@@ -1,4 +1,4 @@
-"""Weights that depend on constants alone, computed once and stored."""
+"""Fold weights that are computed from constants."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no convolution here")
     value = node.input(fact.weight.port)
     if value is None or value.producer is None or not model.constants.foldable(value):
-        raise NotApplicable("its weight is not computed from constants")
+        raise NotApplicable("the weight is not computed from constants")
     if value.is_output or value.producer.scope != node.scope or len(value.producer.outputs) > 1:
-        raise NotApplicable("its weight is an output, or computed around a body")
+        raise NotApplicable("the weight is an output, or is computed in another graph")
     array = computed(value, model)
     draft = Draft(model, value.producer)
     draft.constant(array, out=value.name)
-    return draft.patch("stores the weight that was left to be computed", [value.producer], folds=True)
+    return draft.patch("stores the computed weight as a constant", [value.producer], folds=True)

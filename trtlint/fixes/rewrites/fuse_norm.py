@@ -1,6 +1,6 @@
-"""A norm over the last axis, written out, as one ``LayerNormalization`` or ``RMSNormalization``.
+"""Fuse a decomposed norm over the last axis into ``LayerNormalization`` or ``RMSNormalization``.
 
-Its statistics are in FP32 whatever the tensor is:
+Both compute their statistics in FP32 regardless of the tensor's type:
 https://onnx.ai/onnx/operators/onnx__LayerNormalization.html,
 https://onnx.ai/onnx/operators/onnx__RMSNormalization.html
 """
@@ -19,32 +19,32 @@ from trtlint.model.protos import FLOAT_DTYPES, Dimension
 from trtlint.model.values import Constants
 
 _OPERATORS = {"layer": ("LayerNormalization", 17), "rms": ("RMSNormalization", 23)}
-"""By kind of norm, the operator and the opset from which there is one."""
+"""Operator and its first opset by kind of norm."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace the norm where it is what the operator computes, to the last detail."""
+    """Replace a norm that exactly matches the operator's definition."""
     norm = norm_of(fact)
     if not isinstance(fact, Normalization) or fact.last_axis is None:
-        raise NotApplicable("the axes of its mean are not known")
+        raise NotApplicable("the axes of the mean are not known")
     if not fact.last_axis:
-        raise NotApplicable("it is no norm over the last axis")
+        raise NotApplicable("the norm does not cover exactly the last axis")
     op, since = _OPERATORS[fact.family]
     epsilon = fact.epsilon
     tensor = norm.tensor
     if epsilon is None:
-        raise NotApplicable("its epsilon is not known")
+        raise NotApplicable("the epsilon is not known")
     if tensor.dtype not in FLOAT_DTYPES or norm.divide.output.dtype != tensor.dtype:
-        raise NotApplicable("its result is of another type than its tensor")
+        raise NotApplicable("the result has another type than the tensor")
     if not (_plain(norm) if fact.family == "layer" else _plain_rms(norm, model.constants)):
-        raise NotApplicable(f"it is not quite what {op} computes")
+        raise NotApplicable(f"the norm does not exactly match {op}")
     dims = model.constants.dimensions(tensor)
     gain, bias, last = _parameters(norm.divide, dims[-1] if dims else None, model.constants)
     width = gain.shape[0] if gain is not None and gain.shape else dims[-1] if dims else None
     if not isinstance(width, int):
-        raise NotApplicable("the size of its last axis is not known, and no stored gain has that size")
+        raise NotApplicable("the size of the last axis is not known, and no stored gain has that size")
     if width > MOST_ELEMENTS:
-        raise NotApplicable(f"its last axis has more than {MOST_ELEMENTS:,} elements")
+        raise NotApplicable(f"the last axis has more than {MOST_ELEMENTS:,} elements")
     draft = Draft(model, norm.divide)
     scale: str | Value = (
         draft.constant(np.ones(width, numpy_type(tensor.dtype)), "gain") if gain is None else gain
@@ -56,7 +56,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     shapes = [(tensor, (*dims[:-1], width))] if dims else []
     known = dims is not None and isinstance(dims[-1], int)
     return draft.patch(
-        f"makes the norm one {op}",
+        f"fuses the norm into {op}",
         last,
         opset=since,
         around=norm.nodes,
@@ -66,7 +66,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _plain(norm: Norm) -> bool:
-    """Whether it is (x - mean) / sqrt(mean((x - mean)²) + epsilon) with nothing in between."""
+    """Whether the norm is exactly (x - mean) / sqrt(mean((x - mean)²) + epsilon)."""
     centre, mean = norm.centre, norm.mean
     if centre is None or mean is None or mean.op != norm.variance.op != "GlobalAveragePool":
         return False
@@ -93,7 +93,7 @@ def _plain(norm: Norm) -> bool:
 
 
 def _plain_rms(norm: Norm, constants: Constants) -> bool:
-    """Whether it is x / sqrt(mean(x²) + epsilon) with nothing in between."""
+    """Whether the norm is exactly x / sqrt(mean(x²) + epsilon)."""
     square, under = norm.square, norm.epsilon if norm.epsilon is not None else norm.variance
     squares = square.op == "Mul" and square.inputs[0] is square.inputs[1] is norm.tensor
     if square.op == "Pow":
@@ -132,12 +132,12 @@ def _is_centre(value: Value | None, centre: Node) -> bool:
 def _parameters(
     divide: Node, width: Dimension, constants: Constants
 ) -> tuple[Value | None, Value | None, list[Node]]:
-    """Return gain and bias behind the division where they are stored vectors, and the nodes that go.
+    """Return the stored gain and bias after a division, and the nodes to remove.
 
     Args:
         divide: the division.
-        width: the size of the last axis; a gain has it, and tells it where it is not a number.
-        constants: what is known of values.
+        width: size of the last axis; if unknown, the size of the gain.
+        constants: the constants of the model.
     """
     gain, scaled = _next(divide, "Mul", width, constants)
     if gain is None or scaled is None:
@@ -149,10 +149,10 @@ def _parameters(
 
 
 def _next(node: Node, op: str, width: Dimension, constants: Constants) -> tuple[Value | None, Node | None]:
-    """Return the one operator that reads a result, with the stored vector that it brings in.
+    """Return the only reader of a result, with its stored vector.
 
-    A vector of several elements fits an axis of unknown size: the axis has that size.  It would also fit an
-    axis of one element, but a norm over one element is always zero, and no model computes that.
+    A vector of several elements matches an axis of unknown size, which then has that size.  An axis of one
+    element would match, too, but a norm over one element is always zero, so no model computes it.
     """
     if node.output.is_output or len(node.output.uses) != 1:
         return None, None

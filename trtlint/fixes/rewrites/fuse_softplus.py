@@ -1,4 +1,4 @@
-"""log(1 + exp(x)) as one ``Softplus``, which kernels guard against infinity.
+"""Fuse log(1 + exp(x)) into ``Softplus``, whose kernels avoid overflow.
 
 https://onnx.ai/onnx/operators/onnx__Softplus.html
 """
@@ -11,7 +11,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace the logarithm; what else reads the exponential keeps it."""
+    """Replace the logarithm; other readers of the exponential keep it."""
     steps = {step.node.op: step.node for step in fact.chain}
     if not {"Exp", "Add", "Log"} <= steps.keys():
         raise NotApplicable("there is no softplus here")
@@ -19,16 +19,16 @@ def propose(fact: Fact, model: Model) -> Patch:
     tensor = exponential.input(0)
     one = next((value for value in total.inputs if value is not exponential.output), None)
     if tensor is None or one is None or model.constants.scalar(one) != 1:
-        raise NotApplicable("what is added is not 1")
+        raise NotApplicable("the added constant is not 1")
     if (
         one.rank is None
         or tensor.rank is None
         or one.rank > tensor.rank
         or any(d != 1 for d in one.shape or ())
     ):
-        raise NotApplicable("the 1 that is added may widen the tensor")
+        raise NotApplicable("adding the 1 may broadcast the tensor")
     if len({node.scope for node in (exponential, total, log)}) > 1:
-        raise NotApplicable("it spans the body of an If or a loop")
+        raise NotApplicable("Exp, Add and Log are not in the same graph")
     draft = Draft(model, log)
     draft.op("Softplus", tensor, out=log.output.name)
-    return draft.patch("makes log(1 + exp(x)) one Softplus", [log], around=[exponential, total])
+    return draft.patch("fuses log(1 + exp(x)) into Softplus", [log], around=[exponential, total])

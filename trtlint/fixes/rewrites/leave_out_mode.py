@@ -1,6 +1,6 @@
-"""The mode of a GridSample that interpolates linearly, left out: that is what it does by default.
+"""Remove the default mode, linear interpolation, from a GridSample.
 
-Importers that know the names of older opsets alone take what opset 20 calls ``linear`` for the nearest.
+Importers that only know the mode names of older opsets treat ``linear`` of opset 20 as ``nearest``.
 https://onnx.ai/onnx/operators/onnx__GridSample.html
 """
 
@@ -13,15 +13,15 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write a GridSample again without its mode."""
+    """Copy a GridSample without its mode."""
     node = fact.node
     if node is None or node.op != "GridSample" or node.domain:
         raise NotApplicable("there is no GridSample here")
     if node.attribute("mode") != "linear":
-        raise NotApplicable("its mode is not the default, and has its old name in older opsets only")
+        raise NotApplicable("the mode is not the default, and its old name exists only in older opsets")
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != "mode"]
     del proto.attribute[:]
     proto.attribute.extend(kept)
-    return draft.patch("leaves the mode out, which is the default", [node])
+    return draft.patch("removes the mode, which is the default", [node])

@@ -1,8 +1,8 @@
-"""Inputs and outputs with an empty name, and optional outputs that nothing reads, left out of their operator.
+"""Remove trailing empty inputs and outputs, and optional outputs that nothing reads.
 
-An empty name at the end means the same as none:
+A trailing empty name is equivalent to no name:
 https://github.com/onnx/onnx/blob/main/docs/IR.md#optional-inputs-and-outputs.
-An output that the operator must have, or that another one follows, gets a name instead.
+A required output, or one before another output, gets a name instead.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ _REQUIRED: Mapping[str, int] = {
     "LayerNormalization": 1,
     "BatchNormalization": 1,
 }
-"""How many outputs an operator must have, of those whose other ones may be left out."""
+"""Number of required outputs of operators with optional ones."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write the operator at which a fact was found without what may be left out."""
+    """Copy an operator without its unused optional parts."""
     node = fact.node
     if node is None or node.domain:
-        raise NotApplicable("there is no operator of ONNX's own here")
+        raise NotApplicable("there is no ONNX operator here")
     required = _REQUIRED.get(node.op)
     if required is None and all(value.name for value in node.outputs) and node.inputs[-1:] != (None,):
-        raise NotApplicable("no input and no output of it has an empty name")
+        raise NotApplicable(f"no input or output of {node.op} has an empty name")
     if required is not None and node.op != "Dropout":
         read = next((value for value in node.outputs[required:] if value.name and value.is_needed), None)
         if read is not None:
-            raise NotApplicable(f"its output {read.name} is read")
+            raise NotApplicable(f"the output {read.name} is read")
     draft = Draft(model, node)
     inputs = _without_empty([str(name) for name in node.proto.input])
     outputs = _outputs(draft, node, required)
     if inputs == list(node.proto.input) and outputs == list(node.proto.output):
-        raise NotApplicable("it has nothing that could be left out")
+        raise NotApplicable(f"{node.op} has nothing to remove")
     draft.again(node, inputs, outputs)
-    return draft.patch(f"leaves out what {node.op} does not need", [node])
+    return draft.patch(f"removes unused inputs and outputs of {node.op}", [node])
 
 
 def _without_empty(names: list[str]) -> list[str]:
-    """Names up to the last that is not empty."""
+    """Names without trailing empty ones."""
     while names and not names[-1]:
         names.pop()
     return names
 
 
 def _outputs(draft: Draft, node: Node, required: int | None) -> list[str]:
-    """The names of the outputs that stay; those that must stay and have none get one."""
+    """Names of the remaining outputs; unnamed required ones get a name."""
     values = list(node.outputs)
     if required is not None:
         while len(values) > required and not values[-1].is_needed:

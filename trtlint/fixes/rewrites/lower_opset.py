@@ -1,4 +1,4 @@
-"""The model's opset lowered, where every operator means the same in the older one."""
+"""Lower the model's opset if no operator changes its meaning."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from trtlint.model.graph import Node
 from trtlint.model.load import Model
 
 _LEAST = 17
-"""The lowest opset that a parser of TensorRT 8.6 or newer states; no model need be older."""
+"""Lowest target opset: every parser since TensorRT 8.6 supports it."""
 
 
 def propose(_fact: Fact, model: Model) -> Patch:
-    """Lower the opset as far as no operator changes."""
+    """Lower the opset as far as possible."""
     opset = model.opset
     if opset is None or opset <= _LEAST:
-        raise NotApplicable("the opset is low enough")
+        raise NotApplicable(f"the opset is already {_LEAST} or older")
     lowest = _LEAST
     nodes: dict[str, list[Node]] = defaultdict(list)
     for node in model.graph.nodes:

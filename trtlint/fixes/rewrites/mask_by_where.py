@@ -1,8 +1,8 @@
-"""Boolean indexing whose result has a fixed size in the end, computed at full size.
+"""Replace boolean indexing with a fixed-size final result by computation at full size.
 
-``x[mask] = f(x[mask])`` is exported as NonZero, GatherND, what f does, and ScatterND, and ``x[mask].sum()``
-as NonZero, GatherND and a reduction: what lies between has as many rows as the mask has true elements.
-Computed at every element and picked by the mask, nothing has a size that depends on data.
+``x[mask] = f(x[mask])`` becomes NonZero, GatherND, the operators of f, and ScatterND.  ``x[mask].sum()``
+becomes NonZero, GatherND and a reduction.  Tensors in between have one row for each true mask element.  The
+rewrite computes all elements and selects by the mask, so that no size depends on data.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__NonZero.html,
 https://onnx.ai/onnx/operators/onnx__GatherND.html, https://onnx.ai/onnx/operators/onnx__ScatterND.html
@@ -27,38 +27,38 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES, Dimension
 
 _MOST_NODES = 500
-"""Operators between NonZero and results of fixed size."""
+"""Maximum number of operators between NonZero and results of fixed size."""
 _ALONE = frozenset(
     {"Abs", "Cast", "Ceil", "Clip", "Cos", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish"}
     | {"Identity", "LeakyRelu", "Log", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Sigmoid"}
     | {"Sign", "Sin", "Softplus", "Softsign", "Sqrt", "Tanh"}
 )
-"""Compute each element of a result from that of one operand; further operands are scalars."""
+"""Element-wise operators with one tensor operand; other operands are scalars."""
 _TOGETHER = frozenset(
     {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "Mul"}
     | {"Or", "Pow", "Sub", "Sum", "Where", "Xor"}
 )
-"""Compute each element of a result from those of operands that are broadcast."""
+"""Element-wise operators with broadcasting."""
 _REDUCTIONS = {"ReduceSum": 0.0, "ReduceMax": -math.inf, "ReduceMin": math.inf}
-"""Operators that leave no size to the data, with what they give where nothing is picked."""
+"""Reductions to a fixed size, with their result for an empty selection."""
 _NARROW = frozenset({"f16", "bf16"})
 
-_IS_OUTPUT = "how much it gives is known at run time only, and that is an output of the model or of a body"
+_IS_OUTPUT = "a tensor whose size is known only at run time is an output of the model or of a body"
 
 Kind = Literal["indices", "positions", "rows", "picked", "sizes"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a value with a size that depends on the mask stands for.
+    """Meaning of a value whose size depends on the mask.
 
     Attributes:
-        kind: what NonZero gives, one row for each dimension (``indices``); that transposed (``positions``);
-            positions along one dimension (``rows``); elements at the positions (``picked``); a shape that
-            begins with how many there are (``sizes``).
-        full: of ``picked``, the name of the tensor that they are picked from, or that broadcasts to it.
-        rest: of ``picked`` and ``sizes``, the dimensions behind the first.
-        thin: of ``picked``, whether ``full`` has fewer elements, one for several.
+        kind: the output of NonZero, one row for each dimension (``indices``); its transpose (``positions``);
+            positions along one dimension (``rows``); elements at the positions (``picked``); or a shape that
+            begins with their number (``sizes``).
+        full: for ``picked``, name of the full tensor, or of one that broadcasts to it.
+        rest: for ``picked`` and ``sizes``, the dimensions after the first.
+        thin: for ``picked``, whether ``full`` has fewer elements because it broadcasts.
     """
 
     kind: Kind
@@ -69,7 +69,7 @@ class _Part:
 
 @dataclass(slots=True)
 class _Masking:
-    """The rewrite of one NonZero while it is written."""
+    """Rewrite of one NonZero."""
 
     model: Model
     draft: Draft
@@ -81,7 +81,7 @@ class _Masking:
     removed: list[Node] = field(default_factory=list)
 
     def follow(self, node: Node) -> None:
-        """Write all that reads what NonZero gives, as far as its size goes."""
+        """Rewrite all readers of the output of NonZero until the size is fixed."""
         self.parts[node.output] = _Part("indices")
         pending = [(node.index, node)]
         while pending:
@@ -90,7 +90,7 @@ class _Masking:
                 self._read(reader)
             self.removed.append(reader)
             if len(self.removed) > _MOST_NODES:
-                raise NotApplicable("too much is computed with what it gives")
+                raise NotApplicable(f"more than {_MOST_NODES} operators depend on NonZero")
             for value in reader.outputs:
                 if value not in self.parts:
                     continue
@@ -98,12 +98,12 @@ class _Masking:
                     raise NotApplicable(_IS_OUTPUT)
                 for each, _ in value.uses:
                     if each.scope != node.scope:
-                        raise NotApplicable("it is read in the body of an If or a loop")
+                        raise NotApplicable("the selection is read in the body of an If or a loop")
                     if (each.index, each) not in pending:
                         heapq.heappush(pending, (each.index, each))
 
     def _read(self, node: Node) -> None:
-        """Write what one reader of such values computes, or note what it gives."""
+        """Rewrite one reader, or record the meaning of its output."""
         if node.domain:
             raise _refused(node)
         part = self._moved(node)
@@ -116,7 +116,7 @@ class _Masking:
         elif node.op in _REDUCTIONS:
             self._reduced(node)
         elif node.op == "ReduceMean":
-            raise NotApplicable("the mean of nothing is not defined, and every runtime gives another number")
+            raise NotApplicable("the mean of an empty selection is undefined, and runtimes disagree on it")
         else:
             raise _refused(node)
 
@@ -125,7 +125,7 @@ class _Masking:
         return None if value is None else self.parts.get(value)
 
     def _moved(self, node: Node) -> _Part | None:
-        """What only moves positions, or asks how many there are."""
+        """Operators that only move positions, or return their number."""
         part, single = self._part(node, 0), len(self.dims) == 1
         if part is None or part.kind == "sizes":
             return None
@@ -148,7 +148,7 @@ class _Masking:
         return None
 
     def _picked(self, node: Node) -> _Part | None:
-        """What picks elements, or repeats a number once for each."""
+        """Operators that select elements, or repeat a number for each position."""
         sizes, at, first = self._part(node, 0), self._part(node, 1), node.input(0)
         if node.op == "ConstantOfShape" and sizes is not None and sizes.kind == "sizes":
             value = node.attribute("value")
@@ -164,7 +164,7 @@ class _Masking:
         return _Part("picked", first.name, rest) if (gathers or takes) and rest is not None else None
 
     def _computed(self, node: Node) -> _Part | None:
-        """An operator that computes each element from those at its place, written for all of them."""
+        """Write an element-wise operator at full size."""
         if node.op not in _ALONE | _TOGETHER or len(node.outputs) != 1:
             return None
         given = [value for value in node.inputs if value is not None]
@@ -172,7 +172,7 @@ class _Masking:
         if any(part.kind != "picked" for part in parts) or len({part.rest for part in parts}) != 1:
             return None
         if node.op == "Div" and node.output.dtype not in FLOAT_DTYPES:
-            return None  # what is not picked may be divided by zero
+            return None  # elements outside the selection may be divided by zero
         rest = parts[0].rest
         others = [value for value in given if value not in self.parts]
         if not all(self._broadcasts(value, rest) for value in others):
@@ -186,21 +186,21 @@ class _Masking:
         return _Part("picked", full, rest, thin=all(part.thin for part in parts))
 
     def _broadcasts(self, value: Value, rest: tuple[Dimension, ...]) -> bool:
-        """Whether a tensor is the same for each element that is picked."""
+        """Whether a tensor has the same value for each selected element."""
         shape = value.shape
         if shape is None:
             return False
         return len(shape) <= len(rest) or (len(shape) == len(rest) + 1 and shape[0] == 1)
 
     def _rest(self, data: Value) -> tuple[Dimension, ...] | None:
-        """The dimensions of a tensor behind those of the mask; None where it does not begin with them."""
+        """Dimensions of a tensor after those of the mask; None if they do not match the mask."""
         shape, depth = self.model.constants.dimensions(data), len(self.dims)
         if shape is None or None in shape[:depth] or tuple(shape[:depth]) != self.dims:
             return None
         return tuple(shape[depth:])
 
     def _wide(self, rest: int) -> str:
-        """The mask with a dimension of one for each that it does not have."""
+        """The mask with trailing dimensions of one."""
         depth = len(self.dims)
         return self.forms.unsqueeze(self.condition, *range(depth, depth + rest)) if rest else self.condition
 
@@ -209,24 +209,24 @@ class _Masking:
         if data is None or data in self.parts or at is None or at.kind != "positions":
             raise _refused(node)
         if node.attribute("reduction", "none") != "none":
-            raise NotApplicable("ScatterND reduces what it writes")
+            raise NotApplicable("ScatterND has a reduction")
         rest, updates, new = self._rest(data), node.input(2), self._part(node, 2)
         if rest is None:
-            raise NotApplicable("the mask is not known to have the size of what it picks from")
+            raise NotApplicable("the mask is not known to match the shape of the indexed tensor")
         if new is None or updates is None or new.kind != "picked" or len(new.rest) != len(rest):
-            raise NotApplicable("what ScatterND writes has a size of its own")
+            raise NotApplicable("the updates of ScatterND do not come from the same selection")
         self.draft.op("Where", self._wide(len(rest)), new.full, data, out=node.output.name)
 
     def _reduced(self, node: Node) -> None:
-        """A reduction over all that is picked, computed over the whole tensor."""
+        """Write a reduction of the selection as one of the whole tensor."""
         part, dtype = self._part(node, 0), node.output.dtype
         axes = self._axes(node)
         if part is None or part.kind != "picked" or dtype not in FLOAT_DTYPES or axes is None:
             raise _refused(node)
         if part.thin and any(dim != 1 for dim in part.rest):
-            raise NotApplicable(f"{node.op} reduces what is repeated along another dimension, too")
+            raise NotApplicable(f"{node.op} also reduces another dimension that is broadcast")
         if 0 not in axes:
-            raise NotApplicable(f"{node.op} leaves as many numbers as the mask has true elements")
+            raise NotApplicable(f"the result of {node.op} has one element for each true mask element")
         draft, depth, kind = self.draft, len(self.dims), "f32" if dtype in _NARROW else str(dtype)
         tensor = part.full if kind == dtype else draft.op("Cast", part.full, to=onnx_type(kind))
         neutral = draft.constant(np.array(_REDUCTIONS[node.op], numpy_type(kind)), "neutral")
@@ -240,7 +240,7 @@ class _Masking:
             draft.op("Cast", result, to=onnx_type(dtype), out=node.output.name)
 
     def _axes(self, node: Node) -> list[int] | None:
-        """The axes of a reduction, from the first; None where they are not known."""
+        """Sorted axes of a reduction; None if unknown."""
         part = self._part(node, 0)
         rank = 1 + len(part.rest) if part is not None else 0
         if node.input(1) is None and "axes" not in node.attributes:
@@ -250,7 +250,7 @@ class _Masking:
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Compute what a NonZero picks at full size."""
+    """Compute the selection of a NonZero at full size."""
     node = fact.node
     if node is None or node.op != "NonZero" or node.domain:
         raise NotApplicable("there is no NonZero here")
@@ -263,10 +263,10 @@ def propose(fact: Fact, model: Model) -> Patch:
     masking = _Masking(model, draft, Forms(draft), mask, tuple(dims), condition)
     masking.follow(node)
     if len(masking.removed) == len(masking.parts):
-        raise NotApplicable("nothing of fixed size is made of what it gives")
-    title = "computes what a mask picks at full size"
+        raise NotApplicable("no result of fixed size depends on NonZero")
+    title = "computes a masked selection at full size"
     return draft.patch(title, masking.removed, opset=masking.forms.opset)
 
 
 def _refused(node: Node) -> NotApplicable:
-    return NotApplicable(f"how much it gives is known at run time only, and {node.op} needs that as it is")
+    return NotApplicable(f"{node.op} needs a selection whose size is known only at run time")

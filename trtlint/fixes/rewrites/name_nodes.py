@@ -1,4 +1,4 @@
-"""Operators of one name, each but the first with a name of its own."""
+"""Rename operators with the same name."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Number the operators of a name."""
+    """Number all operators with a name except the first."""
     if not isinstance(fact, SharedName) or fact.node is None:
-        raise NotApplicable("no two operators have one name here")
+        raise NotApplicable("there are no operators with the same name here")
     scope = fact.node.scope
     same = [node for node in model.graph.nodes if node.scope == scope and text(node.proto.name) == fact.name]
     taken, number = set(model.graph.node_names), 1
@@ -22,4 +22,4 @@ def propose(fact: Fact, model: Model) -> Patch:
             number += 1
         taken.add(name)
         draft.again(node, node.proto.input, node.proto.output).name = name
-    return draft.patch(f"gives names of their own to operators called {fact.name}", same[1:])
+    return draft.patch(f"gives unique names to operators called {fact.name}", same[1:])

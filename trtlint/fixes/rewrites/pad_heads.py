@@ -1,6 +1,6 @@
-"""Heads of attention padded with zeros to a size that fused kernels take.
+"""Pad attention heads with zeros to a size that fused kernels support.
 
-Zeros add nothing to Q·Kᵀ, and what they give in the product with V is cut off.  Sizes: multiples of 8
+Zeros add nothing to Q·Kᵀ, and the extra part of the product with V is cut off.  Sizes: multiples of 8
 from 16 to 256, https://github.com/NVIDIA/TensorRT/blob/v11.1/include/NvInfer.h
 """
 
@@ -19,17 +19,17 @@ from trtlint.model.sizes import Dimensions
 _STEP, _SMALLEST, _LARGEST = 8, 16, 256
 _FAR = np.iinfo(np.int64).max
 _SINCE = 11
-"""The opset from which Pad and Slice take their sizes as inputs."""
+"""First opset in which Pad and Slice read their sizes from inputs."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Pad Q, K and V, and cut the result."""
+    """Pad Q, K and V, and slice the result."""
     block = block_of(fact, model)
     product, weighted = block.path.product, block.weights.node
     size, value = product.head_size, block.weights.value
     features, kept = block.features, block.value_features
     if features is None or kept is None:
-        raise NotApplicable("a product is an Einsum that is no product of matrices")
+        raise NotApplicable("a product is an Einsum that is not a matrix product")
     if not isinstance(size, int) or size > _LARGEST:
         raise NotApplicable("the size of a head is not known, or above 256")
     wide = max(_SMALLEST, -(-size // _STEP) * _STEP)
@@ -39,11 +39,11 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("the size of a head of V is not known, or above 256")
     value_wide = max(_SMALLEST, -(-own // _STEP) * _STEP)
     if wide == size and value_wide == own:
-        raise NotApplicable("the heads have a size that fused kernels take")
+        raise NotApplicable("fused kernels already support the size of the heads")
     if (model.opset or 0) < _SINCE:
-        raise NotApplicable("it needs opset 11")
+        raise NotApplicable("the model's opset is older than 11")
     if weighted.scope != block.product.scope:
-        raise NotApplicable("it spans the body of an If or a loop")
+        raise NotApplicable("the two products are not in the same graph")
     draft = Draft(model, block.product)
     rewire: list[tuple[Node, int, str]] = []
     for port, axis in zip(block.ports, features, strict=True):
@@ -64,12 +64,12 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _has(shape: Dimensions, axis: int) -> bool:
-    """Whether a shape has an axis; its operator may ask for one that it has not."""
+    """Whether a shape has an axis; operators may name one that does not exist."""
     return -len(shape) <= axis < len(shape)
 
 
 def _padded(draft: Draft, value: Value, rank: int, axis: int, more: int) -> str:
-    """A tensor with zeros behind one of its axes."""
+    """Pad an axis of a tensor with zeros at its end."""
     ends = [0] * rank
     ends[axis] = more
     zero = draft.like(0.0, value, "zero")

@@ -1,6 +1,6 @@
-"""Attention of three axes with a fourth one in front, its softmax included, and taken off again.
+"""Add a leading axis to attention of rank 3, and remove it after the product with V.
 
-TensorRT's kernels take channels-first operands in rank 4 only.
+TensorRT's kernels support channels-first operands only in rank 4.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from trtlint.model.operators import CAST
 _ELEMENTWISE = frozenset(
     {"Mul", "Div", "Add", "Sub", "Where", "Cast", "Clip", "Max", "Min", "Tanh", "Identity"}
 )
-_TITLE = "gives the attention a fourth axis"
+_TITLE = "adds a leading axis to the attention"
 _RANK = 3
 _SINCE = 13
-"""The opset from which Unsqueeze and Squeeze take their axes as an input."""
+"""First opset in which Unsqueeze and Squeeze read their axes from an input."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Put an axis in front of Q, K and V."""
+    """Add a leading axis to Q, K and V."""
     block = block_of(fact, model)
     _require_fitting(block, model)
     softmax, weighted = block.softmax, block.weights.node
@@ -65,24 +65,24 @@ def _require_fitting(block: Block, model: Model) -> None:
     product, weighted = block.path.product, block.weights.node
     values = (product.query, product.key, block.weights.value)
     if any(node.op == "Einsum" and letters(node) is None for node in (block.product, weighted)):
-        raise NotApplicable("a product is an Einsum that is no product of matrices")
+        raise NotApplicable("a product is an Einsum that is not a matrix product")
     if any(value.rank != 3 for value in values):
-        raise NotApplicable("Q, K and V are not of rank 3")
+        raise NotApplicable("Q, K and V do not have rank 3")
     if (model.opset or 0) < _SINCE:
-        raise NotApplicable("it needs opset 13")
+        raise NotApplicable("the model's opset is older than 13")
     if block.path.shared or block.weights.shared or block.weights.guard is not None:
-        raise NotApplicable("scores or probabilities are read elsewhere, or NaN is replaced")
+        raise NotApplicable("other operators also read scores or probabilities, or NaN is replaced")
     if any(node.op not in _ELEMENTWISE for node in block.path.nodes):
         raise NotApplicable("there is more than arithmetic between the scores and the softmax")
     last = (block.softmax, *_casts(block))[-1]
     if [node for node, _ in last.output.uses] != [weighted]:
-        raise NotApplicable("something lies between the softmax and the product with V")
+        raise NotApplicable("there are other operators between the softmax and the product with V")
     if len({node.scope for node in (block.product, block.softmax, weighted)}) > 1:
-        raise NotApplicable("it spans the body of an If or a loop")
+        raise NotApplicable("the products and the softmax are not in the same graph")
 
 
 def _casts(block: Block) -> list[Node]:
-    """The changes of type behind the softmax, as far as each is read by one operator."""
+    """Casts after the softmax, each with a single reader."""
     found: list[Node] = []
     value = block.softmax.output
     while len(value.uses) == 1 and value.uses[0][0].op in CAST:
@@ -92,13 +92,13 @@ def _casts(block: Block) -> list[Node]:
 
 
 def _front(node: Node) -> str:
-    """A letter that no axis of an Einsum has; empty for another product."""
+    """A letter that is unused in an Einsum; empty for other products."""
     terms = letters(node) if node.op == "Einsum" else None
     return "" if terms is None else next(x for x in ascii_letters if not any(x in term for term in terms))
 
 
 def _raised(draft: Draft, value: Value) -> str:
-    """A value with one more axis; a Transpose comes behind it, as kernels look for it at the product."""
+    """Add a leading axis to a value, before its Transpose: kernels expect that next to the product."""
     source, perm = _transposed(value)
     if source is None:
         return draft.op("Unsqueeze", value, draft.ints(0))
@@ -106,7 +106,7 @@ def _raised(draft: Draft, value: Value) -> str:
 
 
 def _transposed(value: Value) -> tuple[Value | None, list[int]]:
-    """What a Transpose reads that gives a value, and its axes with one more in front; None for others."""
+    """Input and extended permutation of the Transpose that gives a value; None for other producers."""
     node = value.producer
     perm = None if node is None or node.domain or node.op != "Transpose" else node.attribute("perm")
     if node is None or not isinstance(perm, list | tuple) or len(perm) != _RANK:

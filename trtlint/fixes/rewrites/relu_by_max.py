@@ -1,4 +1,4 @@
-"""A Relu of whole numbers as the maximum of them and zero.
+"""Replace Relu of integers by Max with zero.
 
 https://onnx.ai/onnx/operators/onnx__Relu.html
 """
@@ -10,7 +10,7 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _SINCE = 12
-"""The opset from which Max takes whole numbers; Relu does from 14 on."""
+"""First opset in which Max supports integers; Relu supports them since 14."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -18,9 +18,9 @@ def propose(fact: Fact, model: Model) -> Patch:
     node = fact.node
     value = None if node is None else node.input(0)
     if node is None or node.op != "Relu" or node.domain or value is None or (model.opset or 0) < _SINCE:
-        raise NotApplicable("there is no Relu of whole numbers here")
+        raise NotApplicable("there is no Relu of integers here")
     if value.dtype not in ("i32", "i64"):
-        raise NotApplicable(f"Max of {value.dtype} is none that TensorRT takes, either")
+        raise NotApplicable(f"TensorRT does not support Max of {value.dtype}, either")
     draft = Draft(model, node)
     draft.op("Max", value, draft.like(0, value, "zero"), out=node.output.name)
-    return draft.patch("writes Relu of whole numbers with Max", [node], folds=True)
+    return draft.patch("replaces Relu of integers by Max", [node], folds=True)

@@ -1,7 +1,7 @@
-"""A Resize that enlarges by whole factors to the nearest, in another system of coordinates.
+"""Change the coordinate system of a nearest-neighbour Resize with integer factors.
 
 With ``nearest_mode = floor``, ``tf_half_pixel_for_nn`` reads at floor((x + 0.5) / factor) and ``asymmetric``
-at floor(x / factor).  For a whole factor both are the same element: each one is repeated factor times.
+at floor(x / factor).  For an integer factor, both read the same element and repeat it factor times.
 https://onnx.ai/onnx/operators/onnx__Resize.html
 """
 
@@ -20,36 +20,36 @@ from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _SINCE = 11
-"""The opset from which Resize has coordinates to choose from."""
+"""First opset in which Resize has a choice of coordinates."""
 _COORDINATES = "coordinate_transformation_mode"
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite the Resize at which a fact was found."""
+    """Rewrite one Resize."""
     node = fact.node
     if node is None or node.op != "Resize" or node.domain or (model.opset or 0) < _SINCE:
         raise NotApplicable("there is no Resize of opset 11 or newer here")
     if node.attribute(_COORDINATES) != "tf_half_pixel_for_nn":
-        raise NotApplicable("its coordinates are not tf_half_pixel_for_nn")
+        raise NotApplicable("the coordinates of Resize are not tf_half_pixel_for_nn")
     if node.attribute("mode", "nearest") != "nearest" or node.attribute("nearest_mode") != "floor":
-        raise NotApplicable("it does not round down to the nearest")
+        raise NotApplicable("Resize does not use mode nearest with nearest_mode floor")
     if node.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
-        raise NotApplicable("it keeps an aspect ratio")
+        raise NotApplicable("Resize keeps the aspect ratio")
     factors = _factors(node, model)
     if factors is None:
-        raise NotApplicable("by how much it resizes is known at run time only")
+        raise NotApplicable("the factors of Resize are known only at run time")
     if any(factor < 1 or factor != int(factor) for factor in factors):
-        raise NotApplicable("it resizes by a factor that is not a whole number")
+        raise NotApplicable("a factor of Resize is not a positive integer")
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != _COORDINATES]
     del proto.attribute[:]
     proto.attribute.extend([*kept, helper.make_attribute(_COORDINATES, "asymmetric")])
-    return draft.patch("resizes in coordinates that begin at the corner", [node], folds=True)
+    return draft.patch("resizes with asymmetric coordinates", [node], folds=True)
 
 
 def _factors(node: Node, model: Model) -> Sequence[float] | None:
-    """By how much each axis grows; None where that is not known."""
+    """Growth factor of each axis; None if unknown."""
     scales = model.constants.array(node.input(2))
     if scales is not None and scales.size:
         return None if ma.is_masked(scales) else [float(scale) for scale in np.ravel(scales)]

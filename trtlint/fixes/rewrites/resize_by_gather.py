@@ -1,9 +1,8 @@
-"""``Resize`` with antialias over fixed sizes, as a weighted sum of the elements that each result is made of.
+"""Replace antialiased ``Resize`` of fixed sizes by weighted sums.
 
-Resizing is linear and each axis stands for itself, so that the weights of an axis are what the operator,
-computed by ONNX's reference, makes of unit vectors along it.  Each result reads the elements that have a
-weight for it and no others: a product with the whole matrix would spread one NaN or infinity over a row, as
-zero times infinity is NaN.
+Resizing is linear and separable.  ONNX's reference computes the weights of an axis by resizing unit vectors.
+Each result reads only the elements with a weight.  A product with the full matrix would spread NaN or
+infinity over a row, because zero times infinity is NaN.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _LONGEST = 4096
-"""Size of an axis: its matrix is so large squared."""
+"""Largest size of an axis; its matrix has the square of this size."""
 _MOST_TAPS = 64
-"""Elements that one result is made of: what is read of an axis is so many times as large as the result."""
+"""Maximum number of elements for one result; the gathered tensor is this many times as large."""
 _NOTHING = 1e-6
-"""A weight of this share of the largest is what rounding leaves of zero."""
+"""Share of the largest weight below which a weight is a rounding error."""
 _KEPT = frozenset(
     {"mode", "coordinate_transformation_mode", "cubic_coeff_a", "antialias", "extrapolation_value"}
 )
@@ -36,26 +35,26 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write out the operator at which a fact was found."""
+    """Rewrite one Resize."""
     node = fact.node
     if node is None or node.op != "Resize" or node.domain or not int(node.number("antialias", 0)):
         raise NotApplicable("there is no Resize with antialias here")
     data = node.input(0)
     if data is None or data.dtype not in FLOAT_DTYPES or data.shape is None or node.output.shape is None:
-        raise NotApplicable("its sizes are not known")
+        raise NotApplicable("the type or the sizes of Resize are not known")
     if node.attribute("mode", "nearest") not in ("linear", "cubic") or int(node.number("exclude_outside", 0)):
-        raise NotApplicable("its mode is none that is linear in the data")
+        raise NotApplicable("the mode of Resize is not linear in the data")
     if node.attribute("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
-        raise NotApplicable("it crops")
+        raise NotApplicable("Resize crops")
     changed = []
     for axis, (before, after) in enumerate(zip(data.shape, node.output.shape, strict=True)):
         if before == after:
             continue
         if not isinstance(before, int) or not isinstance(after, int) or max(before, after) > _LONGEST:
-            raise NotApplicable("a size is known at run time only, or too large")
+            raise NotApplicable(f"a size is known only at run time, or is above {_LONGEST}")
         changed.append((axis, before, after))
     if not changed or any(a * b > MOST_ELEMENTS for _, a, b in changed):
-        raise NotApplicable("it changes no size, or too many")
+        raise NotApplicable("Resize changes no size, or the weights have too many elements")
     draft = Draft(model, node)
     current: str | Value = data
     for position, (axis, before, after) in enumerate(changed):
@@ -71,17 +70,17 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _taps(matrix: Array) -> tuple[Array, Array]:
-    """The positions that each result is made of, and their weights, both [after, count].
+    """Positions and weights of the elements of each result, both [after, count].
 
-    A result of fewer elements reads one of its own more than once, with its weight shared out: a weight of
-    zero would make NaN of infinity.
+    A result of fewer elements reads one of them several times with a share of its weight.  A weight of zero
+    would turn infinity into NaN.
     """
     magnitudes = np.abs(matrix)
     used = magnitudes > _NOTHING * magnitudes.max(initial=0.0)
     counts = used.sum(axis=0)
     count = int(counts.max(initial=0))
     if not counts.all() or count > _MOST_TAPS:
-        raise NotApplicable("a result is made of no element, or of too many")
+        raise NotApplicable(f"a result depends on no element, or on more than {_MOST_TAPS}")
     positions = np.zeros((matrix.shape[1], count), np.int64)
     weights = np.zeros(positions.shape)
     for result in range(matrix.shape[1]):
@@ -95,12 +94,12 @@ def _taps(matrix: Array) -> tuple[Array, Array]:
 
 
 def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Array:
-    """What resizing makes of each unit vector of an axis, [before, after]."""
+    """Resize all unit vectors of an axis, [before, after]."""
     from onnx.reference import ReferenceEvaluator
 
     scales = model.constants.array(node.input(2))
     if scales is not None and ma.is_masked(scales):
-        raise NotApplicable("a scale is known at run time only")
+        raise NotApplicable("a scale is known only at run time")
     if scales is not None and scales.size:
         axes = node.attribute("axes")
         rank = len(node.output.shape or ())
@@ -119,8 +118,8 @@ def _matrix(node: Node, model: Model, axis: int, before: int, after: int) -> Arr
     try:
         (rows,) = ReferenceEvaluator(proto).run(None, {"x": np.eye(before, dtype=np.float32), "s": size})
     except Exception as error:
-        raise NotApplicable(f"ONNX's reference cannot compute it ({type(error).__name__})") from error
+        raise NotApplicable(f"ONNX's reference cannot compute Resize ({type(error).__name__})") from error
     matrix = np.asarray(rows)
     if matrix.shape != (before, after) or not math.isfinite(float(np.abs(matrix).sum())):
-        raise NotApplicable("its sizes and its scales do not belong together")
+        raise NotApplicable("the sizes and scales of Resize do not match")
     return matrix

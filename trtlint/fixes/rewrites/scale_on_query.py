@@ -1,6 +1,6 @@
-"""The whole scale of attention on Q, before the product with K.
+"""Move the whole attention scale to Q, before the product with K.
 
-(a·Q)·(b·K)ᵀ = c·(Q·(d·K)ᵀ) for a·b = c·d: where a scale sits changes nothing but rounding.
+(a·Q)·(b·K)ᵀ = c·(Q·(d·K)ᵀ) for a·b = c·d: the position of a scale affects only rounding.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from trtlint.model.load import Model
 from trtlint.model.operators import CAST, MOVING
 from trtlint.model.protos import FLOAT_DTYPES
 
-_TITLE = "puts the whole attention scale on Q"
+_TITLE = "moves the whole attention scale to Q"
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Bring the scalings of Q, K and the scores together."""
+    """Combine the scalings of Q, K and the scores."""
     block = block_of(fact, model)
     query = block.path.product.query
     if query.dtype not in FLOAT_DTYPES:
         raise NotApplicable("the type of Q is not known")
     scales = (*block.query.scales, *block.key.scales, *block.path.scales)
     if not scales:
-        raise NotApplicable("nothing is scaled")
+        raise NotApplicable("the attention has no scaling")
     _require_movable(block)
     if len({scale.node for scale in scales}) < len(scales):
-        raise NotApplicable("Q and K are scaled by one operator")
+        raise NotApplicable("a single operator scales Q and K")
     draft = Draft(model, block.product)
     factor = _factor(draft, scales, query)
     rewired = without(scales)
@@ -51,33 +51,33 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _require_movable(block: Block) -> None:
-    """Refuse scalings that cannot be taken from where they are."""
+    """Reject scalings that cannot be moved."""
     for scale in (*block.query.scales, *block.key.scales):
         require_way_down(scale, block.product)
     if block.path.scales and block.path.shared:
-        raise NotApplicable("the scores are also read elsewhere")
+        raise NotApplicable("other operators also read the scores")
     nodes = {scale.node for scale in block.path.scales}
     last = max((index for index, node in enumerate(block.path.nodes) if node in nodes), default=-1)
     for node in block.path.nodes[:last]:
         if node not in nodes and node.op not in MOVING | CAST:
-            raise NotApplicable(f"the scores are scaled behind {node.op}")
+            raise NotApplicable(f"the scores are scaled after {node.op}")
 
 
 def _factor(draft: Draft, scales: tuple[Scaled, ...], query: Value) -> str:
-    """All factors multiplied, in the type of Q: stored where they are known, else computed."""
+    """The product of all factors in the type of Q, as a constant if all are known."""
     if all(scale.factor is not None for scale in scales):
         product = math.prod(scale.factor or 0.0 for scale in scales)
         stored = np.array(product, numpy_type(query.dtype))
         if not np.isfinite(stored.astype(np.float64)) or (product and not stored):
-            raise NotApplicable("the whole scale does not fit the type of Q")
+            raise NotApplicable("the whole scale is out of the range of Q's type")
         return draft.constant(stored, "scale")
     whole = ""
     for scale in scales:
         scalar = next(value for value in scale.node.inputs if value is not scale.data)
         if scalar is None or scalar.dtype != query.dtype:
-            raise NotApplicable("a scale that is computed has another type than Q")
+            raise NotApplicable("a computed scale has another type than Q")
         if scalar.shape is None or any(dim != 1 for dim in scalar.shape):
-            raise NotApplicable("a scale that is computed differs from head to head")
+            raise NotApplicable("a computed scale differs between heads")
         part = scalar.name
         if scale.node.op == "Div":
             part = draft.op("Div", draft.like(1.0, query.dtype, "one"), scalar)

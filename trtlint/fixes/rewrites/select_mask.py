@@ -1,14 +1,14 @@
-"""A mask of finite numbers replaced by a selection that gives the same probabilities in every type.
+"""Replace a mask of finite numbers by a selection with the same probabilities in every type.
 
-``Where(keep, scores, -1e9)`` and ``scores + mask``, with a mask of 0 and -3.4e38, need a number that FP16
-cannot hold.  A softmax gives such a key the weight 0, and -inf does the same in FP16.  A row without any
-key is the exception: all of its scores become that number, so its weights are all equal.  A fill of 0 gives
-the same there, and -inf would give NaN.  The fill is computed from the mask alone, which is small beside
-the scores, and each scores tensor is read by one ``Where`` as before.
+``Where(keep, scores, -1e9)`` and ``scores + mask``, with a mask of 0 and -3.4e38, need a number outside the
+FP16 range.  Softmax gives such a key the weight 0, and -inf does the same in FP16.  A fully masked row is the
+exception: all scores become that number, so all weights are equal.  There a fill of 0 gives equal weights,
+while -inf would give NaN.  The fill depends only on the mask, which is small compared with the scores.  Each
+scores tensor still has a single ``Where``.
 
-The results are the same for all scores that are not themselves as low as the mask: scores above half of it
-where a ``Where`` selects, and within 1e13 where the mask is added.  The proof names these bounds.  Scores
-that another mask may have made -inf are left as they are: a row could lose its keys to both masks together.
+The results are the same unless scores are as low as the mask.  Scores must be above half of it for ``Where``,
+and within 1e13 for an added mask.  The proof names these bounds.  Scores that another mask may set to -inf
+are not rewritten: both masks together could remove all keys of a row.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from trtlint.model.protos import FLOAT_DTYPES
 
 _TITLE = "masks with -inf, and rows without a key with 0"
 _LOWEST_SELECTED = -1e8
-"""A number that a Where selects is at most this: scores above half of it are all that models compute."""
+"""Highest number that a Where may select as a mask: models compute no scores below half of it."""
 _LOWEST_ADDED = -1e30
-"""A number that is added is at most this: no bit of a score is left beside it, not even in FP64."""
+"""Highest number that an added mask may have: adding a score to it changes no bit, not even in FP64."""
 _FARTHEST_ADDED = 1e13
-"""The largest magnitude of scores of which that is so, and also beside a part of 2^-24 of that number."""
+"""Largest magnitude of scores for which this holds, also for 2^-24 of the mask's number."""
 _ARITHMETIC = frozenset({"Add", "Sub", "Mul", "Div", "Min", "Max", "Neg", "Clip"})
 _FINITE = frozenset({"MatMul", "Gemm", "Einsum", "Conv", "Tanh", "Sigmoid"})
-"""Operators that make no -inf of finite numbers."""
+"""Operators that return no -inf for finite inputs."""
 _ENDS = frozenset({"Softmax", "LogSoftmax", "Attention"})
 _MOST_NODES = 200
-"""Operators that are followed from a constant, and back from the scores."""
+"""Maximum number of operators to follow from a constant, and back from the scores."""
 _EQUAL_SINCE = 11
-"""The opset from which Equal compares floats: https://onnx.ai/onnx/operators/onnx__Equal.html"""
+"""First opset in which Equal compares floats: https://onnx.ai/onnx/operators/onnx__Equal.html"""
 _ONE_AXIS = 13
-"""The opset from which Softmax is over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
+"""First opset with Softmax over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ class _Site:
     """One masking of scores.
 
     Attributes:
-        node: the Where that selects or the Add.
-        scores: what it masks.
-        mask: the condition of the Where, or the tensor that is added.
-        fill: the port of the Where that reads the fill; 0 for an Add.
-        source: where the mask is a product with the constant: the other factor, zero for a key to keep.
-        softmax: the operators that read the masked scores.
-        axis: the axis of their keys, from the end.
-        path: the operators from the constant to ``node``.
+        node: the Where or the Add.
+        scores: the masked scores.
+        mask: the condition of the Where, or the added tensor.
+        fill: input index of the fill of the Where; 0 for an Add.
+        source: other factor of a mask that is a product with the constant; it is zero for allowed keys.
+        softmax: operators that read the masked scores.
+        axis: negative axis of their keys.
+        path: operators from the constant to ``node``.
     """
 
     node: Node
@@ -74,7 +74,7 @@ class _Site:
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Replace one constant of a mask at all softmaxes that it reaches."""
+    """Replace one mask constant at all softmaxes that depend on it."""
     if not isinstance(fact, Constant) or fact.node is None:
         raise NotApplicable("there is no constant here")
     known = (*fact.node.outputs, *fact.node.inputs)
@@ -83,7 +83,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no constant here")
     sites = _Search(model, fact).sites(held)
     if not sites:
-        raise NotApplicable("no softmax reads scores that it masks")
+        raise NotApplicable("no softmax reads scores that the constant masks")
     lowest = float(fact.values.low or 0.0)
     whole = _patch(model, sites, sites[0].path, lowest)
     kinds: dict[object, _Site] = {}
@@ -98,14 +98,14 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def _likeness(site: _Site, model: Model) -> tuple[object, ...]:
-    """What two places have in common whose proofs are the same."""
+    """Key for sites with the same proof."""
     values = (site.scores, site.mask)
     shapes = [(value.dtype, tuple(model.constants.dimensions(value) or ("?",))) for value in values]
     return (site.node.op, site.fill, site.axis, site.source is None, *shapes)
 
 
 class _Search:
-    """Follows a constant to the scores that it masks."""
+    """Search for the scores that a constant masks."""
 
     def __init__(self, model: Model, fact: Constant) -> None:
         self.model = model
@@ -115,21 +115,21 @@ class _Search:
         self.scope = "" if fact.node is None else fact.node.scope
         high = fact.values.high
         if self.lowest is None or high is None or self.lowest >= -FP16_MAX or high > 0:
-            raise NotApplicable("it is not a number that masks")
+            raise NotApplicable("the constant is not a mask value outside the FP16 range")
         self.left = _MOST_NODES
 
     def sites(self, held: Value) -> list[_Site]:
-        """The places at which it masks scores."""
+        """Sites where the constant masks scores."""
         mask = self._is_mask(held)
         return list(self._follow(held, mask, (), None))
 
     def _follow(
         self, value: Value, mask: bool, path: tuple[Node, ...], source: Value | None
     ) -> Iterator[_Site]:
-        """Sites behind a value: the constant alone, or a tensor that holds it and zero only (``mask``)."""
+        """Sites that depend on a value: the constant, or a tensor of it and zeros (``mask``)."""
         self.left -= 1
         if self.left < 0:
-            raise NotApplicable("it reaches too far")
+            raise NotApplicable(f"more than {_MOST_NODES} values depend on the constant")
         for node, port in dict.fromkeys(value.uses):
             reached = [each for each in node.outputs if each in self.paths]
             if node.op in _ENDS and not node.domain:
@@ -137,7 +137,7 @@ class _Search:
             if not reached:
                 continue
             if node.scope != self.scope:
-                raise NotApplicable("it is read in the body of an If or a loop")
+                raise NotApplicable("the mask is read in the body of an If or a loop")
             yield from self._behind(node, port, value, mask, (*path, node), source)
 
     def _behind(
@@ -158,33 +158,33 @@ class _Search:
         elif node.op == "Add" and mask:
             yield self._added(node, port, path, source)
         else:
-            raise NotApplicable(f"{node.op} lies between the mask and the softmax")
+            raise NotApplicable(f"{node.op} is between the mask and the softmax")
 
     def _selected(self, node: Node, port: int, path: tuple[Node, ...]) -> _Site:
         condition, scores = node.input(0), node.input(3 - port)
         if condition is None or scores is None or (self.lowest or 0.0) > _LOWEST_SELECTED:
-            raise NotApplicable(f"scores could be as low as the mask of {self.lowest:.3g}")
+            raise NotApplicable(f"scores may be as low as the mask value {self.lowest:.3g}")
         softmax, axis = self._read_by(node, scores)
         return _Site(node, scores, condition, port, None, softmax, axis, path)
 
     def _added(self, node: Node, port: int, path: tuple[Node, ...], source: Value | None) -> _Site:
         mask, scores = node.input(port), node.input(1 - port)
         if mask is None or scores is None or mask is scores:
-            raise NotApplicable("there are no scores that it is added to")
+            raise NotApplicable("the mask is not added to scores")
         narrowed = any(each.op == "Cast" and each.output.dtype == "f16" for each in path)
         if (self.lowest or 0.0) > _LOWEST_ADDED and not narrowed:
             raise NotApplicable(
-                f"in a row without a key {self.lowest:.3g} leaves differences between the scores, which stay"
+                f"in a fully masked row, adding {self.lowest:.3g} preserves differences between the scores"
             )
         if (self.model.opset or 0) < _EQUAL_SINCE:
-            raise NotApplicable(f"Equal compares no floats before opset {_EQUAL_SINCE}")
+            raise NotApplicable(f"Equal does not support floats before opset {_EQUAL_SINCE}")
         if source is not None and not is_coarse(source, self.constants):
-            raise NotApplicable(f"{source.name}, which the mask is multiplied with, may hold small fractions")
+            raise NotApplicable(f"{source.name}, a factor of the mask, may contain small fractions")
         softmax, axis = self._read_by(node, scores)
         return _Site(node, scores, mask, 0, source, softmax, axis, path)
 
     def _read_by(self, node: Node, scores: Value) -> tuple[tuple[Node, ...], int]:
-        """The softmaxes that read masked scores, and the axis of their keys from the end."""
+        """The softmaxes that read masked scores, and the negative axis of their keys."""
         self._require_unmasked(scores)
         found: list[Node] = []
         axes: set[int] = set()
@@ -209,11 +209,11 @@ class _Search:
                 raise NotApplicable("the rank of the scores is not known")
             axis -= scores.rank
         if whole and axis != -1:
-            raise NotApplicable("the softmax is over more than one axis")
+            raise NotApplicable("the softmax covers more than one axis")
         return axis
 
     def _require_unmasked(self, scores: Value) -> None:
-        """Refuse scores that another mask has been applied to: a row can lose its keys to both together."""
+        """Reject scores with another mask: both together could remove all keys of a row."""
         pending, met = [scores], {scores}
         while pending:
             value = pending.pop()
@@ -229,19 +229,19 @@ class _Search:
                 raise NotApplicable("the scores are masked more than once")
             if node is None or node.domain or node.op not in MOVES | _ARITHMETIC | {"Cast"}:
                 what = f"input {value.name}" if node is None else f"result of {node.op}"
-                raise NotApplicable(f"the scores are computed from the {what}, which may be masked with -inf")
+                raise NotApplicable(f"the scores depend on the {what}, which may contain -inf from a mask")
             ports = node.inputs if node.op in _ARITHMETIC - {"Div", "Clip"} else node.inputs[:1]
             fresh = [each for each in ports if each is not None and each not in met]
             met.update(fresh)
             pending += fresh
             if len(met) > _MOST_NODES:
-                raise NotApplicable("the scores cannot be followed so far")
+                raise NotApplicable(f"the scores depend on more than {_MOST_NODES} values")
 
     def _narrows(self, node: Node) -> bool:
         return node.op == "Cast" and node.output.dtype in FLOAT_DTYPES
 
     def _is_mask(self, value: Value) -> bool:
-        """Whether a tensor surely holds nothing but zero and the number that masks."""
+        """Whether a tensor contains only zeros and the mask value."""
         numbers = self._numbers(value)
         return numbers is not None and numbers <= {0.0, self.lowest}
 
@@ -249,7 +249,7 @@ class _Search:
         return self._numbers(value) == {self.lowest}
 
     def _numbers(self, value: Value | None, depth: int = 0) -> set[float] | None:
-        """The numbers that a tensor of floats holds, as far as they are stored; None where unknown."""
+        """Distinct numbers of a float tensor, NaN standing for further ones; None if unknown."""
         if value is None or depth > DEEPEST:
             return None
         node = value.producer
@@ -283,14 +283,14 @@ class _Search:
 def _patch(
     model: Model, sites: list[_Site], around: tuple[Node, ...], lowest: float, *, drawn: bool = False
 ) -> Patch:
-    """The patch of some places.
+    """Create the patch of several sites.
 
     Args:
         model: the model.
-        sites: the places.
-        around: the operators from the constant to the first place.
-        lowest: the number that masks.
-        drawn: whether a proof draws a mask that is added from 0 and that number.
+        sites: the sites.
+        around: operators from the constant to the first site.
+        lowest: the mask value.
+        drawn: whether a proof draws an added mask from 0 and the mask value.
     """
     draft = Draft(model, sites[0].node)
     written: dict[tuple[object, ...], tuple[str, str]] = {}
@@ -322,12 +322,12 @@ def _patch(
 
 
 def _scores_of(site: _Site, lowest: float) -> tuple[float, float]:
-    """Between which numbers scores lie that a mask of that number masks."""
+    """Valid range of scores for a mask value."""
     return (lowest / 2, np.inf) if site.fill else (-_FARTHEST_ADDED, _FARTHEST_ADDED)
 
 
 def _conditions(sites: list[_Site], lowest: float, *, keyed: bool) -> Iterator[str]:
-    """What the results rest on."""
+    """Assumptions of the proof."""
     if any(site.fill for site in sites):
         yield f"scores above {lowest / 2:.2g}"
     if not all(site.fill for site in sites):
@@ -337,14 +337,14 @@ def _conditions(sites: list[_Site], lowest: float, *, keyed: bool) -> Iterator[s
 
 
 def _selection(draft: Draft, site: _Site) -> tuple[str, str]:
-    """The condition of the Where that selects the scores, and the fill; both as small as the mask."""
+    """Condition and fill of the Where that selects the scores; both have the size of the mask."""
     forms, dtype = Forms(draft), site.scores.dtype
     mask = site.source or site.mask
     reduces = mask.rank is None or mask.rank >= -site.axis
     zero, never = draft.like(0.0, dtype, "zero"), draft.like(-np.inf, dtype, "never")
     if site.fill:
         name: str = mask.name
-        if reduces:  # whether a row has a key: any that is kept, or not all that are dropped
+        if reduces:  # whether a row has an allowed key
             numbers = draft.op("Cast", mask, to=onnx_type("f32"))
             found = forms.reduced(
                 "ReduceMin" if site.fill == 1 else "ReduceMax", numbers, [site.axis], keep=True

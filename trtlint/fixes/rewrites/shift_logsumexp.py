@@ -1,6 +1,6 @@
-"""log(sum(exp(x))) with the greatest element taken out of the exponentials and added again.
+"""Subtract the maximum in log(sum(exp(x))), and add it to the result.
 
-The greatest element is kept finite: rows of minus infinity alone stay what they are.
+The maximum is clipped to finite numbers, so that rows of -inf stay -inf.
 https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
 """
 
@@ -13,11 +13,11 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _SINCE = 11
-"""The opset from which Clip takes its bounds as inputs."""
+"""First opset in which Clip reads its bounds from inputs."""
 _AXES_AS_INPUT = 18
-"""The opset from which ReduceMax takes its axes as an input."""
+"""First opset in which ReduceMax reads its axes from an input."""
 _LARGEST = 65504.0
-"""Of FP16."""
+"""Largest number of FP16."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -28,9 +28,9 @@ def propose(fact: Fact, model: Model) -> Patch:
     exponential, total, log = steps["Exp"], steps["ReduceSum"], steps["Log"]
     tensor, opset = exponential.input(0), model.opset or 0
     if tensor is None or tensor.dtype != "f16" or opset < _SINCE:
-        raise NotApplicable("it is not in FP16, or its opset is older than 11")
+        raise NotApplicable("the tensor is not FP16, or the model's opset is older than 11")
     if len({node.scope for node in (exponential, total, log)}) > 1:
-        raise NotApplicable("it spans the body of an If or a loop")
+        raise NotApplicable("Exp, ReduceSum and Log are not in the same graph")
     axes = model.constants.axes(total)
     if axes is None or (not axes and total.attribute("noop_with_empty_axes")):
         raise NotApplicable("the axes of the sum are not known")
@@ -50,5 +50,5 @@ def propose(fact: Fact, model: Model) -> Patch:
     summed = reduced("ReduceSum", draft.op("Exp", draft.op("Sub", tensor, greatest)), keep=keep)
     back = greatest if keep else reduced("ReduceMax", greatest, keep=False)
     draft.op("Add", draft.op("Log", summed), back, out=log.output.name)
-    title = "takes the greatest element out of the exponentials"
+    title = "subtracts the maximum before the exponentials"
     return draft.patch(title, [log], around=[exponential, total])

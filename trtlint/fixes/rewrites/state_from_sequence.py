@@ -1,7 +1,7 @@
-"""The final state of a recurrent operator in a branch, taken from the sequence that it gives.
+"""Take the final state of a recurrent operator in a branch from its output sequence.
 
-TensorRT builds no branch in which the state is read and the sequence is not.  The state is the last step of
-the sequence, or the first where it runs backwards: https://onnx.ai/onnx/operators/onnx__GRU.html.
+TensorRT cannot build a branch that reads the state but not the sequence.  The state is the last step of the
+sequence, or the first in reverse: https://onnx.ai/onnx/operators/onnx__GRU.html.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from trtlint.model.load import Model
 
 _RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _SINCE = 12
-"""The opset from which a Constant is written as a number; older ones take bounds otherwise, too."""
+"""First opset with ``value_int`` of Constant; bounds of a Slice also differ before."""
 _LENGTHS, _STATE, _CELL = 4, 1, 2
-"""The port of the lengths of sequences, and those of the states that are given."""
+"""Input index of the sequence lengths, and output indices of the states."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite the recurrent operator at which a fact was found."""
+    """Rewrite one recurrent operator."""
     node = fact.node
     if node is None or node.domain or node.op not in _RECURRENT:
         raise NotApplicable("there is no recurrent operator here")
     if (model.opset or 0) < _SINCE:
-        raise NotApplicable(f"its opset is older than {_SINCE}")
+        raise NotApplicable(f"the model's opset is older than {_SINCE}")
     if why := _obstacle(node):
         raise NotApplicable(why)
     if not _is_read(node, _STATE):
-        raise NotApplicable("nothing reads its state")
+        raise NotApplicable(f"no operator reads the state of {node.op}")
     draft = Draft(model, node)
     _write(draft, node)
     return draft.patch("takes the final state from the sequence", [node])
@@ -43,12 +43,12 @@ def _is_read(node: Node, port: int) -> bool:
 
 
 def _obstacle(node: Node) -> str:
-    """Why a state is not a step of the sequence; empty where it is."""
+    """Reason why the state is not a step of the sequence; empty for none."""
     if _is_read(node, _CELL):
-        return "the state of its cells is read, which is in no sequence"
+        return "the cell state is read, which is not in the sequence"
     if node.input(_LENGTHS) is not None:
-        return "its sequences have lengths of their own"
-    return "its batch comes first" if node.number("layout", 0) else ""
+        return f"{node.op} has sequence lengths"
+    return f"{node.op} has the batch as the first axis" if node.number("layout", 0) else ""
 
 
 def _write(draft: Draft, node: Node) -> None:

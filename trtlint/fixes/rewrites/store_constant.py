@@ -1,6 +1,6 @@
-"""The number of a Constant operator, stored as a tensor instead of an attribute.
+"""Store the number of a Constant operator as a tensor instead of an attribute.
 
-Parsers before TensorRT 9.2 read ``value_int`` and ``value_ints`` as floats, which leaves nothing of them:
+Parsers before TensorRT 9.2 read ``value_int`` and ``value_ints`` as floats and lose the value:
 https://github.com/onnx/onnx-tensorrt/blob/6ba67d3428e0/builtin_op_importers.cpp.
 """
 
@@ -14,7 +14,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store the output of a Constant, or of those that an operator reads as sizes, under the same name."""
+    """Store a Constant, or the Constants with sizes that an operator reads, under the same name."""
     node = fact.node
     constants = [] if node is None or not node.outputs else _constants(node)
     if node is None or not constants:
@@ -23,16 +23,16 @@ def propose(fact: Fact, model: Model) -> Patch:
     for constant in constants:
         value = constant.outputs[0]
         if value.is_output or constant.scope:
-            raise NotApplicable("it is an output, or lies in a body")
+            raise NotApplicable("the constant is an output, or is in a body")
         array = known(value, model)
         if array is None:
-            raise NotApplicable("its elements cannot be read")
+            raise NotApplicable("the elements of the constant cannot be read")
         draft.constant(array, out=value.name)
     return draft.patch("stores the number as a tensor", constants)
 
 
 def _constants(node: Node) -> list[Node]:
-    """The Constant that a node is, or each one with ``value_ints`` that gives it sizes."""
+    """The Constant itself, or the inputs of an operator that are Constants with ``value_ints``."""
     if node.op == "Constant":
         return [node]
     made = dict.fromkeys(value.producer for value in node.inputs[1:] if value is not None)

@@ -1,4 +1,4 @@
-"""A tensor that is stored as a sparse one, stored as the dense one that it is.
+"""Store a sparse tensor as a dense one.
 
 https://onnx.ai/onnx/repo-docs/IR.html
 """
@@ -17,11 +17,11 @@ from trtlint.model.protos import DTYPES
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store what the operator reads for which a fact was found."""
+    """Store the sparse inputs of one operator."""
     node = fact.node
     read = () if node is None else tuple(value for value in node.inputs if value in model.graph.sparse)
     if node is None or not read:
-        raise NotApplicable("no sparse tensor is read here")
+        raise NotApplicable("there is no sparse tensor here")
     draft = Draft(model, node)
     for value in read:
         assert value is not None
@@ -31,24 +31,24 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 def _store(draft: Draft, model: Model, value: Value) -> None:
     if model.graph.resolve(value.name) is not value:
-        raise NotApplicable("it is stored in the body of an If or a loop")
+        raise NotApplicable("the sparse tensor is stored in the body of an If or a loop")
     proto = model.graph.sparse[value]
     shape = tuple(proto.dims)
     dtype = DTYPES.get(proto.values.data_type)
     values, indices = (model.tensors.array(tensor) for tensor in (proto.values, proto.indices))
     if values is None or indices is None or dtype is None:
-        raise NotApplicable("its values cannot be read")
+        raise NotApplicable("the values of the sparse tensor cannot be read")
     if math.prod(shape) > MOST_ELEMENTS:
-        raise NotApplicable("it would be too large")
+        raise NotApplicable(f"the dense tensor would have more than {MOST_ELEMENTS:,} elements")
     flat = np.asarray(indices)
     if flat.ndim == 2 and flat.shape[1] == len(shape) and flat.size:
         places = flat.T
         if bool((places < 0).any()) or any(bool((p >= n).any()) for p, n in zip(places, shape, strict=True)):
-            raise NotApplicable("its indices leave it")
+            raise NotApplicable("an index of the sparse tensor is out of range")
         flat = np.ravel_multi_index(tuple(places), shape)
     flat = flat.reshape(-1)
     if flat.size != np.asarray(values).size or bool(((flat < 0) | (flat >= math.prod(shape))).any()):
-        raise NotApplicable("its indices leave it")
+        raise NotApplicable("an index of the sparse tensor is out of range")
     dense = np.zeros(math.prod(shape), numpy_type(dtype))
     dense[flat] = np.asarray(values).reshape(-1)
     draft.constant(dense.reshape(shape), out=value.name)

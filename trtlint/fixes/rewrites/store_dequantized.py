@@ -1,6 +1,6 @@
-"""The weight of a convolution that is stored in 8 bits beside data that is not quantized, stored as floats.
+"""Store an 8-bit convolution weight as floats if the data is not quantized.
 
-A convolution has no kernel for that: the weight is dequantized in every inference.
+No convolution kernel supports that combination, so the weight would be dequantized in every inference.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store what the weight's DequantizeLinear gives."""
+    """Store the output of the weight's DequantizeLinear."""
     nodes = fact.weight.nodes if isinstance(fact, Quantized) and fact.weight is not None else ()
     node = nodes[-1] if nodes else None
     if node is None or node.op != "DequantizeLinear" or node.domain:
         raise NotApplicable("there is no DequantizeLinear of a weight here")
     result = node.output
     if not model.constants.foldable(result):
-        raise NotApplicable("its weight is not computed from constants")
+        raise NotApplicable("the weight is not computed from constants")
     if result.is_output or result.leaves_body or node.scope:
         raise NotApplicable("the weight is an output, or in the body of an If or a loop")
     if any(reader.domain or reader.op not in _CONVOLUTIONS for reader, _ in result.uses):
-        raise NotApplicable("something else reads the dequantized weight")
+        raise NotApplicable("another operator also reads the dequantized weight")
     sizes = [size for size in result.shape or () if isinstance(size, int)]
     if math.prod(sizes) > MOST_ELEMENTS:
-        raise NotApplicable("it is too large to be stored in floating point")
+        raise NotApplicable(f"the weight has more than {MOST_ELEMENTS:,} elements")
     array = computed(result, model)
     draft = Draft(model, node)
     draft.constant(array, out=result.name)
-    return draft.patch("stores the dequantized weight in floating point", [node], folds=True)
+    return draft.patch("stores the dequantized weight as floats", [node], folds=True)

@@ -1,6 +1,6 @@
-"""Operands that hang on nothing that is fed, stored where they are computed.
+"""Store constant operands that the model computes.
 
-A parser wants some operands, such as the axes of a reduction, in the file, and does not look through
+The parser requires some operands, such as the axes of a reduction, as stored tensors.  It does not fold
 arithmetic on constants: https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp.
 """
 
@@ -14,7 +14,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store what the operator of a finding reads behind its first input."""
+    """Store all constant operands of an operator except the first input."""
     node = fact.node
     if node is None:
         raise NotApplicable("there is no operator here")
@@ -26,5 +26,5 @@ def propose(fact: Fact, model: Model) -> Patch:
         if array is not None:
             rewire.append((node, port, draft.constant(array, "stored")))
     if not rewire:
-        raise NotApplicable("what has to be stored is known at run time only")
-    return draft.patch(f"stores what {node.op} reads", [], rewire=rewire, folds=True)
+        raise NotApplicable("the operands are known only at run time")
+    return draft.patch(f"stores constant operands of {node.op}", [], rewire=rewire, folds=True)

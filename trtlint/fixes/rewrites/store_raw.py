@@ -1,4 +1,4 @@
-"""Stored UINT8 tensors with their elements in ``raw_data``.
+"""Store UINT8 tensors as ``raw_data``.
 
 https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 """
@@ -12,7 +12,7 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Store again what an operator reads."""
+    """Store the UINT8 inputs of an operator again."""
     node = fact.node
     constants = model.constants
     if node is None:
@@ -23,7 +23,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         if value is not None and constants.in_int32_data(value):
             payload = constants.payload(value)
             if payload is None or payload.size > MOST_ELEMENTS:
-                raise NotApplicable("the elements of its tensor cannot be read, or are too many")
+                raise NotApplicable("the elements of a tensor cannot be read, or are too many")
             given[port] = draft.constant(payload, "raw")
     draft.again(node, given, node.proto.output)
     return draft.patch("stores UINT8 elements as raw bytes", [node], folds=True)

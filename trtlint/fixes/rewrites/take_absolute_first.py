@@ -1,4 +1,4 @@
-"""``GlobalLpPool`` of absolute values, which is the same norm.
+"""Insert Abs before ``GlobalLpPool``, which does not change the norm.
 
 https://onnx.ai/onnx/operators/onnx__GlobalLpPool.html
 """
@@ -11,11 +11,11 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Put an Abs before one GlobalLpPool."""
+    """Insert Abs before one GlobalLpPool."""
     node = fact.node
     tensor = None if node is None else node.input(0)
     if node is None or node.op != "GlobalLpPool" or node.domain or tensor is None:
         raise NotApplicable("there is no GlobalLpPool here")
     draft = Draft(model, node)
     draft.again(node, [draft.op("Abs", tensor)], node.proto.output)
-    return draft.patch("takes absolute values before GlobalLpPool", [node])
+    return draft.patch("inserts Abs before GlobalLpPool", [node])

@@ -1,4 +1,4 @@
-"""An ``If`` whose condition is known, replaced by the branch that is taken.
+"""Replace an ``If`` with a known condition by the branch that runs.
 
 https://onnx.ai/onnx/operators/onnx__If.html
 """
@@ -15,10 +15,10 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Take a branch of the If at which a fact was found, or of the innermost one around it."""
+    """Inline a branch of an If, or of the innermost If around an operator."""
     decided = decided_if(fact.node, model.graph, model.constants)
     if decided is None:
-        raise NotApplicable("which branch is taken is known at run time only")
+        raise NotApplicable("the condition of the If is known only at run time")
     node, taken = decided
     return _inlined(node, model, "then_branch" if taken else "else_branch")
 
@@ -26,7 +26,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 def _inlined(node: Node, model: Model, branch: str) -> Patch:
     proto = node.attributes[branch].g if branch in node.attributes else None
     if proto is None or len(proto.output) != len(node.outputs):
-        raise NotApplicable("the branch does not give what the If gives")
+        raise NotApplicable("the outputs of the branch do not match those of the If")
     if proto.sparse_initializer:
         raise NotApplicable("the branch stores a sparse tensor")
     draft = Draft(model, node)
@@ -44,4 +44,4 @@ def _inlined(node: Node, model: Model, branch: str) -> Patch:
     for source, name in given:
         draft.op("Identity", names.get(source, source), out=name)
     which = "true" if branch == "then_branch" else "false"
-    return draft.patch(f"takes the branch of an If that is always {which}", [node], folds=True)
+    return draft.patch(f"inlines the branch of an If that is always {which}", [node], folds=True)

@@ -1,7 +1,7 @@
-"""Casts where an operator reads two float types, and where its result then meets others.
+"""Insert Casts where an operator reads two float types, and where its result meets other types.
 
-The wider type wins, so that nothing overflows; only where a product reads stored weights of a narrower
-type it stays in that type, as the exporter wrote it.
+The wider type wins, so that nothing overflows.  A product with stored weights of a narrower type keeps the
+narrower type, as exported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_CASTS = 4096
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Cast at the operator of a fact, and at those behind it that follow from it."""
+    """Insert Casts at one operator and at the operators that depend on it."""
     start = fact.node
     if start is None:
         raise NotApplicable("there is no operator here")
@@ -32,7 +32,7 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 class _Region:
-    """An operator with mixed types, and all that its result reaches."""
+    """An operator with mixed types, and all operators that its result affects."""
 
     def __init__(self, model: Model, start: Node) -> None:
         self.model = model
@@ -51,19 +51,19 @@ class _Region:
                 if not any(value in self.types for value in node.inputs if value is not None):
                     continue
                 if node.scope != self.start.scope:
-                    raise NotApplicable("it reaches the body of an If or a loop")
+                    raise NotApplicable("the types also change in the body of an If or a loop")
             self._node(node)
             if len(self.casts) > _MOST_CASTS:
-                raise NotApplicable(f"it takes more than {_MOST_CASTS} casts")
+                raise NotApplicable(f"the rewrite needs more than {_MOST_CASTS} Casts")
         if not self.rewire:
-            raise NotApplicable("the types agree")
+            raise NotApplicable("the types already match")
         for value in self.model.graph.outputs:
             if value.producer is not None and value.producer not in self.ends:
                 self._results(value.producer, self.model.opset or 1, {})
         for node in self.ends:
             self._end(node)
         return self.draft.patch(
-            "casts to one type where operators read two",
+            "inserts Casts where operators read two types",
             self.ends,
             rewire=[entry for entry in self.rewire if entry[0] not in self.ends],
             retyped=self.retyped,
@@ -72,7 +72,7 @@ class _Region:
         )
 
     def _condition(self) -> str:
-        """The numbers for which the results are the same: those that a narrower type holds."""
+        """Range in which the results are the same: that of the narrower type."""
         kinds = sorted({kind for _, kind in self.bounds}, key=_WIDTH.__getitem__)
         return f"numbers within {-lowest(kinds[0]):.5g} where they become {kinds[0]}" if kinds else ""
 
@@ -83,11 +83,11 @@ class _Region:
         return known if known in FLOAT_DTYPES else None
 
     def _node(self, node: Node) -> None:
-        """Cast what a node reads to one type, and note the type of what it computes."""
+        """Cast the inputs of a node to one type, and record the type of its outputs."""
         if node.domain or any(a.HasField("g") for a in node.proto.attribute):
             if not node.inputs:
                 return
-            raise NotApplicable(f"it reaches {node.op}, whose types are not known")
+            raise NotApplicable(f"the type change affects {node.op}, whose types are not known")
         results: dict[str, str] = {}
         opset = self.model.opset or 1
         for group in same_type_groups(node.op, opset):
@@ -101,7 +101,7 @@ class _Region:
         self._results(node, opset, results)
 
     def _wanted(self, node: Node, ports: Sequence[int]) -> str | None:
-        """The type that inputs of one group are to have; None where they are no floats."""
+        """The target type of a group of inputs; None if they are not floats."""
         found = {port: kind for port in ports if (kind := self._type(node.inputs[port])) is not None}
         if not found:
             return None
@@ -128,7 +128,7 @@ class _Region:
         self.rewire.append((node, port, self.casts[key]))
 
     def _results(self, node: Node, opset: int, results: dict[str, str]) -> None:
-        """Note the types of what a node computes, where they are others than before."""
+        """Record the output types of a node that change."""
         try:
             schema = schema_at(node.op, opset)
         except defs.SchemaError:
@@ -151,7 +151,7 @@ class _Region:
                 self.retyped.append(value.name)
 
     def _end(self, node: Node) -> None:
-        """Cast what a node gives to the outputs of the model to the types that they are declared with."""
+        """Cast outputs of the model back to their declared types."""
         inputs: list[str | Value | None] = list(node.inputs)
         for reader, port, name in self.rewire:
             if reader is node:
@@ -165,7 +165,7 @@ class _Region:
                 self.draft.op("Cast", new, to=onnx_type(self.model.declared[value.name]), out=value.name)
 
     def _of_input(self, node: Node, variable: str, opset: int) -> str | None:
-        """The type of the first input that has a type variable."""
+        """The type of the first input with a type variable."""
         for port, value in enumerate(node.inputs):
             if _variable(node.op, opset, port) == variable:
                 return self._type(value)
@@ -173,7 +173,7 @@ class _Region:
 
 
 def _ports(group: tuple[int, ...], count: int) -> list[int]:
-    """The ports of a group that a node has; -1 at its end repeats the last."""
+    """Input indices of a group; -1 at its end repeats the last."""
     ports = list(group[:-1]) + list(range(group[-2], count)) if group[-1] == -1 else list(group)
     return [port for port in dict.fromkeys(ports) if port < count]
 

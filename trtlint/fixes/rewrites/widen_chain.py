@@ -1,8 +1,8 @@
-"""A chain of operators in 16 bits computed in FP32: Casts where tensors come in and results go out.
+"""Compute a chain of 16-bit operators in FP32, with Casts at its inputs and outputs.
 
-What a finding names is widened with the element-wise arithmetic that leads to it, since rounding to 16 bits
-in front of a sine or of sampling is what is lost; a sum of squares up to where its root is used.  Products of
-matrices stay where they are, outer ones and those with a matrix of coordinates apart.
+The chain includes the element-wise arithmetic before the finding's operators, because rounding to 16 bits
+before a sine or sampling is the problem.  For a sum of squares, it extends to the use of its root.  Matrix
+products stay in 16 bits, except outer products and products with a matrix of coordinates.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _ARITHMETIC = frozenset(
     | {"MatMul", "Einsum", "Floor", "Ceil", "Round", "Abs"}
 )
 _DEEPEST = 4
-"""Terms of the sums of a product that is widened: coordinates, and a one behind them."""
+"""Largest inner dimension of a product to widen: coordinates and a one after them."""
 _ROUNDED = {"Sin": 0, "Cos": 0, "GridSample": 1}
-"""Operators for which it counts that an operand is not rounded, and its port."""
+"""Operators with an operand that must not be rounded, and its input index."""
 _SMALLER = frozenset({"Sqrt", "Reciprocal", "Log", "Div", "Mul", "Pow"})
-"""What makes a sum of squares smaller."""
+"""Operators that make a sum of squares smaller."""
 _BEHIND = _SMALLER | {"Add", "Clip", "Max", "Expand", "Unsqueeze", "Squeeze", "Reshape"}
-"""What stands between a sum of squares and the division by its root."""
+"""Operators between a sum of squares and the division by its root."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write the operators of a finding again, in FP32."""
+    """Copy the operators of a finding in FP32."""
     core = list(dict.fromkeys(step.node for step in fact.chain)) or [node for node in (fact.node,) if node]
     for node in core:
         why = obstacle(node, model)
@@ -46,27 +46,27 @@ def propose(fact: Fact, model: Model) -> Patch:
     chosen = dict.fromkeys(core)
     more = _after(core, model) if isinstance(fact, SumOfSquares) else _before(core, model)
     if more is None:
-        raise NotApplicable("what leads to it is longer than can be followed")
+        raise NotApplicable(f"more than {_MOST_NODES} operators lead to the finding")
     chosen.update(dict.fromkeys(more))
     if isinstance(fact, SumOfSquares) and not _is_reduced(fact.node, chosen):
-        raise NotApplicable("the sum itself goes on in 16 bits, and does not fit in them")
+        raise NotApplicable("the sum itself is stored in 16 bits, where it overflows")
     if isinstance(fact, RoundedInteger) and not _leads(core[0], core[-1], chosen):
-        raise NotApplicable("there is more than arithmetic between the two Casts")
+        raise NotApplicable("there are other operators than arithmetic between the two Casts")
     for node in core:
         given = _given(node, chosen)
         if given is not None:
-            raise NotApplicable(f"{given.name} is given in 16 bits: what was lost is lost before")
+            raise NotApplicable(f"{given.name} is already rounded to 16 bits before the operator")
     nodes = sorted(chosen, key=lambda node: node.index)
-    return in_fp32(model, nodes, "computes it in FP32, with what leads to it")
+    return in_fp32(model, nodes, "computes the operator and the arithmetic before it in FP32")
 
 
 def _is_reduced(total: Node | None, chosen: Iterable[Node]) -> bool:
-    """Whether something behind a sum makes it smaller before it is rounded."""
+    """Whether an operator after a sum makes it smaller before it is rounded."""
     return total is not None and any(node.op in _SMALLER and node.index > total.index for node in chosen)
 
 
 def _leads(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
-    """Whether a way from one operator to another leads through chosen ones alone."""
+    """Whether a path between two operators contains only chosen ones."""
     left, pending = set(chosen), [last]
     while pending:
         node = pending.pop()
@@ -79,7 +79,7 @@ def _leads(first: Node, last: Node, chosen: Iterable[Node]) -> bool:
 
 
 def _before(core: Iterable[Node], model: Model) -> list[Node] | None:
-    """The arithmetic in 16 bits that leads to operators; None where it is too long."""
+    """The 16-bit arithmetic before operators; None if it is too long."""
     found: dict[Node, None] = {}
     pending = [value for node in core for value in _operands(node)]
     while pending:
@@ -97,7 +97,7 @@ def _before(core: Iterable[Node], model: Model) -> list[Node] | None:
 
 
 def _is_slight(node: Node) -> bool:
-    """Whether an operator is one that is widened for what it leads to: it computes little."""
+    """Whether an operator is cheap enough to be widened along with others."""
     if node.domain or node.op not in _ARITHMETIC | _VIEWS:
         return False
     if node.op == "MatMul":
@@ -110,14 +110,14 @@ def _is_slight(node: Node) -> bool:
 
 
 def _operands(node: Node) -> list[Value]:
-    """What an operator computes with; of sampling where it samples, not the image."""
+    """Operands of an operator; for sampling, only the positions."""
     port = _ROUNDED.get(node.op)
     values = node.inputs if port is None else node.inputs[port : port + 1]
     return [value for value in values if value is not None]
 
 
 def _given(node: Node, chosen: dict[Node, None]) -> Value | None:
-    """The operand that must not be rounded, where no arithmetic that leads to it is widened."""
+    """The operand that must not be rounded, if no arithmetic before it is widened."""
     port = _ROUNDED.get(node.op)
     value = None if port is None else node.input(port)
     first = value
@@ -137,7 +137,7 @@ def _is_wide(value: Value | None) -> bool:
 
 
 def _after(core: list[Node], model: Model) -> list[Node]:
-    """What is done with a sum of squares up to the division by its root."""
+    """Operators from a sum of squares to the division by its root."""
     found: list[Node] = []
     tensors = {value for node in core for value in node.inputs}
     for _ in range(_MOST_NODES):

@@ -1,4 +1,4 @@
-"""One operator in 16 bits computed in FP32, with Casts around it."""
+"""Compute one 16-bit operator in FP32, with Casts around it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trtlint.model.load import Model
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write the operator of a finding again, in FP32."""
+    """Copy the operator of a finding in FP32."""
     if fact.node is None:
         raise NotApplicable("there is no operator here")
     why = obstacle(fact.node, model)

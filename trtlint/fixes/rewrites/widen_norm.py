@@ -1,4 +1,4 @@
-"""The statistics of a written-out norm in FP32: Casts where its tensor comes in and its result goes out."""
+"""Compute the statistics of a decomposed norm in FP32, with Casts at its input and result."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _MOST_NODES = 64
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write the nodes between a norm's tensor and its division again, in FP32."""
+    """Copy the nodes from a norm's input to its division in FP32."""
     norm = norm_of(fact)
     nodes = _between(norm)
     if nodes is None:
-        raise NotApplicable("the norm reaches farther than can be followed")
+        raise NotApplicable(f"the norm has more than {_MOST_NODES} operators")
     if norm.divide.output.dtype not in FLOAT_DTYPES or "f16" not in _types(nodes):
-        raise NotApplicable("nothing of it is in FP16")
+        raise NotApplicable("no part of the norm is in FP16")
     if any(node.domain or node.scope != norm.divide.scope for node in nodes):
-        raise NotApplicable("it spans the body of an If or a loop, or operators that are not of ONNX")
+        raise NotApplicable("the norm spans several graphs, or contains operators that are not ONNX's")
     return _written(norm, nodes, model, "f64" if "f64" in _types(nodes) else "f32")
 
 
@@ -35,7 +35,7 @@ def _types(nodes: list[Node]) -> set[str | None]:
 
 
 def _between(norm: Norm) -> list[Node] | None:
-    """What lies between the tensor and the division, in graph order; None where it is too much."""
+    """Nodes from the norm's input to the division, in graph order; None if there are too many."""
     reached: set[Node] = set()
     pending = [norm.divide]
     while pending:
@@ -56,14 +56,14 @@ def _between(norm: Norm) -> list[Node] | None:
 
 
 def _written(norm: Norm, nodes: list[Node], model: Model, dtype: Literal["f32", "f64"]) -> Patch:
-    """The patch.
+    """Create the patch.
 
     Args:
         norm: the norm.
-        nodes: what lies between its tensor and its division.
+        nodes: nodes from its input to its division.
         model: the model.
-        dtype: the type to compute in: TorchScript adds a number of Python's to the variance of a half model
-            in float64, which TensorRT reads as float32, and ONNX has no operator on two types.
+        dtype: type to compute in.  TorchScript adds a Python float as float64 to the variance of a half
+            model; TensorRT reads it as float32, and ONNX operators need equal types.
     """
     draft = Draft(model, norm.divide)
     wide: dict[Value, str] = {}

@@ -1,4 +1,4 @@
-"""Negative indices of ``OneHot`` counted from the beginning: index + depth where it is below 0.
+"""Replace negative indices of ``OneHot`` by index + depth.
 
 https://onnx.ai/onnx/operators/onnx__OneHot.html
 """
@@ -11,20 +11,20 @@ from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _SINCE = 9
-"""The opset that has Where."""
+"""First opset with Where."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Put Less, Add and Where before one OneHot."""
+    """Insert Less, Add and Where before one OneHot."""
     node = fact.node
     if node is None or node.op != "OneHot" or node.domain or (model.opset or 0) < _SINCE:
         raise NotApplicable("there is no OneHot here")
     index, depth = node.input(0), node.input(1)
     count = model.constants.scalar(depth)
     if index is None or index.dtype not in ("i32", "i64", "f32", "f16") or count is None:
-        raise NotApplicable("the type of its indices is not known, or its depth is not stored")
+        raise NotApplicable("the type of the indices is not known, or the depth is not stored")
     draft = Draft(model, node)
     below = draft.op("Less", index, draft.like(0, index, "zero"))
     wrapped = draft.op("Where", below, draft.op("Add", index, draft.like(count, index, "depth")), index)
     draft.again(node, [wrapped, *(text(name) for name in list(node.proto.input)[1:])], node.proto.output)
-    return draft.patch("counts negative indices from the beginning", [node])
+    return draft.patch("replaces negative indices by non-negative ones", [node])

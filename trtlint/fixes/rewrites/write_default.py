@@ -1,4 +1,4 @@
-"""The default of an attribute written out, where TensorRT's importer has another one.
+"""Make a default attribute explicit where TensorRT's importer has another default.
 
 https://onnx.ai/onnx/operators/onnx__Trilu.html, https://onnx.ai/onnx/operators/onnx__RoiAlign.html
 """
@@ -14,19 +14,19 @@ from trtlint.fixes.patch import Draft, NotApplicable, Patch
 from trtlint.model.load import Model
 
 _DEFAULTS: Mapping[str, tuple[str, int]] = {"Trilu": ("upper", 1), "RoiAlign": ("sampling_ratio", 0)}
-"""By operator type, the attribute and ONNX's default."""
+"""Attribute and ONNX's default by operator."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write an operator again with the attribute."""
+    """Copy an operator with the explicit attribute."""
     node = fact.node
     if node is None or node.op not in _DEFAULTS or node.domain:
-        raise NotApplicable("there is no operator here with such a default")
+        raise NotApplicable("there is no operator with such a default here")
     name, value = _DEFAULTS[node.op]
     if name in node.attributes:
-        raise NotApplicable("the attribute is written")
+        raise NotApplicable(f"{name} is already set")
     draft = Draft(model, node)
     draft.again(node, node.proto.input, node.proto.output).attribute.append(
         helper.make_attribute(name, value)
     )
-    return draft.patch(f"writes {name} = {value}, which is the default", [node])
+    return draft.patch(f"sets {name} = {value}, which is the default", [node])

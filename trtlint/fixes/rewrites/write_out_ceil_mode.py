@@ -1,7 +1,7 @@
-"""Pooling with ``ceil_mode`` as pooling with the padding at the end that gives ONNX's size.
+"""Replace ``ceil_mode`` of pooling by explicit padding at the end, with the same output size.
 
-``AveragePool`` counts padding of ``pads`` and none beyond it, so only one that leaves padding out keeps its
-results.  https://onnx.ai/onnx/operators/onnx__MaxPool.html
+``AveragePool`` with ``count_include_pad`` counts ``pads`` but not the extra of ``ceil_mode``, so it is not
+rewritten.  https://onnx.ai/onnx/operators/onnx__MaxPool.html
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ _OURS = ("ceil_mode", "pads", "auto_pad")
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write a pooling operator again without ceil_mode."""
+    """Copy a pooling operator without ceil_mode."""
     node = fact.node
     along = None if node is None else windows(node)
     if node is None or not isinstance(fact, Pooling) or along is None or not fact.sizes:
-        raise NotApplicable("there is no pooling with ceil_mode here, or its sizes are not known")
+        raise NotApplicable("there is no pooling with ceil_mode here, or the sizes are not known")
     if node.op == "LpPool" or (node.op == "AveragePool" and node.number("count_include_pad", 0) == 1):
-        raise NotApplicable("it counts padding, and what it counts would change")
+        raise NotApplicable(f"{node.op} counts padding, so the results would change")
     ends = [
         (count - 1) * window.stride + window.reach - window.size - window.begin
         for count, window in zip(fact.sizes, along, strict=True)
     ]
-    # A window may not be padding alone, and TensorRT takes no negative padding: rounding down drops the rest.
+    # TensorRT does not accept negative padding; rounding down ignores the rest.
     ends = [max(end, 0) for end in ends]
     if any(end >= window.reach for end, window in zip(ends, along, strict=True)):
-        raise NotApplicable("a window would cover padding only")
+        raise NotApplicable("a window would only cover padding")
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) not in _OURS]
     del proto.attribute[:]
     proto.attribute.extend(kept)
     proto.attribute.append(helper.make_attribute("pads", [window.begin for window in along] + ends))
-    return draft.patch("writes the padding out in place of ceil_mode", [node])
+    return draft.patch("replaces ceil_mode by explicit padding", [node])

@@ -1,7 +1,7 @@
-"""The ellipsis in the equation of an Einsum, written as a letter for each of its dimensions.
+"""Replace the ellipsis in an Einsum equation by letters.
 
-Operands whose ellipses stand for different numbers of dimensions get the last letters, as broadcasting
-aligns them: https://onnx.ai/onnx/operators/onnx__Einsum.html
+If ellipses of operands have different ranks, shorter ones get the last letters, as in broadcasting:
+https://onnx.ai/onnx/operators/onnx__Einsum.html
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from trtlint.model.protos import text
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Rewrite the Einsum at which a fact was found."""
+    """Rewrite one Einsum."""
     node = fact.node
     equation = None if node is None else node.attribute("equation")
     if node is None or node.op != "Einsum" or node.domain or not isinstance(equation, str):
         raise NotApplicable("there is no Einsum here")
     if ELLIPSIS not in equation:
-        raise NotApplicable("its equation has no ellipsis")
+        raise NotApplicable("the equation has no ellipsis")
     operands = [value for value in node.inputs if value is not None]
     ranks = ellipsis_ranks(equation, [value.rank for value in operands])
     if ranks is None:
-        raise NotApplicable("the rank of an operand is not known, or does not fit the equation")
+        raise NotApplicable("the rank of an operand is not known, or does not match the equation")
     written = _written(equation, ranks)
     if why := _broadcast(equation, ranks, operands):
         raise NotApplicable(why)
@@ -40,7 +40,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     kept = [attribute for attribute in node.proto.attribute if text(attribute.name) != "equation"]
     del proto.attribute[:]
     proto.attribute.extend([*kept, helper.make_attribute("equation", written)])
-    return draft.patch("writes the ellipsis of Einsum as letters", [node])
+    return draft.patch("replaces the ellipsis of Einsum by letters", [node])
 
 
 def _written(equation: str, ranks: Sequence[int]) -> str:
@@ -49,19 +49,19 @@ def _written(equation: str, ranks: Sequence[int]) -> str:
     most = max(ranks)
     free = [letter for letter in ascii_lowercase if letter not in equation]
     if len(free) < most:
-        raise NotApplicable("there are not enough letters")
+        raise NotApplicable("there are not enough unused letters")
     letters = "".join(free[:most])
     if result is None:
         counts = Counter(letter for term in terms for letter in term.replace(ELLIPSIS, ""))
         result = ELLIPSIS + "".join(sorted(letter for letter, count in counts.items() if count == 1))
     elif most and ELLIPSIS not in result:
-        raise NotApplicable("its result leaves the dimensions of the ellipsis out")
+        raise NotApplicable("the result omits the dimensions of the ellipsis")
     parts = [term.replace(ELLIPSIS, letters[most - rank :]) for term, rank in zip(terms, ranks, strict=True)]
     return f"{','.join(parts)}->{result.replace(ELLIPSIS, letters)}"
 
 
 def _broadcast(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -> str:
-    """Why a letter would have two sizes, which TensorRT does not broadcast; empty where none would."""
+    """Reason why a letter would need broadcasting, which TensorRT does not support; empty for none."""
     terms, _ = terms_of(equation)
     sizes: dict[int, set[object]] = {}
     for term, rank, value in zip(terms, ranks, operands, strict=True):
@@ -69,5 +69,5 @@ def _broadcast(equation: str, ranks: Sequence[int], operands: Sequence[Value]) -
         for place, size in enumerate((value.shape or ())[start : start + rank] if start >= 0 else ()):
             sizes.setdefault(place - rank, set()).add(size)
     if any(len(found) > 1 for found in sizes.values()):
-        return "it broadcasts a dimension of its ellipsis"
+        return "a dimension of the ellipsis is broadcast"
     return ""

@@ -1,4 +1,4 @@
-"""Operators that ONNX Runtime fused, written as the operators of ONNX that they stand for.
+"""Decompose operators that ONNX Runtime fused into ONNX operators.
 
 Definitions: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
@@ -31,16 +31,16 @@ from trtlint.model.protos import FLOAT_DTYPES, text
 _ROOT_HALF = math.sqrt(0.5)
 _TANH = math.sqrt(2 / math.pi)
 _CUBE = 0.044715
-"""Of the approximation of Gelu by a tanh: https://onnx.ai/onnx/operators/onnx__Gelu.html."""
+"""Constant of the tanh approximation of Gelu: https://onnx.ai/onnx/operators/onnx__Gelu.html."""
 
 _PARTS_BY_INPUTS = 10
-"""The opset from which bounds of a slice are inputs."""
+"""First opset in which bounds of a slice are inputs."""
 
 Write = Callable[[Forms, Node], None]
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write out the operator at which a fact was found."""
+    """Decompose one operator."""
     node = fact.node
     if node is None:
         raise NotApplicable("there is no operator here")
@@ -49,21 +49,21 @@ def propose(fact: Fact, model: Model) -> Patch:
     if write is None and own and node.op in _LEFT:
         raise NotApplicable(_LEFT[node.op])
     if write is None:
-        raise NotApplicable(f"no form of {node.op} in operators of ONNX is known")
+        raise NotApplicable(f"trtlint has no decomposition of {node.op}")
     forms = Forms(Draft(model, node))
     write(forms, node)
-    patch = forms.draft.patch(f"writes {node.op} out in operators of ONNX", [node], opset=forms.opset)
-    # ONNX Runtime takes LayerNormalization of ONNX's domain in any opset, ONNX from 17 on.
+    patch = forms.draft.patch(f"decomposes {node.op} into ONNX operators", [node], opset=forms.opset)
+    # ONNX Runtime accepts LayerNormalization in any opset, but ONNX defines it only since 17.
     early = any(other.op == "LayerNormalization" and not other.domain for other in model.graph.nodes)
     return replace(patch, opset=LAYER_NORM_SINCE) if early else patch
 
 
 def _dtype(node: Node) -> str:
-    """The float type of what an operator computes."""
+    """The float type of an operator."""
     for value in (*node.inputs, *node.outputs):
         if value is not None and value.dtype in FLOAT_DTYPES:
             return value.dtype or ""
-    raise NotApplicable("the type of what it reads is not known")
+    raise NotApplicable(f"the types of the inputs of {node.op} are not known")
 
 
 def _gelu(forms: Forms, node: Node) -> None:
@@ -85,23 +85,23 @@ def _fast_gelu(forms: Forms, node: Node) -> None:
 
 
 def _gemm_fast_gelu(forms: Forms, node: Node) -> None:
-    """A product of matrices, a bias where there is one, and the approximation of Gelu."""
+    """A matrix product with an optional bias and the approximation of Gelu."""
     product, bias = forms.draft.op("MatMul", *node.inputs[:2]), node.input(2)
     _approximated(forms, node, product if bias is None else forms.draft.op("Add", product, bias))
 
 
 def _bias_add(forms: Forms, node: Node) -> None:
-    """A tensor, a bias, and what was left out before."""
+    """A sum of a tensor, a bias, and a residual."""
     added = forms.draft.op("Add", *node.inputs[:2])
     forms.draft.op("Add", added, node.inputs[2], out=node.output.name)
 
 
 def _bias_split_gelu(forms: Forms, node: Node) -> None:
-    """Behind a bias, the first half of the last axis times the Gelu of the second."""
+    """The first half of a biased tensor, multiplied by the Gelu of the second half."""
     draft, dtype, bias = forms.draft, _dtype(node), node.input(1)
     width = None if bias is None or not bias.shape else bias.shape[-1]
     if not isinstance(width, int) or width % 2:
-        raise NotApplicable("the size of its bias is not known")
+        raise NotApplicable("the size of the bias is not known, or odd")
     forms.opset = max(forms.opset, _PARTS_BY_INPUTS)
     added = draft.op("Add", *node.inputs[:2])
     left, right = (forms.part(added, -1, start, start + width // 2) for start in (0, width // 2))
@@ -110,13 +110,13 @@ def _bias_split_gelu(forms: Forms, node: Node) -> None:
 
 
 def _exact(forms: Forms, node: Node, value: Tensor | None) -> None:
-    """Gelu: x · (1 + erf(x / √2)) / 2."""
+    """Exact Gelu: x · (1 + erf(x / √2)) / 2."""
     draft, dtype = forms.draft, _dtype(node)
     _half_of(draft, value, _erf(draft, value, dtype), dtype, node.output.name)
 
 
 def _approximated(forms: Forms, node: Node, value: Tensor | None) -> None:
-    """Its approximation: x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2."""
+    """Approximate Gelu: x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2."""
     draft, dtype = forms.draft, _dtype(node)
     square = draft.op("Mul", value, value)
     inner = draft.op("Mul", square, draft.like(_CUBE * _TANH, dtype, "cube"))
@@ -171,7 +171,7 @@ def _fused_matmul(forms: Forms, node: Node) -> None:
 
 
 def _turned(draft: Draft, value: Tensor, rank: int, turned: bool, batch: bool) -> Tensor:
-    """A factor with its last axes exchanged, or its first axis moved behind the other batch axes."""
+    """A factor with swapped last axes, or with its first axis after the other batch axes."""
     if rank < 2:
         return value
     axes = list(range(rank))
@@ -214,7 +214,7 @@ def _kept(node: Node, names: frozenset[str]) -> dict[str, Any]:
 
 
 def _nhwc_conv(forms: Forms, node: Node) -> None:
-    """A convolution of two dimensions whose tensor, and weights, have their channels last."""
+    """A 2-D convolution with channels last in its tensor and weights."""
     draft = forms.draft
     image = draft.op("Transpose", node.inputs[0], perm=[0, 3, 1, 2])
     weight = draft.op("Transpose", node.inputs[1], perm=[0, 3, 1, 2])
@@ -235,7 +235,7 @@ _BY_NUMBERS: Mapping[str, tuple[str, ...]] = {
     "LeakyRelu": ("alpha",),
     "HardSigmoid": ("alpha", "beta"),
 }
-"""Activations that operators are fused with, and the attributes that their parameters are."""
+"""Fused activations, and the attributes for their parameters."""
 
 
 def _activation(node: Node) -> str:
@@ -244,7 +244,7 @@ def _activation(node: Node) -> str:
 
 
 def _activated(forms: Forms, node: Node, value: str, parameters: list[float]) -> None:
-    """Write the activation that a product is fused with."""
+    """Write the activation after a product."""
     draft, out, activation = forms.draft, node.output.name, _activation(node)
     if activation == "Clip" and len(parameters) == 2:
         dtype = _dtype(node)
@@ -252,18 +252,16 @@ def _activated(forms: Forms, node: Node, value: str, parameters: list[float]) ->
         return
     names = _BY_NUMBERS.get(activation)
     if names is None or len(parameters) > len(names):
-        raise NotApplicable(f"its activation {activation!r} is none that is known")
+        raise NotApplicable(f"the activation {activation!r} is not supported")
     settings: dict[str, Any] = dict(zip(names, parameters, strict=False))
     draft.op(activation, value, out=out, **settings)
 
 
 _IN_DOMAIN_OF_ONNX = frozenset({"SimplifiedLayerNormalization", "Gelu"})
-"""Operators that ONNX Runtime, or an opset newer than a parser, has in ONNX's own domain."""
+"""Operators in ONNX's domain that only ONNX Runtime or newer opsets define."""
 
-_CACHED = (
-    "which positions of its cache hold something is known at run time only, and it writes into that cache"
-)
-_DECODER = "it runs a decoder as often as what that gives asks for"
+_CACHED = "the operator writes into a cache whose length is known only at run time"
+_DECODER = "the operator runs a decoder in a loop whose length depends on the decoder's output"
 _LEFT: Mapping[str, str] = {
     **dict.fromkeys(
         ("GroupQueryAttention", "SparseAttention", "PagedAttention", "DecoderMaskedMultiHeadAttention"),
@@ -271,7 +269,7 @@ _LEFT: Mapping[str, str] = {
     ),
     **dict.fromkeys(("BeamSearch", "GreedySearch", "Sampling", "WhisperBeamSearch"), _DECODER),
 }
-"""Operators that no other ones compute the same for every input, each with the reason."""
+"""Operators without an equivalent decomposition, each with the reason."""
 
 _WRITERS: Mapping[str, Write] = {
     "Gelu": _gelu,
@@ -296,4 +294,4 @@ _WRITERS: Mapping[str, Write] = {
     "MultiHeadAttention": multi_head_attention,
     "Attention": attention,
 }
-"""How each operator is written out."""
+"""Decomposition of each operator."""

@@ -1,4 +1,4 @@
-"""``GroupNormalization`` written out: each group normed as one instance, then scaled and shifted.
+"""Decompose ``GroupNormalization`` into an instance norm of each group, a scale and a bias.
 
 Definition: https://onnx.ai/onnx/operators/onnx__GroupNormalization.html
 """
@@ -12,26 +12,26 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _BY_CHANNEL = 21
-"""From this opset on gain and bias are of each channel, before of each group."""
+"""First opset with gain and bias for each channel; before, they were for each group."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write out the operator at which a fact was found."""
+    """Decompose one operator."""
     node = fact.node
     if node is None or node.op != "GroupNormalization" or node.domain:
         raise NotApplicable("there is no GroupNormalization here")
     value, gain, bias = (node.input(port) for port in range(3))
     groups = int(node.number("num_groups", 0))
     if value is None or gain is None or bias is None or value.shape is None or groups < 1:
-        raise NotApplicable("the shape of its tensor is not known")
+        raise NotApplicable("the shape of the tensor is not known")
     dtype, count = value.dtype, gain.shape[0] if gain.shape else None
     channels = value.shape[1] if len(value.shape) > 2 else None
     if dtype not in FLOAT_DTYPES or dtype is None or not isinstance(count, int):
-        raise NotApplicable("the types, or the number of its parameters, are not known")
+        raise NotApplicable("the types, or the number of parameters, are not known")
     if not isinstance(channels, int) or channels % groups:
         raise NotApplicable("the number of channels is not known")
     if count not in (1, channels):
-        raise NotApplicable("gain and bias are of each group, and there are several")
+        raise NotApplicable("gain and bias are for groups, not for channels")
     stashed = int(node.number("stash_type", 1)) == 1 and (model.opset or 0) >= _BY_CHANNEL
     wide = "f32" if stashed and dtype != "f64" else dtype
     forms = Forms(Draft(model, node))
@@ -43,4 +43,4 @@ def propose(fact: Fact, model: Model) -> Patch:
     written = forms.group_norm(image, groups, parameters, count, len(value.shape), epsilon, wide, out)
     if wide != dtype:
         forms.narrowed(written, dtype, name)
-    return forms.draft.patch("writes GroupNormalization out as an instance norm of each group", [node])
+    return forms.draft.patch("decomposes GroupNormalization into an instance norm of each group", [node])

@@ -1,4 +1,4 @@
-"""A recurrent operator with ``layout`` = 1 as one with ``layout`` = 0 between transpositions.
+"""Replace a recurrent operator with ``layout`` = 1 by one with ``layout`` = 0 and Transposes.
 
 https://onnx.ai/onnx/operators/onnx__LSTM.html
 """
@@ -11,11 +11,11 @@ from trtlint.model.load import Model
 from trtlint.model.protos import text
 
 _SEQUENCE = (1, 0, 2)
-"""Between [batch, sequence, ...] and [sequence, batch, ...]; of states between batch and direction."""
+"""Permutation between [batch, sequence, ...] and [sequence, batch, ...]; also swaps axes of states."""
 _WHOLE = (2, 0, 1, 3)
-"""From [sequence, directions, batch, hidden] to [batch, sequence, directions, hidden]."""
+"""Permutation from [sequence, directions, batch, hidden] to [batch, sequence, directions, hidden]."""
 _BATCH_FIRST = (0, 5, 6)
-"""The inputs that begin with the batch: the sequence and the initial states."""
+"""Inputs with the batch as the first axis: the sequence and the initial states."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -38,4 +38,4 @@ def propose(fact: Fact, model: Model) -> Patch:
     for port, (name, made) in enumerate(zip(names, outputs, strict=True)):
         if name:
             draft.op("Transpose", made, perm=list(_SEQUENCE if port else _WHOLE), out=name)
-    return draft.patch("transposes around the operator in place of layout 1", [node])
+    return draft.patch("replaces layout 1 by Transposes", [node])

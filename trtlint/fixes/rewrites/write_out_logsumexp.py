@@ -1,6 +1,6 @@
-"""``ReduceLogSumExp`` as Exp, ReduceSum and Log, with the greatest element taken out first.
+"""Decompose ``ReduceLogSumExp`` into Exp, ReduceSum and Log, after subtracting the maximum.
 
-The greatest element is kept finite, so that rows of minus infinity alone stay what they are.
+The maximum is clipped to finite numbers, so that rows of -inf stay -inf.
 https://onnx.ai/onnx/operators/onnx__ReduceLogSumExp.html
 """
 
@@ -20,9 +20,9 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no ReduceLogSumExp here")
     tensor, axes = node.input(0), model.constants.axes(node)
     if tensor is None or tensor.dtype is None or tensor.dtype not in FLOAT_DTYPES:
-        raise NotApplicable("it is not in floating point")
+        raise NotApplicable("the tensor is not of a float type")
     if not axes:
-        raise NotApplicable("its axes are not stored in the model")
+        raise NotApplicable("the axes are not stored in the model")
     draft = Draft(model, node)
     forms = Forms(draft)
     least = lowest(tensor.dtype)
@@ -34,5 +34,5 @@ def propose(fact: Fact, model: Model) -> Patch:
     logarithm = draft.op("Log", forms.reduced("ReduceSum", exponentials, axes, keep=keep))
     back = bounded if keep else forms.squeeze(bounded, *axes)
     draft.op("Add", logarithm, back, out=node.output.name)
-    # A plain evaluation of the operator overflows where this does not, so that there is nothing to compare.
-    return draft.patch("writes ReduceLogSumExp out as Exp, ReduceSum and Log", [node], mends=True)
+    # The proof cannot compare results: a plain evaluation of ReduceLogSumExp overflows.
+    return draft.patch("decomposes ReduceLogSumExp into Exp, ReduceSum and Log", [node], mends=True)

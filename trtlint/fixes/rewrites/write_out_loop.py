@@ -1,8 +1,8 @@
-"""A ``Loop`` that runs a known number of times, its body written as often; else in a form that is taken.
+"""Unroll a ``Loop`` with a known number of iterations, or make it acceptable to the parser.
 
-Written out, what it carries may grow, and nothing has to be known of a condition.  What cannot be written
-out may still get what a parser misses: a condition to begin with, and a number of the iteration that is
-counted in a carried value, where there is no trip count.
+Carried values of an unrolled loop may grow, and no condition remains.  A Loop that cannot be unrolled may
+still get parts that the parser requires: an initial condition, or an iteration counter as a carried value if
+there is no trip count.
 
 https://onnx.ai/onnx/operators/onnx__Loop.html
 """
@@ -30,20 +30,20 @@ from trtlint.model.protos import text
 from trtlint.process.fork import ComputationError, compute
 
 _MOST_TIMES = 64
-"""How often a body is written out."""
+"""Maximum number of iterations to unroll."""
 _MOST_NODES = 2000
-"""Operators that are written."""
+"""Maximum number of operators to insert."""
 _COUNTLESS = 2**31 - 1
-"""A trip count from which a parser takes a loop for one without."""
-_AT_RUN_TIME = "how often it runs is known at run time only"
+"""Smallest trip count that the parser treats as unlimited."""
+_AT_RUN_TIME = "the number of iterations is known only at run time"
 
-_ENDLESS = "it never ends"
+_ENDLESS = "the loop never ends"
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class _EndlessError(NotApplicable):
-    """A Loop that never ends."""
+    """An endless Loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class _Loop:
 
     Attributes:
         node: the operator.
-        proto: the body, as it is in the file.
-        body: the body, as values of the graph.
-        most: the trip count, None for none that is known.
-        fed: whether there is one that is known at run time only.
+        proto: the body as stored in the file.
+        body: the body as graph values.
+        most: the trip count; None if there is none or it is unknown.
+        fed: whether the trip count is known only at run time.
     """
 
     node: Node
@@ -66,12 +66,12 @@ class _Loop:
 
     @property
     def carried(self) -> int:
-        """How many values are carried from one iteration to the next."""
+        """Number of carried values."""
         return len(self.body.inputs) - 2
 
     @property
     def goes_on(self) -> bool:
-        """Whether the body gives back the condition that it was given."""
+        """Whether the body returns its condition unchanged."""
         value = self.body.outputs[0]
         while value.producer is not None and value.producer.op == "Identity":
             before = value.producer.input(0)
@@ -82,7 +82,7 @@ class _Loop:
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write out the Loop at which a fact was found."""
+    """Unroll one Loop."""
     node = fact.node
     if node is None or node.op != "Loop" or node.domain:
         raise NotApplicable("there is no Loop here")
@@ -102,7 +102,7 @@ def _loop(node: Node, model: Model) -> _Loop:
     body = model.graph.bodies(node).get("body")
     proto = node.attributes["body"].g if "body" in node.attributes else None
     if body is None or proto is None or len(body.inputs) < 2 or not body.outputs:
-        raise NotApplicable("its body is not as ONNX wants it")
+        raise NotApplicable("the body of the Loop does not have the inputs and outputs that ONNX requires")
     if proto.sparse_initializer:
         raise NotApplicable("the body stores a sparse tensor")
     most = model.constants.scalar(node.input(0))
@@ -111,7 +111,7 @@ def _loop(node: Node, model: Model) -> _Loop:
 
 
 def _times(loop: _Loop, model: Model) -> int:
-    """How often the body runs; :data:`_MOST_TIMES` at most."""
+    """Number of iterations, at most :data:`_MOST_TIMES`."""
     first = loop.node.input(1)
     started = True if first is None else model.constants.scalar(first)
     if started is None or loop.fed:
@@ -124,9 +124,7 @@ def _times(loop: _Loop, model: Model) -> int:
     elif loop.goes_on or again:
         times = loop.most
     elif first is None:
-        raise NotApplicable(
-            "it begins without a condition, and runtimes differ over what its body says of one"
-        )
+        raise NotApplicable("the Loop has no initial condition, and runtimes disagree on its meaning")
     elif again is not None:
         times = 1 if loop.most is None else min(loop.most, 1)
     else:
@@ -134,12 +132,12 @@ def _times(loop: _Loop, model: Model) -> int:
     if times is None or times >= _COUNTLESS:
         raise _EndlessError(_ENDLESS)
     if times > _MOST_TIMES or times * len(loop.proto.node) > _MOST_NODES:
-        raise NotApplicable("it runs too often to be written out")
+        raise NotApplicable("the loop has too many iterations to unroll")
     return max(times, 0)
 
 
 def _counted(loop: _Loop, model: Model) -> int:
-    """How often the body runs by a condition that hangs on what is stored alone, found by running that."""
+    """Compute the number of iterations from a condition that depends on constants only."""
     found = _deciding(loop, model)
     if found is None:
         raise NotApplicable(_AT_RUN_TIME)
@@ -163,7 +161,7 @@ def _run(proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], stat
             compute(lambda: json.dumps(_times_of(proto, loop, outside, state)).encode())
         )
     except ComputationError as error:
-        raise NotApplicable(f"how often it runs is not computed: {error}") from error
+        raise NotApplicable(f"the number of iterations cannot be computed: {error}") from error
     if times is None:
         raise NotApplicable(reason)
     return int(times)
@@ -172,7 +170,7 @@ def _run(proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], stat
 def _times_of(
     proto: onnx.ModelProto, loop: _Loop, outside: Mapping[str, Array], state: dict[int, Array]
 ) -> tuple[int | None, str]:
-    """How often a body runs, or why that is not known."""
+    """The number of iterations, or the reason why it is unknown."""
     from onnx.reference import ReferenceEvaluator
 
     inputs, outputs = loop.body.inputs, loop.body.outputs
@@ -186,22 +184,22 @@ def _times_of(
             results = dict(zip(evaluator.output_names, evaluator.run(None, feeds), strict=True))
             state = {place: results[outputs[place - 1].name] for place in state}
             if any(array.size > _MOST_CARRIED for array in state.values()):
-                return None, "what decides how often it runs takes too long to compute"
+                return None, "computing the number of iterations takes too long"
             if not results[outputs[0].name]:
                 return times + 1, ""
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 - whatever the reference raises for what it has not
+    except Exception:  # noqa: BLE001 - the reference raises anything for missing operators
         return None, _AT_RUN_TIME
-    return None, "it runs too often to be written out"
+    return None, "the loop has too many iterations to unroll"
 
 
 def _deciding(loop: _Loop, model: Model) -> tuple[list[Node], dict[str, Array], dict[int, Array]] | None:
-    """What decides whether the body runs again.
+    """Find the operators that decide whether the body runs again.
 
     Returns:
-        Its operators, the constants that they read, and by place among the inputs of the body what is
-        carried for it, as it is at the start; None where something that is fed decides.
+        The operators, the constants that they read, and the initial carried values by body input; None if
+        they depend on an input of the model.
     """
     places = {value: place for place, value in enumerate(loop.body.inputs)}
     scope = f"{loop.node.path}/body"
@@ -236,18 +234,18 @@ def _deciding(loop: _Loop, model: Model) -> tuple[list[Node], dict[str, Array], 
 
 
 def _written_out(loop: _Loop, model: Model, times: int) -> Patch:
-    """The body one time after the other."""
+    """Create the patch with the unrolled body."""
     node, proto, carried = loop.node, loop.proto, loop.carried
     begins = node.inputs[2:]
     if len(proto.input) != carried + 2 or len(proto.output) < carried + 1 or len(begins) != carried:
-        raise NotApplicable("its body is not as ONNX wants it")
+        raise NotApplicable("the body of the Loop does not have the inputs and outputs that ONNX requires")
     if any(value is None for value in begins):
-        raise NotApplicable("it begins without a value that it carries")
+        raise NotApplicable("an initial carried value is missing")
     if {text(info.name) for info in proto.input[:2]} & {text(info.name) for info in proto.output[1:]}:
-        raise NotApplicable("its body gives the iteration number or the condition as it is")
+        raise NotApplicable("the body returns the iteration number or the condition unchanged")
     stacked = [text(info.name) for info in proto.output[carried + 1 :]]
     if stacked and not times:
-        raise NotApplicable("it never runs, and what it stacks has no rows")
+        raise NotApplicable("the loop never runs, so its stacked outputs are empty")
     draft = Draft(model, node)
     forms = Forms(draft)
     stored = store(draft, proto)
@@ -272,12 +270,12 @@ def _written_out(loop: _Loop, model: Model, times: int) -> Patch:
     for value, each in zip(node.outputs[carried:], rows, strict=False):
         if value.name:
             draft.op("Concat", *each, axis=0, out=value.name)
-    title = f"writes the body of a Loop out {times} times" if times != 1 else "writes the body of a Loop out"
+    title = f"unrolls a Loop with {times} iterations" if times != 1 else "unrolls a Loop with 1 iteration"
     return draft.patch(title, [node], retyped=[value.name for value in node.outputs], folds=True)
 
 
 def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
-    """A body without what only says whether it runs again."""
+    """A body without the operators that only compute the condition."""
     body = onnx.GraphProto()
     body.CopyFrom(proto)
     wanted = {text(info.name) for info in proto.output[1:]}
@@ -290,7 +288,7 @@ def _without_condition(proto: onnx.GraphProto) -> onnx.GraphProto:
 
 
 def _completed(loop: _Loop, model: Model) -> Patch | None:
-    """The Loop with a condition to begin with, and with a counter of its own where it has no trip count."""
+    """Add an initial condition to the Loop, and a counter if it has no trip count."""
     node, inputs = loop.node, loop.body.inputs
     countless = not loop.fed and (loop.most is None or loop.most >= _COUNTLESS)
     counts = countless and bool(inputs[0].uses)
@@ -309,14 +307,14 @@ def _completed(loop: _Loop, model: Model) -> Patch | None:
     if counts:
         _count(draft, proto, next(each.g for each in proto.attribute if each.name == "body"))
     draft.insert(proto)
-    does = (["counts the iterations of a Loop in what it carries"] if counts else []) + (
-        ["gives a Loop a condition to begin with"] if begins else []
+    does = (["adds an iteration counter to the carried values of a Loop"] if counts else []) + (
+        ["adds an initial condition to a Loop"] if begins else []
     )
     return draft.patch(" and ".join(does), [node], folds=True)
 
 
 def _count(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> None:
-    """Let a Loop carry the number of its iteration, under the name that the body knows it by."""
+    """Add an iteration counter to the carried values of a Loop, under the body's name for it."""
     number = body.input[0]
     number.type.tensor_type.elem_type = onnx.TensorProto.INT64
     shape = [1] * len(number.type.tensor_type.shape.dim)
@@ -338,6 +336,6 @@ def _count(draft: Draft, loop: onnx.NodeProto, body: onnx.GraphProto) -> None:
 
 
 _MOST_CARRIED = 4096
-"""Elements of what decides how often a Loop runs."""
+"""Largest carried value of the condition, in elements."""
 _GROWING = frozenset({"ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize"})
-"""Operators that give as many elements as they are told to."""
+"""Operators whose output size is an operand."""

@@ -1,4 +1,4 @@
-"""``Mean`` as a sum and a product with a stored factor.
+"""Decompose ``Mean`` into a Sum and a Div.
 
 https://onnx.ai/onnx/operators/onnx__Mean.html
 """
@@ -11,7 +11,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _SINCE = 8
-"""The opset from which Sum and Mean broadcast."""
+"""First opset in which Sum and Mean broadcast."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -21,8 +21,8 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no Mean here, or the opset is older than 8")
     dtype = node.output.dtype
     if dtype not in FLOAT_DTYPES or any(value is None for value in node.inputs):
-        raise NotApplicable("the types of what it reads are not known")
+        raise NotApplicable("the types of the inputs of Mean are not known")
     draft = Draft(model, node)
     total = draft.op("Sum", *node.inputs)
     draft.op("Div", total, draft.like(float(len(node.inputs)), dtype, "count"), out=node.output.name)
-    return draft.patch("writes Mean out as Sum and Div", [node])
+    return draft.patch("decomposes Mean into Sum and Div", [node])

@@ -1,6 +1,6 @@
-"""The padding that ``output_shape`` of a ``ConvTranspose`` asks for, written as ``pads``.
+"""Replace ``output_shape`` of a ``ConvTranspose`` by explicit ``pads``.
 
-Without ``auto_pad`` the larger half goes before the image:
+Without ``auto_pad``, the larger half precedes the image:
 https://onnx.ai/onnx/operators/onnx__ConvTranspose.html
 """
 
@@ -18,16 +18,16 @@ _REPLACED = ("output_shape", "pads", "auto_pad")
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write a ConvTranspose again with pads in place of its output_shape."""
+    """Copy a ConvTranspose with pads instead of output_shape."""
     node = fact.node
     weight = None if node is None else node.input(1)
     if node is None or node.op != "ConvTranspose" or node.domain or weight is None or weight.shape is None:
-        raise NotApplicable("there is no ConvTranspose here, or the shape of its weight is not known")
+        raise NotApplicable("there is no ConvTranspose here, or the shape of the weight is not known")
     asked = asked_padding(node, weight.shape[2:])
     if not asked:
-        raise NotApplicable("the padding that it asks for is not known")
+        raise NotApplicable("the required padding is not known")
     if any(total < 0 for total in asked):
-        raise NotApplicable("its output is larger than what it computes")
+        raise NotApplicable("output_shape is larger than the result without padding")
     draft = Draft(model, node)
     proto = draft.again(node, node.proto.input, node.proto.output)
     kept = [
@@ -38,4 +38,4 @@ def propose(fact: Fact, model: Model) -> Patch:
     begins = [total - total // 2 for total in asked]
     ends = [total // 2 for total in asked]
     proto.attribute.append(helper.make_attribute("pads", begins + ends))
-    return draft.patch("writes the padding out in place of output_shape", [node])
+    return draft.patch("replaces output_shape by explicit padding", [node])

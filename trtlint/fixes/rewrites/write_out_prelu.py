@@ -1,6 +1,6 @@
-"""PRelu as Max(x, 0) + slope · Min(x, 0), which becomes part of the convolution before it.
+"""Decompose PRelu into Max(x, 0) + slope · Min(x, 0), which fuses with the convolution before it.
 
-One of the two terms is zero, so that the sum is the other one to the last bit.
+One of the two terms is zero, so the sum is exact.
 https://onnx.ai/onnx/operators/onnx__PRelu.html
 """
 
@@ -14,7 +14,7 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _SINCE = 8
-"""The opset from which Max and Min broadcast; PRelu does since 7."""
+"""First opset in which Max and Min broadcast; PRelu broadcasts since 7."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
@@ -24,12 +24,12 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no PRelu here")
     tensor, slope = node.inputs[:2]
     if tensor is None or tensor.dtype not in FLOAT_DTYPES or (model.opset or 0) < _SINCE:
-        raise NotApplicable("it is not in floating point, or its opset is older than 8")
+        raise NotApplicable("the tensor is not of a float type, or the model's opset is older than 8")
     payload = model.constants.payload(slope)
     if payload is None or not bool(np.isfinite(payload.astype(np.float64)).all()):
-        raise NotApplicable("its slope is not stored in the model, or not finite")
+        raise NotApplicable("the slope is not stored in the model, or not finite")
     draft = Draft(model, node)
     zero = draft.like(0.0, tensor, "zero")
     below = draft.op("Mul", draft.op("Min", tensor, zero), slope)
     draft.op("Add", draft.op("Max", tensor, zero), below, out=node.output.name)
-    return draft.patch("writes PRelu out with Max and Min", [node], folds=True)
+    return draft.patch("decomposes PRelu into Max and Min", [node], folds=True)

@@ -1,9 +1,9 @@
-"""Operators that compute with quantized tensors, written out in floating point.
+"""Replace operators on quantized tensors by floating point.
 
-ONNX Runtime's quantizer writes ``QLinearConv`` and its like, and in dynamic quantisation
-``DynamicQuantizeLinear``, ``MatMulInteger`` and ``ConvInteger``, for which TensorRT has no importers.  All
-that is connected by quantized tensors is computed with the same whole numbers in FP32: the results stay,
-what INT8 saves in time does not.
+ONNX Runtime's quantizer writes ``QLinearConv`` and similar operators.  For dynamic quantization it writes
+``DynamicQuantizeLinear``, ``MatMulInteger`` and ``ConvInteger``.  TensorRT has no importers for them.  The
+rewrite computes all operators that share quantized tensors with the same integers in FP32.  Results stay the
+same, but the speed of INT8 is lost.
 
 Definitions: https://onnx.ai/onnx/operators/onnx__QLinearConv.html,
 https://onnx.ai/onnx/operators/onnx__DynamicQuantizeLinear.html and
@@ -34,23 +34,23 @@ from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
 
 _MOST_NODES = 4000
-"""Operators that are connected by quantized tensors."""
+"""Maximum number of operators connected by quantized tensors."""
 _ONE_AXIS = 13
-"""The opset from which on Softmax is over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
+"""First opset with Softmax over one axis: https://onnx.ai/onnx/operators/onnx__Softmax.html"""
 _TITLE = "computes quantized tensors in FP32"
 
 Write = Callable[[Numbers, Node], "str | None"]
-"""Writes an operator out; gives the numbers that its first output holds, None for an output in floats."""
+"""Function that writes an operator; returns its output integers, or None for float outputs."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write out the operator at which a fact was found, and all that quantized tensors connect it with."""
+    """Rewrite an operator and all operators connected to it by quantized tensors."""
     node = fact.node
     if node is None:
         raise NotApplicable("there is no operator here")
     nodes = connected(node, _near, _takes, "quantized tensor", _MOST_NODES)
     if model.opset is not None and model.opset < HAS_ROUND:
-        raise NotApplicable(f"there is no Round before opset {HAS_ROUND}")
+        raise NotApplicable(f"Round needs opset {HAS_ROUND} or newer")
     draft = Draft(model, node)
     numbers = Numbers(model, draft)
     removed = list(nodes)
@@ -59,7 +59,7 @@ def propose(fact: Fact, model: Model) -> Patch:
         try:
             result = write(numbers, each)
         except NotApplicable as error:
-            where = "" if each is node else f", at {each.op}"
+            where = "" if each is node else f" ({each.op})"
             raise NotApplicable(f"{error}{where}") from error
         if result is not None:
             numbers.known[each.output] = result
@@ -73,7 +73,7 @@ def _takes(node: Node) -> bool:
 
 
 def _near(node: Node) -> Iterator[Node]:
-    """The operators that give a quantized tensor to another one, and that read what it gives."""
+    """Operators that share a quantized tensor with a node."""
     for value in node.inputs:
         producer = None if value is None else value.producer
         if producer is not None and producer.op != "Constant" and quantized_type(value):
@@ -84,7 +84,7 @@ def _near(node: Node) -> Iterator[Node]:
 
 
 def _given(numbers: Numbers, node: Node, value: Value) -> list[Node]:
-    """Give what leaves the quantized part its own type; returns the Casts whose place that takes."""
+    """Restore the type of integers that leave the quantized part; return the Casts that this replaces."""
     name = numbers.known.get(value, "")
     if not name:
         return []
@@ -105,9 +105,9 @@ _NUMPY = {"u8": np.dtype(np.uint8), "i8": np.dtype(np.int8)}
 
 
 def _moved(numbers: Numbers, node: Node) -> str | None:
-    """An operator that only moves numbers, or picks the largest."""
+    """Write an operator that only moves elements or selects the largest."""
     if node.op == "MaxPool" and any(value.name for value in node.outputs[1:]):
-        raise NotApplicable("MaxPool gives where the largest numbers are, too")
+        raise NotApplicable("MaxPool also returns indices")
     names = []
     for port, value in enumerate(node.inputs):
         if value is not None and quantized_type(value):
@@ -116,7 +116,7 @@ def _moved(numbers: Numbers, node: Node) -> str | None:
         else:
             names.append("" if value is None else value.name)
         if port == 0 and not quantized_type(value):
-            raise NotApplicable(f"{node.op} reads a quantized tensor as something else")
+            raise NotApplicable(f"{node.op} reads a quantized tensor as an operand other than its data")
     given = [numbers.draft.name(node.op.lower()) if value.name else "" for value in node.outputs]
     numbers.draft.again(node, names, given)
     numbers.known |= dict(zip(node.outputs[1:], given[1:], strict=True))
@@ -126,21 +126,21 @@ def _moved(numbers: Numbers, node: Node) -> str | None:
 def _quantize(numbers: Numbers, node: Node) -> str | None:
     data, scale = node.input(0), numbers.scale(node, 1)
     if data is None or data.dtype != "f32":
-        raise NotApplicable("it quantizes another type than FLOAT")
+        raise NotApplicable("the quantizer does not read FLOAT")
     return numbers.quantized(node, data.name, scale, 2)
 
 
 def _dequantize(numbers: Numbers, node: Node) -> str | None:
-    """Numbers as the floats that they stand for; the scale may be computed."""
+    """Dequantize integers; the scale may be computed."""
     value, scale = node.input(0), node.input(1)
     axis = int(node.number("axis", 1))
     if value is None or scale is None or scale.dtype != "f32":
-        raise NotApplicable("it does not give FLOAT")
+        raise NotApplicable("the dequantizer does not return FLOAT")
     behind = None if value.rank is None else value.rank - 1 - axis % value.rank if value.rank else 0
     shifted = numbers.shifted(node, 0, 2, behind)
     known = numbers.stored(scale)
     if known is None and scale.rank != 0:
-        raise NotApplicable("its scale is neither stored nor a scalar")
+        raise NotApplicable("the scale is neither stored nor a scalar")
     factor = scale.name
     if known is not None:
         shaped = along(known, behind)
@@ -150,10 +150,10 @@ def _dequantize(numbers: Numbers, node: Node) -> str | None:
 
 
 def _cast(numbers: Numbers, node: Node) -> str | None:
-    """The numbers as such, in another type than one of eight bits."""
+    """Cast the integers to another type with more than 8 bits."""
     name, to = numbers.of(node.input(0)), int(node.number("to", 0))
     if quantized_type(node.output) or node.output.dtype is None:
-        raise NotApplicable("Cast gives another type of eight bits")
+        raise NotApplicable("Cast returns another 8-bit type, or an unknown one")
     if to == F32:
         numbers.draft.op("Identity", name, out=node.output.name)
     else:
@@ -162,10 +162,10 @@ def _cast(numbers: Numbers, node: Node) -> str | None:
 
 
 def _quantize_dynamically(numbers: Numbers, node: Node) -> str | None:
-    """The range of a tensor and 0 in 255 steps, as a number that is counted from the least."""
+    """Quantize the range of a tensor, extended to 0, to 255 steps."""
     draft, data = numbers.draft, node.input(0)
     if data is None or len(node.outputs) != 3:
-        raise NotApplicable("it does not give three tensors")
+        raise NotApplicable("DynamicQuantizeLinear does not have three outputs")
     zero, one, most = (draft.like(number, "f32", "number") for number in (0.0, 1.0, 255.0))
     low, high = (draft.op(pick, draft.op(f"Reduce{pick}", data, keepdims=0), zero) for pick in ("Min", "Max"))
     span = draft.op("Sub", high, low)
@@ -181,21 +181,21 @@ def _quantize_dynamically(numbers: Numbers, node: Node) -> str | None:
 
 
 def _real(numbers: Numbers, node: Node, port: int) -> str:
-    """The floats that an operand stands for, whose scale and zero point come behind it."""
+    """Dequantize an operand, whose scale and zero point are the next inputs."""
     shifted = numbers.shifted(node, port, port + 2)
     scale = numbers.scale(node, port + 1)
     if scale.size != 1:
-        raise NotApplicable("it has a scale for each element")
+        raise NotApplicable("the scale is not a scalar")
     return numbers.draft.op("Mul", shifted, numbers.draft.constant(scale.reshape(()), "scale"))
 
 
 def _in_floats(reads: tuple[int, ...], scale: int, write: Callable[[Draft, Node, list[str]], str]) -> Write:
-    """An operator that is computed with what its operands stand for, and quantized.
+    """Create a writer that dequantizes, runs the float operator, and quantizes.
 
     Args:
-        reads: which of its inputs the operands are.
-        scale: which of its inputs is the scale of the result; its zero point is behind it.
-        write: writes the operator.
+        reads: input indices of the operands.
+        scale: input index of the result's scale; its zero point is the next input.
+        write: writes the float operator.
     """
 
     def written(numbers: Numbers, node: Node) -> str | None:
@@ -210,35 +210,35 @@ def _in_floats(reads: tuple[int, ...], scale: int, write: Callable[[Draft, Node,
 
 
 def _by(op: str, *names: str) -> Callable[[Draft, Node, list[str]], str]:
-    """An operator of ONNX that takes some attributes of the quantized one."""
+    """Create a writer of an ONNX operator with some attributes of the quantized one."""
     return lambda draft, node, operands: draft.op(op, *operands, **settings(node, frozenset(names)))
 
 
 def _pooled(op: str, *names: str) -> Write:
-    """A mean over parts of an image whose channels come before its rows."""
+    """Create a writer of pooling with channels first."""
     write = _in_floats((0,), 3, _by(op, *names))
 
     def written(numbers: Numbers, node: Node) -> str | None:
         if node.number("channels_last", 0):
-            raise NotApplicable("the channels of its image are last")
+            raise NotApplicable("the image has channels last")
         return write(numbers, node)
 
     return written
 
 
 def _softmax(numbers: Numbers, node: Node) -> str | None:
-    """Softmax, over all axes from one on where its own opset, and not the model's, is below 13."""
+    """Softmax; before opset 13 of the operator itself, it covers all axes from ``axis`` on."""
     axis, opset = int(node.number("axis", -1)), numbers.opset
     own = node.number("opset", opset)
     if axis != -1 and (own < _ONE_AXIS) != (opset < _ONE_AXIS):
-        raise NotApplicable("it is that of another opset than the model's")
+        raise NotApplicable("the Softmax uses a different opset than the model")
     return _in_floats((0,), 3, lambda draft, _, operands: draft.op("Softmax", *operands, axis=axis))(
         numbers, node
     )
 
 
 def _concatenated(numbers: Numbers, node: Node) -> str | None:
-    """Tensors with a scale and a zero point each, which come behind those of the result."""
+    """Concat of tensors, each followed by its scale and zero point."""
     parts = []
     for port in range(2, len(node.inputs), 3):
         real = _real(numbers, node, port)
@@ -269,4 +269,4 @@ _WRITERS: Mapping[tuple[str, str], Write] = {
     (ONNX_RUNTIME, "QLinearConcat"): _concatenated,
     (ONNX_RUNTIME, "QGemm"): gemm,
 }
-"""How each operator is written out."""
+"""Writer of each operator."""

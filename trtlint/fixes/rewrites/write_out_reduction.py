@@ -1,4 +1,4 @@
-"""What a reduction over no axes does to each element.
+"""Replace a reduction over no axes by its element-wise operator.
 
 https://onnx.ai/onnx/operators/onnx__ReduceL1.html
 """
@@ -21,12 +21,12 @@ def propose(fact: Fact, model: Model) -> Patch:
     if node is None or node.domain or tensor is None or node.input(1) is not None:
         raise NotApplicable("there is no reduction without axes here")
     if not node.number("noop_with_empty_axes", 0) or "axes" in node.attributes:
-        raise NotApplicable("it reduces")
+        raise NotApplicable(f"{node.op} reduces at least one axis")
     draft = Draft(model, node)
     if node.op in _EACH:
         draft.op(_EACH[node.op], tensor, out=node.output.name)
     elif node.op == "ReduceSumSquare":
         draft.op("Mul", tensor, tensor, out=node.output.name)
     else:
-        raise NotApplicable("it does nothing to single elements")
-    return draft.patch(f"writes {node.op} over no axes out", [node])
+        raise NotApplicable(f"{node.op} over no axes does not change its input")
+    return draft.patch(f"replaces {node.op} over no axes by an element-wise operator", [node])

@@ -1,4 +1,4 @@
-"""``RotaryEmbedding`` written out: halves of the heads turned by cosine and sine.
+"""Decompose ``RotaryEmbedding`` into products with cosine and sine.
 
 Definition: https://onnx.ai/onnx/operators/onnx__RotaryEmbedding.html
 """
@@ -16,14 +16,14 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.load import Model
 from trtlint.model.operators import ONNX_RUNTIME
 
-_TITLE = "writes RotaryEmbedding out"
+_TITLE = "decomposes RotaryEmbedding"
 _FAR = np.iinfo(np.int64).max
 _PARTS_ARE_COUNTED = 18
-"""From this opset on a ``Split`` into equal parts says how many there are."""
+"""First opset in which a ``Split`` into equal parts requires their number."""
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write out the operator at which a fact was found."""
+    """Decompose one operator."""
     node = fact.node
     if node is not None and node.domain == ONNX_RUNTIME and node.op == "RotaryEmbedding":
         forms = Forms(Draft(model, node))
@@ -33,11 +33,11 @@ def propose(fact: Fact, model: Model) -> Patch:
         raise NotApplicable("there is no RotaryEmbedding of ONNX here")
     data, cosine, sine = (node.input(port) for port in range(3))
     if data is None or cosine is None or sine is None or data.shape is None:
-        raise NotApplicable("the shape of what it turns is not known")
+        raise NotApplicable("the shape of the rotated tensor is not known")
     heads = int(node.number("num_heads", 0))
     rank = len(data.shape)
     if rank not in (3, 4) or (rank == 3 and heads < 1):
-        raise NotApplicable("what it turns is not of rank 3 or 4, or the number of heads is not given")
+        raise NotApplicable("the rotated tensor does not have rank 3 or 4, or num_heads is missing")
     draft = Draft(model, node)
     tensor = data.name
     if rank == 3:
@@ -53,21 +53,21 @@ def propose(fact: Fact, model: Model) -> Patch:
 
 
 def contrib_rotary(forms: Forms, node: Node) -> None:
-    """ONNX Runtime's operator of that name, whose inputs come in another order.
+    """Decompose ONNX Runtime's RotaryEmbedding, whose inputs have another order.
 
     https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md#com.microsoft.RotaryEmbedding
     """
     draft = forms.draft
     data, positions, cosine, sine = (node.input(port) for port in range(4))
     if data is None or positions is None or cosine is None or sine is None or data.rank not in (3, 4):
-        raise NotApplicable("the shape of what it turns is not known")
+        raise NotApplicable("the shape of the rotated tensor is not known")
     if node.number("is_packed_batching", 0) or node.number("scale", 1.0) != 1.0:
-        raise NotApplicable("it packs batches, or scales")
+        raise NotApplicable("packed batches and a scale are not supported")
     heads, half = int(node.number("num_heads", 0)), cosine.shape[-1] if cosine.shape else None
     if data.rank == 3 and not heads and not isinstance(half, int):
         raise NotApplicable("the size of a head is not known")
     if positions.rank == 1:
-        # One number: the position of the first of the sequence.
+        # A single number is the position of the first token.
         axis = 1 if data.rank == 3 else 2
         zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
         index = draft.constant(np.array(axis, np.int64), "number")
@@ -93,7 +93,7 @@ def contrib_rotary(forms: Forms, node: Node) -> None:
 
 
 def _size(data: Value, parts: int) -> int | None:
-    """The features of each of several equal parts, where they are known."""
+    """Features of each of several equal parts; None if unknown."""
     last = data.shape[-1] if data.shape else None
     return last // parts if isinstance(last, int) and parts else None
 
@@ -101,7 +101,7 @@ def _size(data: Value, parts: int) -> int | None:
 def _turned(
     draft: Draft, node: Node, tensor: str, caches: tuple[Value, Value], positions: str | Value | None
 ) -> str:
-    """A tensor of batch, length, heads and features, its first features turned."""
+    """Rotate the first features of a tensor, [batch, length, heads, features]."""
     share = int(node.number("rotary_embedding_dim", 0))
     rest = ""
     if share:

@@ -1,7 +1,7 @@
-"""``ScatterElements`` and ``ScatterND`` with a reduction, as a comparison of positions and a reduction.
+"""Replace ``ScatterElements`` and ``ScatterND`` with a reduction by comparisons and a reduction.
 
-Each position of the result picks the updates that are meant for it: memory grows with the positions
-times the updates.  Definitions: https://onnx.ai/onnx/operators/onnx__ScatterElements.html and
+Each position of the result selects its updates by comparison, so memory grows with positions times updates.
+Definitions: https://onnx.ai/onnx/operators/onnx__ScatterElements.html and
 https://onnx.ai/onnx/operators/onnx__ScatterND.html
 """
 
@@ -21,13 +21,13 @@ from trtlint.model.load import Model
 from trtlint.model.protos import FLOAT_DTYPES
 
 _MOST = 1 << 26
-"""Elements of the largest tensor that the rewrite makes."""
-_TITLE = "writes the scattering out as a comparison of positions and a reduction"
+"""Largest intermediate tensor in elements."""
+_TITLE = "replaces the scatter by a comparison of positions and a reduction"
 
 
 @dataclass(frozen=True, slots=True)
 class _Reduction:
-    """How updates of one position are brought together, and how with what was there."""
+    """Operators to reduce the updates of one position, and to combine them with the data."""
 
     reduce: str
     combine: str
@@ -42,25 +42,25 @@ _REDUCTIONS: Mapping[str, _Reduction] = {
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write out the operator at which a fact was found."""
+    """Rewrite one operator."""
     node = fact.node
     if node is None or node.domain or node.op not in ("ScatterElements", "ScatterND"):
-        raise NotApplicable("there is no ScatterElements and no ScatterND here")
+        raise NotApplicable("there is no ScatterElements or ScatterND here")
     reduction = _REDUCTIONS.get(str(node.attribute("reduction", "none")))
     if reduction is None:
-        raise NotApplicable("it has no reduction")
+        raise NotApplicable(f"{node.op} has no reduction")
     data, indices, updates = node.inputs[:3]
     if data is None or indices is None or updates is None or data.dtype is None:
-        raise NotApplicable("the type of its data is not known")
+        raise NotApplicable("the type of the data is not known")
     if data.dtype not in (*FLOAT_DTYPES, "i32", "i64"):
-        raise NotApplicable(f"its data is {data.dtype}")
+        raise NotApplicable(f"the type {data.dtype} of the data is not supported")
     if node.op == "ScatterElements":
         return _elements(Draft(model, node), node, reduction, (data, indices, updates))
     return _nd(Draft(model, node), node, reduction, (data, indices, updates))
 
 
 def _neutral(reduction: _Reduction, dtype: str) -> float | int:
-    """The number that changes nothing."""
+    """Neutral element of a reduction."""
     if reduction.combine in ("Add", "Mul"):
         return 0 if reduction.combine == "Add" else 1
     if dtype in FLOAT_DTYPES:
@@ -77,14 +77,14 @@ def _elements(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Va
     axis = int(node.number("axis", 0)) % rank
     for dim, (size, reach) in enumerate(zip(data.shape, indices.shape, strict=True)):
         if dim != axis and (size is None or size != reach):
-            raise NotApplicable("the indices may not reach over all of the data")
+            raise NotApplicable("the indices may not cover all of the data")
     size, count = data.shape[axis], indices.shape[axis]
     if (
         isinstance(size, int)
         and isinstance(count, int)
         and math.prod(d for d in data.shape if isinstance(d, int)) * count > _MOST
     ):
-        raise NotApplicable("it would take too much memory")
+        raise NotApplicable(f"the comparison would have more than {_MOST:,} elements")
     last = [dim for dim in range(rank) if dim != axis] + [axis]
     chosen, values = (
         draft.op("Unsqueeze", _moved(draft, tensor, last), draft.ints(-2)) for tensor in (indices, updates)
@@ -102,7 +102,7 @@ def _elements(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Va
 
 
 def _size(draft: Draft, data: Value, axis: int) -> str:
-    """The size of an axis, known at run time only."""
+    """Size of an axis at run time."""
     return draft.op("Gather", draft.op("Shape", data), draft.constant(np.array(axis, np.int64), "axis"))
 
 
@@ -113,7 +113,7 @@ def _moved(draft: Draft, tensor: Value | str, perm: list[int]) -> str:
 
 
 def _picked(draft: Draft, chosen: str, values: str, size: str, reduction: _Reduction, dtype: str) -> str:
-    """For each position along a new second-to-last axis, its updates along the last brought together."""
+    """Reduce the updates (last axis) of each position (new second-to-last axis)."""
     zero, one = (draft.constant(np.array(number, np.int64), "number") for number in (0, 1))
     positions = draft.op("Unsqueeze", draft.op("Range", zero, size, one), draft.ints(1))
     wide = draft.op("Cast", chosen, to=7)
@@ -127,7 +127,7 @@ def _picked(draft: Draft, chosen: str, values: str, size: str, reduction: _Reduc
 
 
 def _reduced(draft: Draft, reduction: _Reduction, tensor: str) -> str:
-    """A reduction over the last axis."""
+    """Reduce the last axis."""
     return Forms(draft).reduced(reduction.reduce, tensor, [-1])
 
 
@@ -144,7 +144,7 @@ def _nd(draft: Draft, node: Node, reduction: _Reduction, tensors: tuple[Value, V
     rows, width = math.prod(sizes[:depth]), math.prod(sizes[depth:])
     counts = [dim for dim in (indices.shape or ())[:-1] if isinstance(dim, int)]
     if rows * width * math.prod(counts) > _MOST:
-        raise NotApplicable("it would take too much memory")
+        raise NotApplicable(f"the comparison would have more than {_MOST:,} elements")
     wide = draft.op("Cast", indices, to=7)
     flat = draft.op("Reshape", wide, draft.ints(-1, depth))
     limits = draft.constant(np.array(sizes[:depth], np.int64), "sizes")

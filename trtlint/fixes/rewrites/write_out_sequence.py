@@ -1,7 +1,7 @@
-"""Sequences and optional tensors whose elements are known, written as the tensors that they hold.
+"""Replace sequences and optional tensors with known elements by the tensors in them.
 
-TorchScript writes lists of tensors so (``chunk``, ``unbind``, ``torch.stack``), and TensorRT has no
-importers for them: https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html.
+TorchScript exports lists of tensors as sequences (``chunk``, ``unbind``, ``torch.stack``), for which TensorRT
+has no importers: https://onnx.ai/onnx/operators/onnx__SequenceConstruct.html.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from trtlint.model.load import Model
 _GIVING = frozenset(
     {"SequenceEmpty", "SequenceConstruct", "SequenceInsert", "SequenceErase", "SplitToSequence", "Optional"}
 )
-"""Operators that give a sequence, or an optional tensor."""
+"""Operators that return a sequence or an optional tensor."""
 _TAKING: Mapping[str, str] = {
     "SequenceAt": "an element",
     "SequenceLength": "how many there are",
@@ -30,23 +30,23 @@ _TAKING: Mapping[str, str] = {
     "OptionalHasElement": "whether there is one",
     "OptionalGetElement": "the one there is",
 }
-"""Operators that give a tensor again, and which."""
+"""Operators that return a tensor from a sequence or optional tensor, and its meaning."""
 _MOST_NODES = 500
 _MOST_ELEMENTS = 256
 _SIZES_BY_INPUT = 13
-"""The opset from which Split takes its sizes as an input."""
+"""First opset in which Split reads its sizes from an input."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lists:
-    """Writes tensors in place of sequences.
+    """Writer of tensors in place of sequences.
 
     Attributes:
         model: the model.
-        draft: what is written into.
-        forms: writes as the opset wants it.
-        known: of each sequence, the names of the tensors in it.
-        retyped: the names of values whose declared types no longer hold.
+        draft: the draft.
+        forms: writer of operators for the model's opset.
+        known: names of the tensors in each sequence.
+        retyped: names of values whose declared types become invalid.
     """
 
     model: Model
@@ -64,28 +64,28 @@ class _Lists:
         if held is not None:
             self.known[node.output] = held
             if len(held) > _MOST_ELEMENTS:
-                raise NotApplicable("it holds too many tensors")
+                raise NotApplicable(f"the sequence has more than {_MOST_ELEMENTS} tensors")
             if node.output.is_output or node.output.leaves_body:
-                raise NotApplicable("a sequence leaves the model or a body")
+                raise NotApplicable("a sequence is an output of the model or of a body")
             return
         first = node.input(0)
         if first is None or first not in self.known or node.op not in _TAKING:
-            raise NotApplicable(f"what {node.op} gives is known at run time only")
+            raise NotApplicable(f"the result of {node.op} is known only at run time")
         self._taken(node, self.known[first])
 
     def _looped(self, node: Node) -> None:
-        """Write a Loop out that carries a sequence."""
+        """Unroll a Loop that carries a sequence."""
         held = {value.name: names for value, names in self.known.items()}
         self.retyped.extend(write(self.draft, node, self.model, held))
         given = [value for value in node.outputs if value.name in held]
         self.known.update((value, held[value.name]) for value in given)
         if any(len(self.known[value]) > _MOST_ELEMENTS for value in given):
-            raise NotApplicable("it holds too many tensors")
+            raise NotApplicable(f"the sequence has more than {_MOST_ELEMENTS} tensors")
         if any(value.is_output or value.leaves_body for value in given):
-            raise NotApplicable("a sequence leaves the model or a body")
+            raise NotApplicable("a sequence is an output of the model or of a body")
 
     def _held(self, node: Node) -> list[str] | None:
-        """The tensors in the sequence that an operator gives; None where they are not known."""
+        """Tensors in the resulting sequence of an operator; None if unknown."""
         first = node.input(0)
         given = None if first is None else self.known.get(first)
         if node.op == "SequenceEmpty":
@@ -110,7 +110,7 @@ class _Lists:
         return held
 
     def _place(self, node: Node, port: int, last: int) -> int | None:
-        """A position, from the front; None where it is not known."""
+        """A non-negative position; None if unknown."""
         if node.input(port) is None:
             return last
         number = self.model.constants.scalar(node.input(port))
@@ -120,7 +120,7 @@ class _Lists:
         return int(number) + (count if number < 0 else 0)
 
     def _split(self, node: Node) -> list[str] | None:
-        """The parts of a tensor along an axis of known size."""
+        """Split a tensor along an axis of known size."""
         data = node.input(0)
         shape = None if data is None else data.shape
         if data is None or not shape:
@@ -153,18 +153,18 @@ class _Lists:
         return None if step < 1 else [min(step, size - start) for start in range(0, size, step)]
 
     def _taken(self, node: Node, held: list[str]) -> None:
-        """Write the tensor that is made of a sequence."""
+        """Write the tensor that an operator returns from a sequence."""
         draft, out = self.draft, node.output.name
         if node.op == "SequenceAt":
             place = self._place(node, 1, len(held) - 1)
             if place is None or not 0 <= place < len(held):
-                raise NotApplicable("which element is taken is known at run time only")
+                raise NotApplicable("the index of SequenceAt is known only at run time, or is out of range")
             draft.op("Identity", held[place], out=out)
         elif node.op in ("SequenceLength", "OptionalHasElement"):
             known = np.array(len(held), np.int64) if node.op == "SequenceLength" else np.array(bool(held))
             draft.op("Identity", draft.constant(known, "known"), out=out)
         elif not held:
-            raise NotApplicable("there is no tensor in it")
+            raise NotApplicable("the sequence or optional tensor is empty")
         elif node.op == "OptionalGetElement":
             draft.op("Identity", held[0], out=out)
         else:
@@ -176,7 +176,7 @@ class _Lists:
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write out the operator at which a fact was found, and all that sequences connect it with."""
+    """Rewrite an operator and all operators connected to it by sequences."""
     node = fact.node
     if node is None or node.domain or node.op not in _GIVING | _TAKING.keys():
         raise NotApplicable("there is no sequence here")
@@ -195,7 +195,7 @@ def propose(fact: Fact, model: Model) -> Patch:
     for each in nodes:
         lists.write(each)
     return draft.patch(
-        "writes sequences as the tensors in them",
+        "replaces sequences by their tensors",
         nodes,
         retyped=lists.retyped,
         opset=lists.forms.opset,
@@ -208,7 +208,7 @@ def _takes(node: Node) -> bool:
 
 
 def _near(node: Node) -> Iterator[Node]:
-    """The operators that give a sequence to another one, and that read what it gives."""
+    """Operators that share a sequence with a node."""
     reads = node.op not in ("SequenceEmpty", "SequenceConstruct", "SplitToSequence", "Optional")
     first = node.input(0)
     if reads and first is not None and first.producer is not None:

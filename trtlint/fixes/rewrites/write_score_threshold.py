@@ -1,4 +1,4 @@
-"""``NonMaxSuppression`` with the lowest number as its score threshold, which keeps every score.
+"""Set the score threshold of ``NonMaxSuppression`` to the lowest number, which keeps every score.
 
 https://onnx.ai/onnx/operators/onnx__NonMaxSuppression.html
 """
@@ -14,14 +14,14 @@ _THRESHOLD = 4
 
 
 def propose(fact: Fact, model: Model) -> Patch:
-    """Write a NonMaxSuppression again with a threshold."""
+    """Copy a NonMaxSuppression with a threshold."""
     node = fact.node
     if node is None or node.op != "NonMaxSuppression" or node.domain:
         raise NotApplicable("there is no NonMaxSuppression here")
     if node.input(_THRESHOLD) is not None:
-        raise NotApplicable("it has a score threshold")
+        raise NotApplicable("NonMaxSuppression already has a score threshold")
     draft = Draft(model, node)
     given = [text(name) for name in node.proto.input][:_THRESHOLD]
     given += [""] * (_THRESHOLD - len(given))
     draft.again(node, [*given, draft.like(lowest("f32"), "f32", "least")], node.proto.output)
-    return draft.patch("writes the lowest number as score threshold", [node])
+    return draft.patch("sets the score threshold to the lowest number", [node])
