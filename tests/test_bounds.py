@@ -27,7 +27,7 @@ from trtlint.engine.rulefile import load_rule
 from trtlint.files import limits
 from trtlint.files.globs import matches_path
 from trtlint.files.limits import LimitError, limit_work
-from trtlint.model.load import Elsewhere, load
+from trtlint.model.load import ModelSource, load
 
 pytestmark = pytest.mark.isolated
 
@@ -422,10 +422,10 @@ class TestLimits:
     ) -> None:
         busy = load
 
-        def slow(path: Path, elsewhere: Elsewhere | None = None) -> object:
+        def slow(path: Path, source: ModelSource | None = None) -> object:
             while path.name == "a.onnx":
                 pass
-            return busy(path, elsewhere)
+            return busy(path, source)
 
         monkeypatch.setattr("trtlint.model.load.load", slow)
         monkeypatch.setattr(limits, "SECONDS", 0.2)
@@ -487,7 +487,9 @@ def test_types_that_cannot_be_inferred_are_not_taken_for_clean(
     command = ["lint", str(path), "--no-cache", "--isolated", "--trt", "10.8", "-q", "--format", form]
     assert run(command) == 3
     said = capsys.readouterr()
-    assert "inference ended at a limit (it took more than 0 s)" in " ".join((said.out + said.err).split())
+    assert "inference ended at a limit (it exceeded the limit of 0 s)" in " ".join(
+        (said.out + said.err).split()
+    )
     declared = onnx.load(path)
     declared.graph.value_info.append(onnx.helper.make_tensor_value_info("a", 1, [2]))
     onnx.save(declared, path)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trtlint.engine.evaluate import Evaluation
     from trtlint.engine.finding import Further
     from trtlint.facts.facts import Facts
-    from trtlint.model.load import Elsewhere, Model
+    from trtlint.model.load import Model, ModelSource
 
 
 _Data = TypeVar("_Data")
@@ -60,7 +60,7 @@ class Case:
     command: BuildCommand | None = None
     evidence: tuple[Evidence | PendingEvidence, ...] = ()
     weights: bool = False
-    source: Address | Elsewhere | Model | None = None
+    source: Address | ModelSource | Model | None = None
     alone: bool = False
     problems: tuple[Problem, ...] = ()
 

@@ -24,7 +24,7 @@ from trtlint.files.expand import expand
 from trtlint.files.problem import Problem
 from trtlint.knowledge.providers import Provider
 from trtlint.lean import dataclass
-from trtlint.model.memory import NAME, HeldModel
+from trtlint.model.memory import NAME, MemoryModel
 from trtlint.policy.options import TargetOptions
 from trtlint.policy.review import Policy, names
 from trtlint.policy.selection import Layer, choose_by_layers, split
@@ -153,7 +153,7 @@ def cases(
         yield from given.torch(path)
         return
     if not isinstance(path, str | os.PathLike | bytes | Iterable):
-        yield NamedCase(given.case(Path(NAME), HeldModel(path, "path")), NAME)
+        yield NamedCase(given.case(Path(NAME), MemoryModel(path, "path")), NAME)
         return
     listed: tuple[str, ...] = read_one("path", path)
     if not listed and given.has_build:
@@ -239,7 +239,7 @@ class _Given:
 
         return (of_options(provider, options or {}),)
 
-    def case(self, path: Path, source: Address | HeldModel | None = None) -> Case:
+    def case(self, path: Path, source: Address | MemoryModel | None = None) -> Case:
         """The case of one model."""
         evidence, problems = self._build(path)
         found = (*evidence, *self._found_out(path, source))
@@ -284,7 +284,7 @@ class _Given:
         evidence: tuple[Evidence | PendingEvidence, ...],
         problems: tuple[Problem, ...],
         *,
-        source: Address | HeldModel | None = None,
+        source: Address | MemoryModel | None = None,
         alone: bool = False,
     ) -> Case:
         return Case(
@@ -347,7 +347,7 @@ class _Given:
             yield evidence_of(provider, command, found)
 
     def _found_out(
-        self, path: Path, source: Address | HeldModel | None
+        self, path: Path, source: Address | MemoryModel | None
     ) -> Iterator[Evidence | PendingEvidence]:
         if self._level is not None:
             if source is not None:

@@ -58,12 +58,12 @@ def test_a_cause_is_named(text: str, why: str, tmp_path: Path, capsys: pytest.Ca
         (
             """(float[1,1,4,4] x, float[1,2,2,2] i) => (float[1,1,2,2] y) {
                 y = GridSample <mode = "cubic"> (x, i) }""",
-            "cubic has another name in opsets 16 to 19, and no other operator interpolates so",
+            "cubic has another name in opsets 16 to 19, and no other operator interpolates this way",
         ),
         (
             """(float[1,16,1] x) => (float[A,B,C,D] y)
             <int64 s = {4}, int64 f = {8}, float[4] w = {1, 1, 1, 1}> { y = STFT (x, s, w, f) }""",
-            "ONNX Runtime refuses such a window, so that a rewrite could not be compared with the model",
+            "ONNX Runtime rejects such a window, so no rewrite can be compared with the model",
         ),
     ],
     ids=["cubic", "window"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from trtlint.model.check import fault
+from trtlint.model.check import checker_error
 
 
 def padded(op: str) -> onnx.ModelProto:
@@ -21,8 +21,8 @@ def padded(op: str) -> onnx.ModelProto:
 
 
 def test_sizes_in_files_of_their_own_are_no_fault() -> None:
-    assert not fault(padded("Pad"))
+    assert not checker_error(padded("Pad"))
 
 
 def test_another_fault_of_such_a_model_is_told() -> None:
-    assert "NoSuchOperator" in fault(padded("NoSuchOperator"))
+    assert "NoSuchOperator" in checker_error(padded("NoSuchOperator"))

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import trtlint
 from trtlint.model.load import load
-from trtlint.model.memory import NAME, HeldModel
+from trtlint.model.memory import NAME, MemoryModel
 from trtlint.model.tensors import LEFT
 
 WEIGHT = np.arange(64 * 64, dtype=np.float32).reshape(64, 64)
@@ -39,7 +39,7 @@ def proto(**weights: np.ndarray[Any, Any]) -> onnx.ModelProto:
 
 
 def read(model: Any) -> Any:
-    return load(Path(NAME), HeldModel(model))
+    return load(Path(NAME), MemoryModel(model))
 
 
 def weight(model: Any) -> Any:
@@ -47,7 +47,7 @@ def weight(model: Any) -> Any:
 
 
 def test_large_tensors_are_read_where_they_are() -> None:
-    raw = HeldModel(proto()).read()
+    raw = MemoryModel(proto()).read()
     assert len(raw.data) < 1000 < WEIGHT.nbytes
     model = read(proto())
     value = weight(model)
@@ -69,7 +69,7 @@ def test_tensors_in_attributes_and_bodies_are_left_too() -> None:
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [64, 64])],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    assert len(HeldModel(model).read().data) < 2000
+    assert len(MemoryModel(model).read().data) < 2000
     assert any("Constant" in node.op for node in read(model).graph.nodes)
 
 
@@ -82,9 +82,9 @@ def test_the_model_is_not_changed() -> None:
 
 def test_no_copy_of_the_weights_is_made() -> None:
     model = proto(**{f"w{index}": np.ones((64, 64 * 64), np.float32) for index in range(8)})
-    HeldModel(model).read()
+    MemoryModel(model).read()
     tracemalloc.start()
-    HeldModel(model).read()
+    MemoryModel(model).read()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 1 << 20  # one of the eight tensors takes as much
@@ -129,9 +129,9 @@ def test_a_payload_that_does_not_fit_its_shape(count: int) -> None:
 
 def test_what_is_no_model() -> None:
     with pytest.raises(TypeError, match="model=1: expected a path"):
-        HeldModel(1)
+        MemoryModel(1)
     (report,) = trtlint.lint(onnx.ModelProto()).models
-    assert "holds no graph" in report.errors[0].message
+    assert "contains no graph" in report.errors[0].message
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_a_model_of_onnx_ir(tmp_path: Path) -> None:
     onnx_ir = pytest.importorskip("onnx_ir")
     onnx.save(proto(w=WEIGHT), tmp_path / "m.onnx")
     ir = onnx_ir.load(tmp_path / "m.onnx")
-    raw = HeldModel(ir).read()
+    raw = MemoryModel(ir).read()
     assert len(raw.data) < 1000
     model = read(ir)
     np.testing.assert_array_equal(model.constants.payload(weight(model)), WEIGHT)

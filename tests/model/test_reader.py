@@ -391,9 +391,9 @@ def test_graphs_nested_too_deep(tmp_path: Path) -> None:
 def test_more_parts_than_any_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trtlint.model.reader._MOST_FIELDS", 1000)
     head = number(1, 8) + field(8, number(2, 17))
-    assert "more than 1,000 parts" in error(tmp_path, head + field(7, field(1, b"") * 5000)).message
+    assert "more than 1,000 protobuf fields" in error(tmp_path, head + field(7, field(1, b"") * 5000)).message
     unpacked = field(5, number(1, 1) * 5000)
-    assert "more than 1,000 parts" in error(tmp_path, head + field(7, unpacked)).message
+    assert "more than 1,000 protobuf fields" in error(tmp_path, head + field(7, unpacked)).message
 
 
 def test_special_files(tmp_path: Path) -> None:

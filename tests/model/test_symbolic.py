@@ -10,7 +10,7 @@ import pytest
 from tests.graphs import facts_of, model_of
 from trtlint.engine.evaluate import evaluate
 from trtlint.engine.rulebook import load_builtin
-from trtlint.model.sizes import broadcast, cut, padded, quotient, repeated
+from trtlint.model.sizes import broadcast_shape, pad_shape, quotient, slice_shape, tile_shape
 from trtlint.target.target import Target
 
 HEADS = """
@@ -154,25 +154,25 @@ def test_a_quotient_keeps_the_names_that_are_left(
 
 
 def test_sizes_of_operands_are_one_size_where_they_fit() -> None:
-    assert broadcast([("b", 1, 8), (4, 1)]) == ("b", 4, 8)
-    assert broadcast([("b",), ("b",)]) == ("b",)
-    assert broadcast([("b",), ("s",)]) == (None,)
-    assert broadcast([(None,), (8,)]) == (8,)
-    assert broadcast([(None,), (1,)]) == (None,)
-    assert broadcast([(3,), (8,)]) is None
+    assert broadcast_shape([("b", 1, 8), (4, 1)]) == ("b", 4, 8)
+    assert broadcast_shape([("b",), ("b",)]) == ("b",)
+    assert broadcast_shape([("b",), ("s",)]) == (None,)
+    assert broadcast_shape([(None,), (8,)]) == (8,)
+    assert broadcast_shape([(None,), (1,)]) == (None,)
+    assert broadcast_shape([(3,), (8,)]) is None
 
 
 def test_slices_and_tiles_keep_what_they_leave() -> None:
     whole = (1 << 63) - 1
-    assert cut(("b", 10), [(0, 1), (whole, 9), (0, 1), (1, 3)]) == ("b", 3)
-    assert cut(("b", 10), [(1,), (whole,)]) == (None, 10)
-    assert cut(("b", 10), [(-4,), (whole,), (-1,)]) == ("b", 4)
-    assert cut(("b", 10), [(0,), (5,), (7,)]) is None
-    assert repeated(("b", 3), (1, 4)) == ("b", 12)
-    assert repeated(("b", 3), (2, 1)) == (None, 3)
-    assert padded(("b", "n", 10), (0, 1, 2, 0, 0, -1)) == ("b", None, 11)
-    assert padded((4, 10), (0, None, 0, 2)) == (4, None)
-    assert padded((4, 10), (0, 2)) is None
+    assert slice_shape(("b", 10), [(0, 1), (whole, 9), (0, 1), (1, 3)]) == ("b", 3)
+    assert slice_shape(("b", 10), [(1,), (whole,)]) == (None, 10)
+    assert slice_shape(("b", 10), [(-4,), (whole,), (-1,)]) == ("b", 4)
+    assert slice_shape(("b", 10), [(0,), (5,), (7,)]) is None
+    assert tile_shape(("b", 3), (1, 4)) == ("b", 12)
+    assert tile_shape(("b", 3), (2, 1)) == (None, 3)
+    assert pad_shape(("b", "n", 10), (0, 1, 2, 0, 0, -1)) == ("b", None, 11)
+    assert pad_shape((4, 10), (0, None, 0, 2)) == (4, None)
+    assert pad_shape((4, 10), (0, 2)) is None
 
 
 def test_sizes_that_nothing_is_added_to_are_known_behind_a_pad() -> None:

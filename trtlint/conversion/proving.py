@@ -11,7 +11,7 @@ from trtlint.dry_build.drybuild import dry_build
 from trtlint.dry_build.errors import DryBuildError, WheelError
 from trtlint.dry_build.result import DryBuild, Level
 from trtlint.errors import TrtlintError
-from trtlint.model.check import fault
+from trtlint.model.check import checker_error
 
 _MOST_LAYERS_RATIO = 1.02
 """The number of layers of the engine that a conversion may add."""
@@ -23,10 +23,10 @@ _SPARE_LAYERS = 2
 
 def check(proto: onnx.ModelProto, source: onnx.ModelProto) -> Proof:
     """Ask ONNX's checker about a converted structure."""
-    found = fault(proto)
+    found = checker_error(proto)
     if not found:
         return Proof("checker", "proven", "the ONNX checker accepts the model")
-    if fault(source):
+    if checker_error(source):
         return Proof("checker", "unproven", f"the ONNX checker refuses the source too: {found}")
     return Proof("checker", "failed", found)
 

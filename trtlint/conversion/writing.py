@@ -14,7 +14,7 @@ from trtlint.conversion.result import ConversionError
 from trtlint.files.replace import replacing
 from trtlint.lean import dataclass
 from trtlint.measurement.formats import Format
-from trtlint.model.assembly import Made, Piece
+from trtlint.model.assembly import ComputedPiece, Piece
 from trtlint.model.contents import all_tensors
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
@@ -121,7 +121,7 @@ def _write_external(converted: Converted, out: Path, protected: tuple[Path, ...]
     return out.stat().st_size + data.stat().st_size
 
 
-def _large(proto: onnx.ModelProto, converted: Converted) -> Iterator[tuple[TensorProto, Made]]:
+def _large(proto: onnx.ModelProto, converted: Converted) -> Iterator[tuple[TensorProto, ComputedPiece]]:
     for tensor in all_tensors(proto):
         if not _is_marked(tensor):
             continue

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from trtlint.facts.base import Fact
 from trtlint.facts.kinds import Ground, ground_of, grounds, module_of
-from trtlint.model.absent import absent
+from trtlint.model.absent import empty_model
 from trtlint.model.load import Model
 from trtlint.model.walks import cut_short, watching
 
@@ -117,7 +117,7 @@ class Facts:
     def _absent(self) -> Model:
         files = () if self.record is None else self.record.files
         files = files or tuple(file for each in self.evidence for file in each.files)
-        return absent(Path(files[0] if files else ""))
+        return empty_model(Path(files[0] if files else ""))
 
     def has(self, kind: str) -> bool:
         """Whether there is a fact of a kind."""
@@ -162,9 +162,9 @@ class Facts:
     @cached_property
     def built(self) -> frozenset[Node]:
         """The imported operators that an output depends on; the builder drops all others."""
-        from trtlint.model.imported import needed
+        from trtlint.model.imported import needed_nodes
 
-        return needed(self.model.graph, self.model.constants, self.imported)
+        return needed_nodes(self.model.graph, self.model.constants, self.imported)
 
     @cached_property
     def names(self) -> NodeNames:

@@ -94,7 +94,7 @@ def fix_file(
     from trtlint.fixes.relint import checked, linting
     from trtlint.fixes.session import Session
     from trtlint.fixes.withdrawing import withdrawing
-    from trtlint.model.check import fault
+    from trtlint.model.check import checker_error
 
     lint = linting(judge, source.path, source.raw.tensors)
 
@@ -105,7 +105,7 @@ def fix_file(
     def check(proto: onnx.ModelProto, patches: tuple[Patch, ...]) -> str:
         _, wrong = checked(proto, source.proto)
         if wrong:  # an invalid source is not the fault of a rewrite
-            return "" if fault(source.proto) else f"the checker rejects the rewritten model: {wrong}"
+            return "" if checker_error(source.proto) else f"the checker rejects the rewritten model: {wrong}"
         return "" if verify is None else verify(proto, patches)
 
     outcome = withdrawing(run, check)

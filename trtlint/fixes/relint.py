@@ -12,7 +12,7 @@ from trtlint.engine.finding import ModelReport
 from trtlint.facts.facts import Facts
 from trtlint.files.limits import limit_work
 from trtlint.fixes.outcome import Lint, Linted
-from trtlint.model.check import fault
+from trtlint.model.check import checker_error
 from trtlint.model.load import Model, interpret, undeclared
 from trtlint.model.tensors import TensorStore
 from trtlint.policy.review import Review
@@ -63,13 +63,13 @@ def checked(proto: onnx.ModelProto, before: onnx.ModelProto) -> tuple[onnx.Model
         proto: the structure.
         before: the structure before the rewrite.
     """
-    wrong = fault(proto)
+    wrong = checker_error(proto)
     if wrong and proto.graph.value_info:
         bare = onnx.ModelProto()
         bare.CopyFrom(proto)
         del bare.graph.value_info[:]
-        if not fault(bare):
+        if not checker_error(bare):
             return bare, ""
-    if wrong and fault(before) == wrong:
+    if wrong and checker_error(before) == wrong:
         wrong = f"the checker also rejects the source: {wrong}"
     return proto, wrong

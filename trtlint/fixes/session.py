@@ -15,7 +15,7 @@ from trtlint.fixes.harm import harm_of, places_of
 from trtlint.fixes.outcome import Applied, Key, Lint, Linted, Outcome, Proof, Prove, Refused
 from trtlint.fixes.patch import NotApplicable, Patch
 from trtlint.lean import dataclass
-from trtlint.model.check import fault
+from trtlint.model.check import checker_error
 from trtlint.model.errors import ModelError
 from trtlint.model.graph import Node
 from trtlint.model.load import Model
@@ -91,7 +91,7 @@ class Session:
         if keep:
             self._keep(outcome, keep)
         self._repeat(outcome, self._next)
-        if outcome.applied and _mixed(outcome.after) and fault(outcome.after.proto):
+        if outcome.applied and _mixed(outcome.after) and checker_error(outcome.after.proto):
             self._repeat(outcome, lambda state: self._open(_mixed(state)))
             self._repeat(outcome, self._next)
         self._name_unfixable(outcome)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from trtlint.language.fieldtypes import ANYTHING, NUMBER, TEXT, TRUTH, Kind, Kinds
 from trtlint.language.function import MOST_VISITED, TUPLE, UNKNOWN, VALUE, Function
 from trtlint.model.graph import Value
-from trtlint.model.imported import imported_rank, imported_type, is_handed, is_stored, settled, sized_by
+from trtlint.model.imported import (
+    imported_rank,
+    imported_type,
+    is_handed,
+    is_stored,
+    known_at_build,
+    sized_by,
+)
 from trtlint.model.protos import DTYPES, MOST_DIMENSIONS
 from trtlint.model.walks import behind
 from trtlint.target.truth import Truth, both
@@ -213,7 +220,7 @@ def _halves_equal(_: object, many: tuple[Any, ...]) -> object:
 
 
 def _settled(_: object, value: Value) -> object:
-    return settled(value)
+    return known_at_build(value)
 
 
 def _miscounted(_: object, values: tuple[Any, ...]) -> object:

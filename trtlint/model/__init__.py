@@ -1,1 +1,1 @@
-"""ONNX without its weights: the reader, the graph, values, and where nodes come from."""
+"""ONNX models without their weights: the reader, the graph, values, and the origin of nodes."""

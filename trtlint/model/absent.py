@@ -1,4 +1,4 @@
-"""The model where there is none: only what a build left behind is known."""
+"""An empty model, for builds whose model is not available."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from trtlint.model.tensors import TensorStore
 from trtlint.model.values import Constants
 
 
-def absent(path: Path) -> Model:
-    """A model with nothing in it, named after a file of its build."""
+def empty_model(path: Path) -> Model:
+    """Return an empty model, named after a file of the build."""
     graph = Graph(onnx.GraphProto())
     tensors = TensorStore(path, os.stat_result((0,) * 10), [])
     return Model(

@@ -1,8 +1,8 @@
-"""The pieces of a file that holds a changed model: bytes of its structure, and stretches of the source.
+"""The pieces of a changed model file: bytes of its structure, and byte ranges of the source file.
 
-The stored tensors of a graph come before all else in it, in their order: a protobuf message may have its
-fields in any order (https://protobuf.dev/programming-guides/encoding/#order).  Most rewrites leave them
-as they are, so that tensors side by side in the source are one stretch.
+The stored tensors of a graph come first in it, in their order: a protobuf message may have its fields in any
+order (https://protobuf.dev/programming-guides/encoding/#order).  Most rewrites do not change them, so that
+adjacent tensors of the source form one byte range.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from trtlint.model.tensors import LEFT, TensorStore
 from trtlint.model.wire import LENGTH, fields, header, record
 
 
-class Made(Protocol):
+class ComputedPiece(Protocol):
     """Bytes that are computed while the file is written."""
 
     @property
@@ -32,10 +32,10 @@ class Made(Protocol):
         """Append the bytes to a file."""
 
 
-Piece = bytes | tuple[int, int] | Made
-"""Bytes, where in the source file bytes begin and end, or bytes to compute."""
+Piece = bytes | tuple[int, int] | ComputedPiece
+"""Bytes, the start and stop of bytes in the source file, or bytes to compute."""
 Make = Callable[[onnx.TensorProto], "list[Piece] | None"]
-"""Gives the pieces of a stored tensor that is not copied; None for one that is."""
+"""Returns the pieces of a stored tensor that is not copied; None for one that is copied."""
 
 _NAME = 8
 """``name`` of TensorProto: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto."""
@@ -43,32 +43,31 @@ _MARK = onnx.StringStringEntryProto(key="location", value=LEFT).SerializeToStrin
 
 
 def size_of(piece: Piece) -> int:
-    """How many bytes a piece takes."""
+    """Return the number of bytes of a piece."""
     if isinstance(piece, bytes):
         return len(piece)
     return piece[1] - piece[0] if isinstance(piece, tuple) else piece.size
 
 
 def pieces_of(structure: bytes, source: TensorStore, make: Make | None = None) -> list[Piece]:
-    """The file, in order, that holds a model whose tensors were left out.
+    """Return the pieces of the file of a model, in order.
 
     Args:
-        structure: the model as serialized protobuf.
-        source: the tensors of the file that it was read from.
-        make: gives the tensors that are not copied from the source.
+        structure: the model as serialized protobuf, without large tensors.
+        source: the tensors of the source file.
+        make: returns the tensors that are not copied from the source.
 
     Raises:
-        ModelError: the source has changed, or the model claims to have left out a tensor that is not
-            in it.
+        ModelError: the source changed, or it does not contain a tensor that the structure omits.
         OSError: the source cannot be read.
     """
-    with source.opened() as file:
+    with source.open() as file:
         data = View(file, source.size)
         return list(_joined(_message(MODEL, structure, 0, len(structure), data, make), data))
 
 
 def _message(kind: int, data: bytes, start: int, end: int, source: View, make: Make | None) -> list[Piece]:
-    """A message with the tensors put back that were left out."""
+    """Return the pieces of a message, with its omitted tensors."""
     stored: list[Piece] = []
     rest: list[Piece] = []
     copied = start
@@ -96,7 +95,7 @@ def _message(kind: int, data: bytes, start: int, end: int, source: View, make: M
 
 
 def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
-    """The same bytes in as few pieces as can be."""
+    """Merge adjacent pieces."""
     last: Piece = b""
     for piece in pieces:
         if isinstance(last, tuple) and isinstance(piece, bytes | tuple):
@@ -113,10 +112,10 @@ def _joined(pieces: Iterable[Piece], source: View) -> Iterator[Piece]:
 
 
 def _found(tensor: onnx.TensorProto, source: View) -> list[Piece]:
-    """Where a tensor lies in the source, with another name where it has one now."""
+    """Return the pieces of a tensor in the source, with its current name."""
     place = place_of(tensor)
     if place is None or place[2] is None or place[1] + place[2] > len(source):
-        # The reader leaves none out so: the file itself says it.
+        # The reader never writes such a location: it comes from the file itself.
         raise ModelError(f"tensor {text(tensor.name)!r} names no file for its external data")
     start, end = place[1], place[1] + place[2]
     names = [field for field in fields(source, start, end) if field[0] == _NAME]

@@ -1,4 +1,4 @@
-"""Whether a model is valid, by ``onnx.checker`` with its full check, without its weights."""
+"""Validate a model with ``onnx.checker`` and its full check, without its weights."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from trtlint.model.infer import InferenceError, isolated
 from trtlint.model.operators import ONNX_RUNTIME
 
 _UNREAD = "Cannot parse data from external tensors"
-"""What inference says of sizes that lie in a file of their own, which the full check does not read."""
+"""Message of inference about sizes in external data, which the full check does not read."""
 _FOREIGN = frozenset({"SimplifiedLayerNormalization"})
 
 
-def fault(proto: onnx.ModelProto) -> str:
-    """What the checker finds wrong with the structure of a model; empty where it is valid.
+def checker_error(proto: onnx.ModelProto) -> str:
+    """Return the checker's message about an invalid model; empty if the model is valid.
 
-    The values of tensors are not looked at.
+    The values of tensors are not checked.
 
     Args:
         proto: the structure; tensors that were left out are marked as external.
     """
     with tempfile.TemporaryDirectory(prefix="trtlint-") as name:
         folder = Path(name)
-        # The checker wants a file for external data, and reads nothing of it.
+        # The checker requires the external data file, but does not read it.
         (folder / "weights").touch()
         copy = onnx.ModelProto()
         copy.CopyFrom(proto)
@@ -45,9 +45,9 @@ def fault(proto: onnx.ModelProto) -> str:
 
 
 def _name_domain(proto: onnx.ModelProto) -> None:
-    """Give operators of ONNX Runtime's that it has in ONNX's domain the domain of its others.
+    """Move ONNX Runtime's operators from ONNX's domain to ONNX Runtime's domain.
 
-    The checker knows no ``SimplifiedLayerNormalization``, which TensorRT-RTX imports.
+    The checker does not know ``SimplifiedLayerNormalization``, which TensorRT-RTX imports.
     """
     found = [node for node in proto.graph.node if node.op_type in _FOREIGN and not node.domain]
     for node in found:

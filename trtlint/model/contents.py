@@ -1,4 +1,4 @@
-"""All that a model holds, wherever it lies: in its graph, in the bodies of operators, in its functions."""
+"""Iterate over all parts of a model: in its graph, in bodies of operators and in functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import onnx
 
 
 def graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
-    """The graph, and the bodies in it and in the functions."""
+    """Yield the main graph, and all bodies in it and in the functions."""
     waiting = [model.graph]
     waiting += (body for function in model.functions for body in _bodies(function.node))
     while waiting:
@@ -18,7 +18,7 @@ def graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
 
 
 def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
-    """The operators."""
+    """Yield all operators."""
     for graph in graphs(model):
         yield from graph.node
     for function in model.functions:
@@ -26,7 +26,7 @@ def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
 
 
 def attributes(model: onnx.ModelProto) -> Iterator[onnx.AttributeProto]:
-    """What operators are given, and what functions give them where nothing else is said."""
+    """Yield the attributes of all operators, and the default attributes of functions."""
     for node in nodes(model):
         yield from node.attribute
     for function in model.functions:
@@ -34,7 +34,7 @@ def attributes(model: onnx.ModelProto) -> Iterator[onnx.AttributeProto]:
 
 
 def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """The stored tensors, sparse ones apart."""
+    """Yield the stored tensors, without sparse ones."""
     for graph in graphs(model):
         yield from graph.initializer
     for attribute in attributes(model):
@@ -44,7 +44,7 @@ def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
 
 
 def sparse_tensors(model: onnx.ModelProto) -> Iterator[onnx.SparseTensorProto]:
-    """The stored sparse tensors."""
+    """Yield the stored sparse tensors."""
     for graph in graphs(model):
         yield from graph.sparse_initializer
     for attribute in attributes(model):
@@ -54,7 +54,7 @@ def sparse_tensors(model: onnx.ModelProto) -> Iterator[onnx.SparseTensorProto]:
 
 
 def all_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """The stored tensors, and the two that each sparse one consists of."""
+    """Yield the stored tensors, including both tensors of each sparse one."""
     yield from tensors(model)
     for sparse in sparse_tensors(model):
         yield sparse.values
@@ -62,7 +62,7 @@ def all_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
 
 
 def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
-    # Whatever type an attribute claims to have: nothing in it may be passed over.
+    # Ignore the declared type of an attribute: no part may be missed.
     for node in nodes:
         for attribute in node.attribute:
             if attribute.HasField("g"):

@@ -1,4 +1,4 @@
-"""Stretches of a file, copied into another as they are."""
+"""Copy byte ranges of a file into another file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _CHUNK = 1 << 20
 
 
 def copy_stretch(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> None:
-    """Append the bytes from ``start`` to ``stop`` of a model; large stretches by the file system, if it can.
+    """Append the bytes from ``start`` to ``stop`` of a model; the file system copies large ranges if it can.
 
     Raises:
-        ModelError: the file has become shorter.
+        ModelError: the file was truncated.
         OSError: the bytes cannot be read or written.
     """
     if stop - start >= _CHUNK and hasattr(os, "copy_file_range"):
         target.flush()
-        with suppress(OSError):  # not every file system copies by itself
+        with suppress(OSError):  # not every file system supports it
             while start < stop:
                 copied = os.copy_file_range(source.fileno(), target.fileno(), stop - start, start)
                 if not copied:
@@ -30,6 +30,6 @@ def copy_stretch(source: BinaryIO, target: BinaryIO, start: int, stop: int) -> N
     while start < stop:
         chunk = source.read(min(_CHUNK, stop - start))
         if not chunk:
-            raise ModelError("the file shrinks while it is copied", offset=start)
+            raise ModelError("the file was truncated while it was copied", offset=start)
         target.write(chunk)
         start += len(chunk)

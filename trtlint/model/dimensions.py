@@ -1,10 +1,10 @@
-"""Sizes below 1 that files store as dimensions: what they mean, and what to tell the user about them.
+"""Stored dimensions below 1: their meaning, and notes for the user.
 
 TensorRT's parser reads the shapes of the network's inputs and no other declared shape.  There a negative
-number is a dimension of unknown size, and 0 is an empty tensor
-(``convertOnnxDims`` in https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.hpp).  ONNX's shape
-inference would calculate with both: old releases of Paddle2ONNX write -1 for a dynamic size
-(https://github.com/PaddlePaddle/Paddle2ONNX), others write 0.
+number is a dimension of unknown size, and 0 is an empty tensor (``convertOnnxDims`` in
+https://github.com/onnx/onnx-tensorrt/blob/main/importerUtils.hpp).  ONNX's shape inference would compute
+with both numbers.  Old releases of Paddle2ONNX write -1 for a dynamic size
+(https://github.com/PaddlePaddle/Paddle2ONNX), other exporters write 0.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import onnx
 from trtlint.model.protos import bodies, text
 
 _MOST_NAMED = 4
-"""Dimensions that one note names; of the others it gives the number."""
+"""Dimensions named in one note; it gives the number of the others."""
 _NEGATIVE = "input dimensions stored as negative numbers have an unknown size, as for TensorRT: {}"
 _ZERO = "input dimensions of 0 mean an empty tensor, as for TensorRT; name a dimension whose size varies: {}"
-_NO_NAME = "TensorRT takes input dimensions with an empty name for 0, trtlint takes them for unknown: {}"
+_NO_NAME = "input dimensions with an empty name are 0 for TensorRT, unknown for trtlint: {}"
 
 
 def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
-    """Clear the stored dimensions that are no sizes, in place.
+    """Clear the stored dimensions that are not sizes, in place.
 
     Negative numbers are cleared everywhere.  Zeros are cleared except in the inputs of the main graph:
-    TensorRT reads the shapes of no other values, and if a zero is true, shape inference finds it again.
+    TensorRT reads no other shapes, and shape inference finds a correct zero again.
 
     Args:
-        graph: the main graph, as the file has it; its bodies are cleaned, too.
+        graph: the main graph as stored in the file; its bodies are cleaned too.
 
     Returns:
         Whether anything was cleared, and notes for the user about inputs.
@@ -42,7 +42,7 @@ def clean_dimensions(graph: onnx.GraphProto) -> tuple[bool, list[str]]:
 
 
 def clean_bodies(graph: onnx.GraphProto) -> bool:
-    """Clear the stored dimensions of bodies that are no sizes; whether there was one."""
+    """Clear the stored dimensions of bodies that are not sizes; return whether any was cleared."""
     changed = False
     for body in (body for node in graph.node for attribute in node.attribute for body in bodies(attribute)):
         for info in (*body.input, *body.output, *body.value_info):
@@ -63,7 +63,7 @@ def _notes(graph: onnx.GraphProto) -> list[str]:
 
 
 def _kind(dim: onnx.TensorShapeProto.Dimension) -> str:
-    """The note that a stored dimension gives reason for; empty for none."""
+    """Return the note for a stored dimension; empty for none."""
     if dim.HasField("dim_param"):
         return "" if dim.dim_param else _NO_NAME
     if not dim.HasField("dim_value") or dim.dim_value > 0:
@@ -77,7 +77,7 @@ def _listed(places: list[str]) -> str:
 
 
 def _clean(info: onnx.ValueInfoProto, least: int) -> bool:
-    """Clear the sizes of a declared shape that are smaller than ``least``; whether there was one."""
+    """Clear the sizes of a declared shape below ``least``; return whether any was cleared."""
     changed = False
     for dim in info.type.tensor_type.shape.dim:
         if dim.HasField("dim_value") and dim.dim_value < least:

@@ -1,9 +1,9 @@
-"""Additions that PyTorch's exporter removed, as its metadata of the operators around them show.
+"""Additions that PyTorch's exporter removed, found by the metadata of nearby operators.
 
 ``torch.onnx.export(dynamo=True)`` writes into every operator the FX node that it was made from, with the
-names of what that node reads.  Values keep these names
-(https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py).  Where an FX node
-reads ``%add_3`` and the file has no such value, an addition is gone.
+names of its operands.  Values keep these names
+(https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/exporter/_core.py).  If an FX node reads
+``%add_3`` and the file has no such value, an addition was removed.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from trtlint.model.protos import text
 
 _FX_NODE = "pkg.torch.onnx.fx_node"
 _LONGEST = 65536
-"""Characters of an FX node that are read; one of many operands has thousands."""
+"""Characters read from an FX node; one with many operands has thousands."""
 _READ = re.compile(r"%(\w{1,200})")
 _ADDITION = re.compile(r"add_?(?:_\d{1,9}|_tensor\w{0,20}|_scalar\w{0,20})?")
-"""What FX calls the result of ``aten.add``; not that of ``addmm`` or ``addcmul``."""
+"""FX names of results of ``aten.add``, not of ``addmm`` or ``addcmul``."""
 
 
 def dropped_before(node: Node, value: Value, graph: Graph) -> bool | None:
-    """Whether the exporter removed an addition between a value and an operator that reads it.
+    """Return whether the exporter removed an addition between a value and its reader.
 
     Args:
-        node: the operator.
+        node: the reader.
         value: one of its inputs.
         graph: the graph.
 
     Returns:
-        None where the metadata do not decide it.
+        None if the metadata do not decide it.
     """
     written = _fx_node(node)
     if not written:
         return None
     if value.producer is not None and _fx_node(value.producer) == written:
-        return False  # two operators of one FX node
+        return False  # both operators come from one FX node
     read = _READ.findall(written.partition("(args = ")[2])
     if value.name in read:
         return False

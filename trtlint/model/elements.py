@@ -1,4 +1,4 @@
-"""What an ONNX graph is made of: values, operators, and the bodies that operators hold."""
+"""The elements of an ONNX graph: values, operators, and the bodies in operators."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from trtlint.model.schemas import attribute_type
 _Default = TypeVar("_Default")
 
 
-def typed(dtype: ElementType | None, shape: Iterable[Dimension]) -> str:
-    """A type with its shape as reports print it, ``f32[1,8,197,64]``."""
+def format_type(dtype: ElementType | None, shape: Iterable[Dimension]) -> str:
+    """Format a type with its shape for reports, ``f32[1,8,197,64]``."""
     dims = ",".join("?" if dim is None else str(dim) for dim in shape)
     return f"{dtype or '?'}[{dims}]"
 
 
 class Value:
-    """A tensor in the graph: what one port of a node produces, an input, or an initializer.
+    """A tensor in the graph: an output of a node, a graph input, or an initializer.
 
     Attributes:
-        name: the ONNX value name, unique only within its scope.
+        name: ONNX name of the value, unique only within its scope.
         producer: the node that computes it, None for graph inputs and initializers.
-        port: which output of ``producer`` it is.
+        port: index of the output of ``producer``.
         uses: the nodes that read it, each with the input port.
-        initializer: the stored tensor, its payload possibly left in the file.
+        initializer: the stored tensor; its payload may be left in the file.
         is_input: whether it is an input of the main graph that the caller must feed.
         is_output: whether it is an output of the main graph.
-        is_sparse: whether it is a tensor that the file stores as a sparse one.
+        is_sparse: whether the file stores it as a sparse tensor.
         leaves_body: whether it is an output of the body of an ``If``, ``Loop`` or ``Scan``.
     """
 
@@ -82,7 +82,7 @@ class Value:
         self._type = self._declared = None
 
     def _complete(self, declared: onnx.TypeProto) -> None:
-        """Take from a declared type what inference could not tell; what it told is true."""
+        """Fill what inference left unknown from the declared type; inferred facts take precedence."""
         tensor = declared.tensor_type
         if self._dtype is None:
             self._dtype = DTYPES.get(tensor.elem_type)
@@ -90,7 +90,7 @@ class Value:
             return
         if len(tensor.shape.dim) > MOST_DIMENSIONS:
             return
-        # TensorRT reads no declared shape of what operators compute: a 0 may be an exporter's "unknown".
+        # TensorRT ignores declared shapes of computed values: a 0 may be an exporter's "unknown".
         dims = tuple(dimension(dim) or None for dim in tensor.shape.dim)
         if self._shape is None:
             self._shape = dims
@@ -99,21 +99,21 @@ class Value:
 
     @property
     def dtype(self) -> ElementType | None:
-        """The element type (``f32``, ``i64``, ...), None where unknown or not a tensor."""
+        """The element type (``f32``, ``i64``, ...), None if unknown or not a tensor."""
         if self._dtype is None and self._shape is None:
             self._read_type()
         return self._dtype
 
     @property
     def shape(self) -> tuple[Dimension, ...] | None:
-        """The dimensions, None where not even the rank is known."""
+        """The dimensions, None if even the rank is unknown."""
         if self._dtype is None and self._shape is None:
             self._read_type()
         return self._shape
 
     @property
     def rank(self) -> int | None:
-        """The number of dimensions, None where unknown."""
+        """The number of dimensions, None if unknown."""
         shape = self.shape
         return None if shape is None else len(shape)
 
@@ -124,16 +124,16 @@ class Value:
 
     @property
     def type_text(self) -> str:
-        """The type as reports print it, ``f32[1,8,197,64]``; empty where nothing is known."""
-        return (self.dtype or "") if self.shape is None else typed(self.dtype, self.shape)
+        """The type in reports, ``f32[1,8,197,64]``; empty if nothing is known."""
+        return (self.dtype or "") if self.shape is None else format_type(self.dtype, self.shape)
 
     def set_type(self, type_: onnx.TypeProto | None, declared: onnx.TypeProto | None = None) -> None:
-        """Record an inferred type, and a declared one that completes it; read when first asked for."""
+        """Set the inferred type and a declared type that completes it; both are decoded on demand."""
         self._type, self._declared, self._dtype, self._shape = type_, declared, None, None
 
     def set_dtype(self, dtype: ElementType) -> None:
-        """Record the element type that the operators say it has, whatever was declared."""
-        if self.dtype != dtype:  # which also reads the shape before the type is said
+        """Set the element type that the operators imply, whatever the file declares."""
+        if self.dtype != dtype:  # also reads the shape before the element type is set
             self._dtype = dtype
 
 
@@ -144,9 +144,9 @@ class Node:
         path: unique name: subgraph scopes and node name joined with ``/``.
         op: operator type, such as ``MatMul``.
         domain: operator domain, empty for ``ai.onnx``.
-        inputs: the values read, None for an optional input left out.
-        outputs: the values computed; an optional output left out has an empty name.
-        scope: path of the body the node lies in (its owner's path and the attribute's name joined with
+        inputs: the input values, None for an omitted optional input.
+        outputs: the output values; an omitted optional output has an empty name.
+        scope: path of the body that contains the node (the owner's path and the attribute's name joined with
             ``/``), empty in the main graph.
         index: position in a topological order of the whole graph.
         proto: the ONNX node.
@@ -176,10 +176,10 @@ class Node:
         return self._attributes
 
     def attribute(self, name: str, default: Any = None) -> Any:
-        """The value of an attribute as Python data, ``default`` where it is absent.
+        """Return the value of an attribute as Python data, ``default`` if it is absent.
 
-        Strings are decoded, repeated fields become tuples; tensors and graphs are returned as ONNX
-        protos.  One whose type is not the one that ONNX gives it is as good as absent.
+        Strings are decoded, repeated fields become tuples, tensors and graphs stay ONNX protos.  An
+        attribute whose type differs from ONNX's definition counts as absent.
         """
         proto = self.attributes.get(name)
         if proto is None or proto.ref_attr_name or proto.type == onnx.AttributeProto.UNDEFINED:
@@ -196,27 +196,27 @@ class Node:
         return value
 
     def number(self, name: str, default: _Default) -> int | float | _Default:
-        """The value of a numeric attribute, ``default`` where it is absent or something else."""
+        """Return the value of a numeric attribute, ``default`` if it is absent or not a number."""
         value = self.attribute(name, default)
         return value if isinstance(value, int | float) else default
 
     def input(self, port: int) -> Value | None:
-        """The value at an input port, None where the port is left out."""
+        """Return the value at an input port, None if the port is omitted."""
         return self.inputs[port] if 0 <= port < len(self.inputs) else None
 
     @property
     def output(self) -> Value:
-        """The first output; nameless and unused where the node has none."""
+        """The first output; nameless and unused if the node has none."""
         return self.outputs[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A graph that an ``If``, ``Loop`` or ``Scan`` holds.
+    """A graph inside an ``If``, ``Loop`` or ``Scan``.
 
     Attributes:
-        inputs: what the operator passes in.
-        outputs: what it gives back, values of the graphs around it among them.
+        inputs: the values that the operator passes in.
+        outputs: the values that it returns; they may belong to outer graphs.
     """
 
     inputs: tuple[Value, ...]

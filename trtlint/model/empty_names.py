@@ -1,8 +1,8 @@
 """Operators at which a sort by tensor names fails because several names are empty.
 
-Parsers before TensorRT 10.6 sort the operators of a graph by the names of their tensors and read the empty
-name of what is left out as the name of one tensor
-(https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/toposort.hpp). They import the operators of a
+Parsers before TensorRT 10.6 sort the operators of a graph by the names of their tensors.  They read the
+empty name of an omitted tensor as the name of one tensor
+(https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/toposort.hpp).  They import the operators of a
 model-local function in the order of the file.
 """
 
@@ -15,7 +15,7 @@ from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.walks import search
 
 _MOST_VISITED = 10_000
-"""Values that are followed from an output with an empty name."""
+"""Limit of values visited from an output with an empty name."""
 
 Clash = Literal["twice", "cycle"]
 """A second output with an empty name, or one that the operator itself depends on."""
@@ -45,7 +45,7 @@ def empty_name_clashes(graph: Graph, calls: Sequence[str] = ()) -> Mapping[Node,
 
 
 def _depends_on_empty(node: Node, inlined: tuple[str, ...]) -> bool:
-    """Whether an operator, or one of its graph that it depends on, leaves out an input."""
+    """Return whether an operator of the same graph, at or before this one, omits an input."""
 
     def before(other: Node) -> Sequence[Value | None]:
         return other.inputs if other.scope == node.scope else ()

@@ -8,15 +8,15 @@ ELLIPSIS = "..."
 
 
 def terms_of(equation: str) -> tuple[list[str], str | None]:
-    """The subscripts of each operand, and those of the result; None where they are not written."""
+    """Return the subscripts of each operand, and those of the result; None if they are implicit."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     return left.split(","), right if arrow else None
 
 
 def ellipsis_ranks(equation: str, ranks: Sequence[int | None]) -> list[int] | None:
-    """How many dimensions the ellipsis stands for in each operand, 0 in one that has none.
+    """Return the number of dimensions of the ellipsis in each operand, 0 if it has none.
 
-    None where a rank is not known, or does not fit the equation.
+    The result is None if a rank is unknown or does not fit the equation.
     """
     terms, _ = terms_of(equation)
     if len(terms) != len(ranks):

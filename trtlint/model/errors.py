@@ -1,4 +1,4 @@
-"""What can be wrong with a model file."""
+"""Exceptions of model files."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from trtlint.files.problem import UnreadableError
 
 
 class ModelError(UnreadableError):
-    """A model that cannot be linted."""
+    """A model that trtlint cannot lint."""

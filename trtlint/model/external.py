@@ -1,4 +1,4 @@
-"""Where a tensor says that its external data lie.
+"""The location of a tensor's external data.
 
 https://github.com/onnx/onnx/blob/main/docs/ExternalData.md
 """
@@ -13,7 +13,7 @@ from trtlint.model.protos import text
 
 
 def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
-    """Location, offset and length (None: to the end) of external data; None where malformed."""
+    """Return location, offset and length (None: to the end) of external data; None if malformed."""
     entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     location = entries.get("location")
     try:
@@ -27,9 +27,9 @@ def place_of(tensor: onnx.TensorProto) -> tuple[str, int, int | None] | None:
 
 
 def misplaced(tensor: onnx.TensorProto) -> str:
-    """Why the parser does not look for external data in the model's folder; empty where it does.
+    """Return why the parser does not search the model's folder for external data; empty if it does.
 
-    It joins the folder and the location, and refuses one that leads to the parent.
+    The parser joins the folder and the location, and rejects a location that leads to the parent.
     """
     entries = {text(entry.key): text(entry.value) for entry in tensor.external_data}
     location = entries.get("location", "")

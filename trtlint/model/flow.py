@@ -1,6 +1,6 @@
-"""Where a graph has control flow: operators behind loops and branches, and what their bodies read.
+"""Control flow of a graph: operators after loops and branches, and the values that bodies read.
 
-A recurrent operator counts as a loop: TensorRT's parser imports it as one
+A recurrent operator counts as a loop, as in TensorRT's parser
 (https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/RNNHelpers.cpp).
 """
 
@@ -14,16 +14,16 @@ from weakref import WeakKeyDictionary
 
 from trtlint.lean import dataclass
 from trtlint.model.graph import WITH_BODIES, Node, Value
-from trtlint.model.imported import is_stored, settled
+from trtlint.model.imported import is_stored, known_at_build
 from trtlint.model.values import Constants
 
 RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _LOOPS = frozenset({"Loop", "Scan"})
 _SHAPES = frozenset({"Shape", "Size"})
-"""Operators that read no elements, so that their results do not depend on control flow."""
+"""Operators that read no elements: their results do not depend on control flow."""
 
 _MOST_NESTED = 500
-"""Constructs in bodies whose bodies are looked through; each look goes over the scopes of the graph."""
+"""Limit of nested constructs whose bodies are searched; each search visits all scopes of the graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class Flow:
     """The control flow of one graph.
 
     Attributes:
-        repeated: operators that compute with the result of a construct, or with the values of a body,
-            behind one of their type that does so in the same graph, or before another construct.
-        past_loops: constructs in a loop in a branch that read what is computed outside of that loop.
+        repeated: operators that use the result of a construct, or values of a body.  They come after an
+            operator of the same type in the same graph, or before another construct.
+        past_loops: constructs in a loop in a branch that read values computed outside that loop.
     """
 
     repeated: frozenset[Node]
@@ -43,7 +43,7 @@ class Flow:
 class _Constructs:
     """Finds the control flow of one graph.
 
-    An ``If`` whose condition the builder knows, or may know, is none: its branch stands in its place.
+    An ``If`` is not a construct if the builder knows its condition, or may know it: its branch replaces it.
 
     Args:
         constants: the graph and its constants.
@@ -56,18 +56,18 @@ class _Constructs:
         self._levels: dict[str, str] = {"": ""}
 
     def _is_construct(self, node: Node) -> bool:
-        """Whether an operator is control flow when the engine is built."""
+        """Return whether an operator is control flow when the engine is built."""
         if node.op not in WITH_BODIES | RECURRENT or node.domain:
             return False
         if node not in self._kept:
             condition = node.input(0) if node.op == "If" else None
             self._kept[node] = condition is None or not (
-                is_stored(condition) or settled(condition) is not False
+                is_stored(condition) or known_at_build(condition) is not False
             )
         return self._kept[node]
 
     def _level(self, node: Node) -> str:
-        """The scope of a node, out of the branches of every ``If`` that is no construct."""
+        """Return the scope of a node, outside the branches of every ``If`` that is not a construct."""
         scope, found = node.scope, self._levels.get(node.scope)
         if found is None:
             found, owner = scope, self._graph.owner(node)
@@ -78,9 +78,9 @@ class _Constructs:
 
     @cached_property
     def _late(self) -> frozenset[Node]:
-        """The operators that compute with the result of a construct, or with the values of a body.
+        """The operators that use the result of a construct, or values of a body.
 
-        What a loop does in each iteration alike is not among them: the builder moves it out of the loop.
+        Operators with the same result in each iteration are left out: the builder moves them out of the loop.
         """
         late: set[Node] = set()
         bound = {value for node in self._graph.by_op(*_LOOPS) for value in self._bound(node)}
@@ -103,7 +103,7 @@ class _Constructs:
 
     @cached_property
     def _leading(self) -> frozenset[Node]:
-        """The operators whose result a construct reads, be it through other operators of their level."""
+        """The operators whose result a construct reads, directly or through operators of their level."""
         leading: set[Node] = set()
         for node in reversed(self._graph.nodes):
             level = self._level(node)
@@ -119,7 +119,7 @@ class _Constructs:
         return frozenset(leading)
 
     def repeated(self) -> frozenset[Node]:
-        """Late operators behind a late one of their type and level, and those that lead to a construct."""
+        """Return late operators that follow one of their type and level, or lead to a construct."""
         found: set[Node] = set()
         met: set[tuple[str, str]] = set()
         for node in self._graph.nodes:
@@ -132,14 +132,14 @@ class _Constructs:
         return frozenset(found)
 
     def past_loops(self) -> frozenset[Node]:
-        """The constructs in a loop in a branch that read what is computed outside of that loop."""
+        """Return the constructs in a loop in a branch that read values computed outside that loop."""
         nested = (node for node in self._graph.nodes if node.scope and self._is_construct(node))
         return frozenset(node for node in islice(nested, _MOST_NESTED) if self._reads_past_loop(node))
 
     def _reads_past_loop(self, node: Node) -> bool:
-        """Whether an operator in a loop in a branch reads what is computed outside of that loop.
+        """Return whether an operator in a loop in a branch reads a value computed outside that loop.
 
-        Several loops within each other count as one; what the bodies of the operator read counts, too.
+        Nested loops count as one.  Values that the bodies of the operator read count as well.
         """
         loop = self._loop_in_branch(node)
         if loop is None:
@@ -160,7 +160,7 @@ class _Constructs:
         )
 
     def _loop_in_branch(self, node: Node) -> Node | None:
-        """The outermost of the loops around a node, if a branch holds it; None where there is none."""
+        """Return the outermost loop around a node if it is in a branch, else None."""
         loop, owner = None, self._graph.owner(node)
         while owner is not None:
             if owner.op == "Loop":
@@ -195,7 +195,7 @@ _FLOWS: WeakKeyDictionary[Constants, Flow] = WeakKeyDictionary()
 
 
 def flow_of(constants: Constants) -> Flow:
-    """The control flow of the graph of these constants, found at the first question."""
+    """Return the control flow of a graph; it is computed once."""
     flow = _FLOWS.get(constants)
     if flow is None:
         constructs = _Constructs(constants)

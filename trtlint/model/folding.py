@@ -1,11 +1,11 @@
-"""Arithmetic on what is known before any input is fed, one small function an operator.
+"""Fold constants before any input is fed, with one small function per operator.
 
-Arrays are :class:`numpy.ma.MaskedArray`; a masked element is unknown.  That is how the head size
-survives an export with a dynamic batch: ``Shape`` of ``[N,8,197,64]`` is ``[--, 8, 197, 64]``, and
-slicing off its last element gives a known 64.  numpy.ma also masks what has no value (a division by
-zero, the root of a negative number), which is the honest answer here.
+Arrays are :class:`numpy.ma.MaskedArray`; a masked element is unknown.  So the head size survives an export
+with a dynamic batch: ``Shape`` of ``[N,8,197,64]`` is ``[--, 8, 197, 64]``, and its last element is a known
+64.  numpy.ma also masks undefined results (a division by zero, the root of a negative number), which are
+unknown too.
 
-Only operators that exporters use for shapes, scales and masks are here; the semantics are those of
+Only operators that exporters use for shapes, scales and masks are supported, with the semantics of
 https://onnx.ai/onnx/operators/.
 """
 
@@ -20,29 +20,30 @@ import onnx
 from trtlint.errors import TrtlintError
 from trtlint.model.graph import Node
 
-# numpy.ma is typed in parts only, and in other parts from one numpy to the next.
+# The type hints of numpy.ma are incomplete and differ between numpy versions.
 Array: TypeAlias = Any
 """A :class:`numpy.ma.MaskedArray`."""
 ma: Any = np.ma
 
 MAX_ELEMENTS = 4096
-"""Results with more elements are not computed: shapes and scales are small, and a hostile
-``Expand`` or ``Range`` must not allocate."""
+"""Limit of elements of a result: shapes and scales are small, and a hostile ``Expand`` or ``Range`` must not
+allocate memory.
+"""
 
 
 class UnfoldableError(TrtlintError):
-    """The node's result is not computed: it is too large, or a needed operand is unknown."""
+    """A result that is not computed: it is too large, or a required operand is unknown."""
 
 
 Folder: TypeAlias = Callable[[Node, Sequence["Array | None"]], Array]
 
 
 def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
-    """The node's only output, None where it is not computed.
+    """Return the node's only output, None if it is not computed.
 
     Args:
         node: an operator of the default domain.
-        inputs: its inputs; None for one left out or unknown.
+        inputs: its inputs; None for one that is omitted or unknown.
     """
     folder = _FOLDERS.get(node.op)
     if folder is None or node.domain:
@@ -50,8 +51,8 @@ def fold(node: Node, inputs: Sequence[Array | None]) -> Array | None:
     try:
         with np.errstate(all="ignore"):
             result = folder(node, inputs)
-    # numpy raises ValueError, TypeError, IndexError, OverflowError, ... on operands that no valid
-    # model has; whether the model is valid is not the question here.
+    # numpy raises ValueError, TypeError, IndexError, OverflowError, ... on operands of invalid models.
+    # This function does not validate models.
     except (ArithmeticError, LookupError, TypeError, ValueError, UnfoldableError):
         return None
     return result if result.size <= MAX_ELEMENTS else None
@@ -63,7 +64,7 @@ def _masked(array: Any) -> Array:
 
 
 def _known(array: Array | None) -> Array:
-    """An operand that must be there and fully known, such as axes."""
+    """Return an operand that must be present and fully known, such as axes."""
     if array is None or ma.is_masked(array):
         raise UnfoldableError
     return array
@@ -83,7 +84,7 @@ def _ints(array: Array | None) -> list[int]:
 
 
 def _axes(node: Node, inputs: Sequence[Array | None], port: int) -> list[int] | None:
-    """Axes from the attribute of older opsets or the input of newer ones, None where absent."""
+    """Return axes from the attribute of older opsets or the input of newer ones, None if absent."""
     axes = node.attribute("axes")
     if axes is not None:
         return [int(axis) for axis in axes]
@@ -120,7 +121,7 @@ def _elementwise(function: Callable[[Array, Array], Any]) -> Folder:
 
 def _divide(a: Array, b: Array) -> Array:
     if np.issubdtype(a.dtype, np.integer) and np.issubdtype(b.dtype, np.integer):
-        # ONNX divides integers towards zero, numpy towards minus infinity.
+        # ONNX truncates integer division towards zero, numpy rounds towards minus infinity.
         return _masked(ma.where(a * b < 0, -(abs(a) // abs(b)), a // b).astype(a.dtype))
     return _masked(ma.true_divide(a, b))
 

@@ -1,9 +1,9 @@
 """The ONNX graph: a small typed view, and a networkx multigraph for algorithms.
 
-Nodes of the :class:`networkx.MultiDiGraph` are :class:`Node` objects (operators), edges are the
-values that flow between them, keyed by the ports they leave and enter.  Bodies of ``If``, ``Loop``
-and ``Scan`` are part of the same graph: their nodes carry a scope, and an edge leads from what
-computes a body's outputs to the operator that owns the body.
+Nodes of the :class:`networkx.MultiDiGraph` are :class:`Node` objects (operators).  Edges are the values
+between them, keyed by output port and input port.  Bodies of ``If``, ``Loop`` and ``Scan`` are part of the
+same graph: their nodes have a scope, and edges lead from the producers of a body's outputs to the operator
+that owns the body.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     import networkx
 
 _MOST_SCOPES = 100
-"""Bodies within each other; protobuf reads no more messages within each other."""
+"""Limit of nested bodies; protobuf has the same limit for messages."""
 _LONGEST_SCOPE = 500
-"""Characters of a body's path that become part of its nodes' paths; of a longer one the end is."""
+"""Characters of a body's path in the paths of its nodes; a longer path is cut at the front."""
 WITH_BODIES = frozenset({"If", "Loop", "Scan"})
-"""The operators that hold graphs."""
+"""The operators that contain graphs."""
 _NO_BODIES: Mapping[str, Body] = MappingProxyType({})
 _BODY_PORT = -1
 """Port of an edge from a body's output to the operator that owns the body."""
@@ -41,16 +41,16 @@ class Graph:
     """The typed view of a model's graph.
 
     Attributes:
-        name: the name that the file gives the main graph, empty for none.
-        nodes: all nodes, bodies included, in topological order.
+        name: name of the main graph in the file, empty for none.
+        nodes: all nodes, including those in bodies, in topological order.
         inputs: the inputs of the main graph that the caller must feed.
         outputs: the outputs of the main graph.
-        values: every value by name, in the order met; names are unique per scope only.
-        sparse: the tensors that the file stores as sparse ones, each as it is stored.
+        values: the values by name, in file order; names are unique per scope only.
+        sparse: the stored tensor of each sparse value.
 
     Args:
-        proto: the graph, with the types that inference gave.
-        declared: the types that the file declares of values of the main graph; they complete the others.
+        proto: the graph, with inferred types.
+        declared: declared types of values in the main graph; they complete the inferred types.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Graph:
             self._by_op[node.op].append(node)
 
     def _sort(self, order: list[Node]) -> tuple[Node, ...]:
-        """Topological order, the file's own where it is one already."""
+        """Sort topologically; keep the file's order if it is valid."""
         position = {node: index for index, node in enumerate(order)}
         if all(position[a] < position[b] for a, b, _, _ in self._edges):
             return tuple(order)
@@ -98,10 +98,10 @@ class Graph:
 
     @cached_property
     def nx(self) -> networkx.MultiDiGraph[Node]:
-        """The multigraph, made when it is first asked for: importing networkx takes long.
+        """The multigraph; built on demand, because the import of networkx is slow.
 
-        Its nodes are :class:`Node`, its edges have ``value``, ``source_port`` and ``target_port`` (-1
-        where a body's output reaches the operator that owns the body).
+        Its nodes are :class:`Node`.  Its edges have ``value``, ``source_port`` and ``target_port`` (-1 if a
+        body's output reaches the operator that owns the body).
         """
         return self._multigraph(self.nodes)
 
@@ -122,22 +122,22 @@ class Graph:
         return graph
 
     def add_edge(self, value: Value, target: Node, port: int) -> None:
-        """Record, while the graph is read, that an operator reads what another computes."""
+        """Add an edge from a value's producer to its reader, while the graph is built."""
         assert value.producer is not None
         self._edges.append((value.producer, target, value, port))
         self._successors[value.producer][target] = None
         self._predecessors[target][value.producer] = None
 
     def successors(self, node: Node) -> Iterable[Node]:
-        """The operators that read what a node computes; the owner of a body reads its outputs."""
+        """Return the operators that read the outputs of a node; the owner of a body reads its outputs."""
         return self._successors.get(node, {})
 
     def predecessors(self, node: Node) -> Iterable[Node]:
-        """The operators that compute what a node reads."""
+        """Return the operators that compute the inputs of a node."""
         return self._predecessors.get(node, {})
 
     def unique_path(self, scope: str, proto: onnx.NodeProto, index: int) -> str:
-        """A path for a node that no other node has; a repeated name gets ``#2``, ``#3``, ..."""
+        """Return a path that no other node has; a repeated name gets ``#2``, ``#3``, ..."""
         base = (f"{scope[-_LONGEST_SCOPE:]}/" if scope else "") + (
             text(proto.name) or f"{text(proto.op_type)}_{index}"
         )
@@ -150,28 +150,28 @@ class Graph:
 
     @property
     def has_repeated_names(self) -> bool:
-        """Whether two nodes of one graph have one name."""
+        """Whether two nodes of one graph have the same name."""
         return bool(self._repeats)
 
     def add_owner(self, scope: str, node: Node) -> None:
-        """Record the operator that owns a body."""
+        """Set the operator that owns a body."""
         self._owners[scope] = node
 
     def add_body(self, scope: str, body: Body) -> None:
-        """Record the inputs and outputs of a body."""
+        """Set the inputs and outputs of a body."""
         self._bodies[scope] = body
 
     def add_names(self, scope: str, names: Mapping[str, Value]) -> None:
-        """Record the values that a graph defines."""
+        """Set the values that a graph defines."""
         self._names[scope] = names
 
     def resolve(self, name: str, scope: str = "") -> Value | None:
-        """The value that a name means in a scope; None where no graph from there outwards defines it."""
+        """Return the value of a name in a scope; None if neither it nor an outer graph defines the name."""
         scopes = (scope, *(owner.scope for owner in self.owners(scope)))
         return next((found for each in scopes if (found := self._names[each].get(name)) is not None), None)
 
     def owners(self, scope: str) -> Iterator[Node]:
-        """The operators whose bodies are around the nodes of a scope, the innermost first."""
+        """Yield the operators whose bodies contain a scope, the innermost first."""
         for _ in range(_MOST_SCOPES):
             if not scope:
                 return
@@ -180,7 +180,7 @@ class Graph:
             scope = owner.scope
 
     def bodies(self, node: Node) -> Mapping[str, Body]:
-        """The bodies that an operator holds, by attribute."""
+        """Return the bodies of an operator, by attribute."""
         if node.op not in WITH_BODIES:
             return _NO_BODIES
         scopes = {name: f"{node.path}/{name}" for name in node.attributes}
@@ -192,25 +192,25 @@ class Graph:
         return frozenset(text(node.proto.name) for node in self.nodes)
 
     def by_op(self, *ops: str) -> Iterator[Node]:
-        """The nodes of these operator types in any domain, in topological order for each type."""
+        """Yield the nodes of these operator types in any domain, in topological order for each type."""
         for op in ops:
             yield from self._by_op.get(op, ())
 
     def of_onnx(self, *ops: str) -> list[Node]:
-        """The nodes of these operator types of ONNX's own domain, in topological order."""
+        """Return the nodes of these operator types in ONNX's own domain, in topological order."""
         return sorted((node for node in self.by_op(*ops) if not node.domain), key=lambda node: node.index)
 
     def owner(self, node: Node) -> Node | None:
-        """The operator that owns the body a node lies in, None in the main graph."""
+        """Return the operator that owns the body of a node, None in the main graph."""
         return self._owners.get(node.scope)
 
     def count(self, op: str) -> int:
-        """How many nodes have this operator type."""
+        """Return the number of nodes with this operator type."""
         return len(self._by_op.get(op, ()))
 
 
 class _Scope:
-    """Builds the part of the graph that one GraphProto holds, resolving names outwards."""
+    """Builds the part of the graph in one GraphProto; looks up names in outer graphs."""
 
     def __init__(
         self, graph: Graph, proto: onnx.GraphProto, path: str, parent: _Scope | None, order: list[Node]
@@ -251,7 +251,7 @@ class _Scope:
                 output.set_type(info.type)
         for node in nodes:
             inputs = [self._read(name, node, i) for i, name in enumerate(node.proto.input)]
-            # One that an operator must have and does not is left out like an optional one.
+            # A missing required input is treated like an omitted optional one.
             missing = required_inputs(node.op, node.domain) - len(inputs)
             node.inputs = (*inputs, *[None] * missing)
             for attribute in node.proto.attribute:
@@ -300,7 +300,7 @@ class _Scope:
 
 
 def _check_dimensions(tensor: onnx.TensorProto, node: Node | None) -> None:
-    """Refuse a tensor whose dimensions alone would take long to multiply."""
+    """Reject a tensor with so many dimensions that multiplying them would take long."""
     count = len(tensor.dims)
     if count > MOST_DIMENSIONS:
         where = None if node is None else node.path

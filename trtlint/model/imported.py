@@ -1,4 +1,4 @@
-"""What TensorRT's ONNX parser makes of a graph: the operators that it imports, the types it gives.
+"""The graph as TensorRT's ONNX parser imports it: the operators and their types.
 
 https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/conditionalHelpers.cpp and
 https://github.com/onnx/onnx-tensorrt/blob/3b9c961a4318/onnxProtoUtils.cpp
@@ -13,9 +13,9 @@ from trtlint.model.values import Constants
 from trtlint.model.walks import search
 
 _MOST_VISITED = 500
-"""Operators that are followed from a value to what is behind it."""
+"""Limit of operators visited from a value to its sources."""
 _DEEPEST = 64
-"""Bodies within each other that are looked through for an If."""
+"""Limit of nested bodies searched for an If."""
 _INTEGER = frozenset({"i32", "i64", "bool", "u8", "i8"})
 _OF_SHAPES = ("Shape", "Size")
 _OF_SIZES = frozenset(
@@ -29,22 +29,24 @@ _OF_SIZES = frozenset(
         *("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten"),
     }
 )
-"""Operators of which TensorRT-RTX 1.7.1 computes sizes, each found by a model of its own; Conv, LSTM, ArgMax,
-TopK, OneHot, Resize, MaxPool, Einsum, CumSum, GridSample and LayerNormalization are none."""
+"""Operators that TensorRT-RTX 1.7.1 can use to compute sizes, each verified with a model of its own.
+
+It cannot use Conv, LSTM, ArgMax, TopK, OneHot, Resize, MaxPool, Einsum, CumSum, GridSample and
+LayerNormalization.
+"""
 _QUANTIZERS = ("QuantizeLinear", "DequantizeLinear")
 
 
 def imported_nodes(graph: Graph, constants: Constants) -> tuple[Node, ...]:
-    """The operators that the parser imports, in graph order.
+    """Return the operators that the parser imports, in graph order.
 
-    Of an ``If`` whose condition is stored in the file it imports the branch that is taken; whatever the
-    other one holds is not looked at.
+    If the condition of an ``If`` is stored in the file, the parser imports only the branch that is taken.
     """
     return _alive(graph.nodes, _untaken(graph, constants, is_stored))
 
 
 def _untaken(graph: Graph, constants: Constants, decided: Callable[[Value], bool | None]) -> tuple[str, ...]:
-    """The scopes of branches that are not taken, where the condition is decided."""
+    """Return the scopes of branches that are not taken, for decided conditions."""
     dead: list[str] = []
     for node in graph.by_op("If"):
         condition = node.input(0)
@@ -60,9 +62,9 @@ def _alive(nodes: tuple[Node, ...], dead: tuple[str, ...]) -> tuple[Node, ...]:
 
 
 def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[Node, bool] | None:
-    """The innermost ``If`` of which every run takes the same branch, and whether that is the first one.
+    """Return the innermost ``If`` that always takes the same branch, and whether that is the first one.
 
-    It is the operator itself or one in whose body the operator lies; None where there is none.
+    The ``If`` is the operator itself or contains it; the result is None if there is none.
     """
     for _ in range(_DEEPEST):
         if node is None:
@@ -75,13 +77,13 @@ def decided_if(node: Node | None, graph: Graph, constants: Constants) -> tuple[N
     return None
 
 
-def needed(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
-    """The imported operators that an output of the model depends on.
+def needed_nodes(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> frozenset[Node]:
+    """Return the imported operators that an output of the model depends on.
 
-    Untaken branches are left out, and so is what only a shape is asked of that is in the file.
+    Branches that are not taken are left out.  So are operators of which only a static shape is used.
     """
     left = [value.producer for value in graph.outputs if value.producer is not None]
-    allowed = frozenset(_alive(imported, _untaken(graph, constants, settled)))
+    allowed = frozenset(_alive(imported, _untaken(graph, constants, known_at_build)))
     found = set(left)
     while left:
         node = left.pop()
@@ -95,29 +97,29 @@ def needed(graph: Graph, constants: Constants, imported: tuple[Node, ...]) -> fr
 
 
 def is_static(value: Value) -> bool:
-    """Whether the file has the size of every dimension of a value."""
+    """Return whether the file has the size of every dimension of a value."""
     return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
 
 
 def owners_within(graph: Graph, node: Node) -> tuple[str, ...]:
-    """The types of the operators whose bodies a node is built in, the innermost first.
+    """Return the types of the operators around a node when the engine is built, innermost first.
 
-    An ``If`` whose condition is known to the builder is none: its branch stands in its place.
+    An ``If`` whose condition the builder knows does not count: its branch replaces it.
     """
     found: list[str] = []
     owner = graph.owner(node) if node.scope else None
     while owner is not None:
         condition = owner.input(0)
-        if owner.op != "If" or condition is None or not (is_stored(condition) or settled(condition)):
+        if owner.op != "If" or condition is None or not (is_stored(condition) or known_at_build(condition)):
             found.append(owner.op)
         owner = graph.owner(owner) if owner.scope else None
     return tuple(found)
 
 
-def settled(value: Value) -> bool | None:
-    """Whether the builder knows a value: integers and booleans, made of stored ones and of shapes.
+def known_at_build(value: Value) -> bool | None:
+    """Return whether the builder knows a value: integers and booleans from stored values and shapes.
 
-    None where that depends on shapes that are not in the file, or is too far away to tell.
+    The result is None if that depends on shapes that are not in the file, or the search is too long.
     """
     open_ = False
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
@@ -136,15 +138,15 @@ def settled(value: Value) -> bool | None:
 
 
 def beyond_shapes(node: Node) -> Sequence[Value | None]:
-    """What the numbers that an operator gives are made of: nothing, where it only asks for a shape."""
+    """Return the inputs that determine the numbers of an output: none if the operator only reads a shape."""
     return () if node.op in _OF_SHAPES else node.inputs
 
 
 def sized_by(value: Value) -> frozenset[str | None]:
-    """The element types of the inputs of the model whose numbers a size is computed from.
+    """Return the element types of the model inputs whose numbers determine a size.
 
-    Empty where an operator takes part with which the builder computes no sizes, such as a convolution:
-    there it takes the value for data, whose numbers a shape may hang on.
+    The result is empty if an operator takes part that cannot compute sizes, such as a convolution: the
+    builder then treats the value as data, and shapes may depend on its numbers.
     """
     sources = _of_size(value)
     handed = any(not source.is_input for source in sources)
@@ -152,12 +154,12 @@ def sized_by(value: Value) -> frozenset[str | None]:
 
 
 def is_handed(value: Value) -> bool:
-    """Whether a size is computed from what a loop hands its body, its iteration number or others."""
+    """Return whether a size depends on values that a loop passes to its body."""
     return any(not source.is_input for source in _of_size(value))
 
 
 def _of_size(value: Value) -> list[Value]:
-    """What a size is computed from and no operator gives; nothing where one takes part that has no sizes."""
+    """Return the sources of a size that no operator computes; empty if an operator cannot compute sizes."""
     found: list[Value] = []
     for number, (made, _) in enumerate(search(value, beyond_shapes, _MOST_VISITED + 1)):
         node = made.producer
@@ -169,13 +171,13 @@ def _of_size(value: Value) -> list[Value]:
 
 
 def is_stored(value: Value) -> bool:
-    """Whether a value is an initializer or what a Constant operator holds, as the parser means it."""
+    """Return whether a value is an initializer or the output of a Constant, as in the parser."""
     node = value.producer
     return value.initializer is not None or (node is not None and node.op == "Constant" and not node.domain)
 
 
 def imported_rank(scalar: Value) -> int:
-    """How many dimensions the parser gives what has none: one, if it is computed from a quantized scalar."""
+    """Return the rank that the parser gives a scalar: 1 if it is computed from a quantized scalar, else 0."""
     made = (value.producer for value, _ in search(scalar, _scalars, _MOST_VISITED))
     return int(any(node is not None and node.op in _QUANTIZERS and not node.domain for node in made))
 
@@ -185,10 +187,10 @@ def _scalars(node: Node) -> Sequence[Value | None]:
 
 
 def imported_type(value: Value) -> str | None:
-    """The element type that the parser gives a value, by the short names of ONNX's types.
+    """Return the element type that the parser gives a value, as a short name.
 
-    ``double`` becomes FP32; a stored tensor of uint8 becomes INT32 and what is quantized to uint8 INT8, and
-    so does what operators make of them that keep the type.
+    ``double`` becomes FP32.  A stored uint8 tensor becomes INT32, and a value quantized to uint8 becomes
+    INT8.  Operators that keep the type keep these types too.
     """
     dtype = value.dtype
     if dtype == "f64":

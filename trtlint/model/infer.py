@@ -1,8 +1,8 @@
-"""Types and shapes by ``onnx.shape_inference``, in a process of its own.
+"""Infer types and shapes with ``onnx.shape_inference``, in a separate process.
 
-The C++ library crashes on some malformed models and runs or allocates without end on others
-(https://github.com/onnx/onnx/issues/6185, https://github.com/onnx/onnx/issues/7298), which a linter
-must survive: it works in a forked child, with limits.  Where there is no fork it works in place.
+The C++ library crashes on some malformed models, and on others runs or allocates without end
+(https://github.com/onnx/onnx/issues/6185, https://github.com/onnx/onnx/issues/7298).  A forked child with
+limits protects the linter.  Without ``os.fork``, inference runs in this process.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from trtlint.errors import ExperimentError
 from trtlint.process.fork import Child, limit_time, write_all
 
 SECONDS = 20.0
-"""Time for one call into the library."""
+"""Seconds of wall time for one library call."""
 _PROCESSOR = 3
 """Seconds of processor time for the inference of one model; 20,000 nodes take a fraction of one."""
 _MEMORY = 640 << 20
-"""Bytes that the inference of a small model may map beyond what the child inherits."""
+"""Bytes that the inference of a small model may map in addition to inherited memory."""
 _MEMORY_PER_BYTE = 16
-"""More of them for each byte of a model without its weights."""
+"""Additional bytes for each byte of a model without its weights."""
 _MOST_MEMORY = 4 << 30
 _MOST_ANSWER, _ANSWER_PER_BYTE = 64 << 20, 4
-"""Bytes of an answer, and more for each byte of what was asked; inferred types are shorter than nodes."""
+"""Bytes of an answer, and additional bytes for each byte of the request: types are shorter than nodes."""
 _GIVEN, _FAILED, _REFUSED = range(3)
-"""First byte of an answer: the library gave bytes, failed, or refused the model."""
+"""First byte of an answer: the library succeeded, failed, or rejected the model."""
 
 
 class InferenceError(ExperimentError):
-    """Inference gave nothing; the text says why.
+    """Inference returned nothing; the text is the reason.
 
-    ``refused`` says that the library found fault with the model, such as a declared type that
-    contradicts the operators, rather than crashed or took too long.
+    Attributes:
+        refused: whether the library rejected the model, such as a declared type that contradicts the
+            operators; False if it crashed or exceeded a limit.
     """
 
     def __init__(self, reason: str, *, refused: bool = False) -> None:
@@ -45,10 +46,10 @@ class InferenceError(ExperimentError):
 
 
 def infer(data: bytes) -> bytes:
-    """A serialized model with the types and shapes of its values added, as far as they can be told.
+    """Return a serialized model with the inferred types and shapes of its values.
 
     Raises:
-        InferenceError: nothing could be inferred.
+        InferenceError: inference failed.
     """
     memory = min(_MEMORY + _MEMORY_PER_BYTE * len(data), _MOST_MEMORY)
     return isolated(_infer, data, processor=_PROCESSOR, memory=memory)
@@ -61,16 +62,16 @@ def isolated(
     processor: int = round(SECONDS),
     memory: int = _MOST_MEMORY,
 ) -> bytes:
-    """What a call into the ONNX library gives, made in a process of its own where there is fork.
+    """Run a call into the ONNX library in a forked child, where ``os.fork`` exists.
 
     Args:
-        work: the call; an InferenceError that it raises is raised here.
-        data: what it takes.
-        processor: seconds of processor time that it may take.
-        memory: bytes that it may map beyond what is mapped here.
+        work: the call; an InferenceError in it is raised here.
+        data: argument of the call.
+        processor: seconds of processor time.
+        memory: bytes that the child may map in addition to the parent's.
 
     Raises:
-        InferenceError: it failed, crashed, or took too long.
+        InferenceError: the call failed, crashed, or took too long.
     """
     return _isolated(work, data, (processor, memory)) if hasattr(os, "fork") else work(data)
 
@@ -79,7 +80,7 @@ def _infer(data: bytes) -> bytes:
     try:
         inferred: bytes = library.infer_shapes(data, False, False, True)
     except MemoryError:
-        raise InferenceError("it needs too much memory") from None
+        raise InferenceError("it exceeded the memory limit") from None
     except Exception as error:  # the bindings raise RuntimeError, ValueError and their own
         lines = str(error).strip().splitlines()
         raise InferenceError(lines[0] if lines else type(error).__name__, refused=True) from error
@@ -87,20 +88,20 @@ def _infer(data: bytes) -> bytes:
 
 
 def _isolated(work: Callable[[bytes], bytes], data: bytes, limits: tuple[int, int]) -> bytes:
-    onnx.defs.has("Identity")  # registers all operators, once for every child to come
+    onnx.defs.has("Identity")  # registers all operators once, for all later children
     processor, memory = limits
     most = _MOST_ANSWER + _ANSWER_PER_BYTE * len(data)
     with Child(lambda writer: _work(work, data, processor, writer), memory) as child:
         try:
             answer = child.read(most + 1, time.monotonic() + SECONDS)
         except TimeoutError:
-            raise InferenceError(f"it took more than {SECONDS:.0f} s") from None
+            raise InferenceError(f"it exceeded the limit of {SECONDS:.0f} s") from None
         if len(answer) > most:
-            raise InferenceError(f"it gives more than {most >> 20} MiB")
+            raise InferenceError(f"its result exceeded the limit of {most >> 20} MiB")
         child.wait()
     if child.signal:
         if child.signal == "SIGXCPU":
-            raise InferenceError(f"it took more than {processor} s of processor time")
+            raise InferenceError(f"it exceeded the limit of {processor} s of processor time")
         raise InferenceError(f"the ONNX library crashed ({child.signal})")
     if child.code != 0 or not answer:
         raise InferenceError("the ONNX library crashed")

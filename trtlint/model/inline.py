@@ -1,9 +1,9 @@
-"""Model-local functions replaced by their bodies.
+"""Replace calls of model-local functions by the bodies of the functions.
 
-``onnx.inliner`` does the same, but it forgets which call a node came from, does not apply a
-function's default attributes, leaves a function alone whose opset differs from the model's, and
-expands whatever it is given.  Here the path of the call becomes part of the node's name, a node
-without metadata inherits the call's, and the size is known before anything is copied.
+``onnx.inliner`` has four gaps: it forgets the call of a node, ignores default attributes of functions, skips
+a function whose opset differs from the model's, and has no size limit.  Here the path of the call becomes
+part of the node's name, and a node without metadata inherits the call's.  The size is checked before
+anything is copied.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from trtlint.model.protos import bodies, defined, domain_of, opsets, text
 
 _MOST_NODES = 500_000
 _DEEPEST = 64
-"""Functions that call one another."""
+"""Limit of nested function calls."""
 _DEEPEST_BODY = 30
-"""Bodies in one another, those of functions put in; protobuf gives up at 100 messages, three a body."""
+"""Limit of nested bodies after inlining; protobuf stops at 100 messages, three for each body."""
 _MOST_BYTES = 96 << 20
-"""Bytes that are copied or written in all; an export of 20,000 nodes with stack traces takes about half."""
+"""Limit of bytes copied or written; an export of 20,000 nodes with stack traces takes about half."""
 _BYTES_PER_NODE = 100
-"""What a copied node costs beside its bytes."""
+"""Cost of a copied node in addition to its bytes."""
 _LONGEST_PATH = 1000
-"""Characters of a call's path that names are made of; of a longer one the end is kept."""
+"""Characters of a call's path in names; a longer path is cut at the front."""
 
 _Key = tuple[str, str, str]
 _Nodes = Iterable[onnx.NodeProto]
@@ -36,12 +36,12 @@ _Nodes = Iterable[onnx.NodeProto]
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """The first call of a model-local function by the graph or by a body of it.
+    """The first call of a model-local function from the graph or one of its bodies.
 
     Attributes:
-        name: the function, which the call has as its operator type.
-        domain: its domain, empty for ONNX's own.
-        path: the name of the call; those of the function's nodes begin with it and a slash.
+        name: name of the function, which is the operator type of the call.
+        domain: domain of the function, empty for ONNX's own.
+        path: name of the call; the names of the function's nodes begin with it and a slash.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Inlined:
     """Result of inlining.
 
     Attributes:
-        notes: sentences on what is uncertain.
-        calls: the functions that the graph calls; functions called by functions alone are not in it.
-        paths: the names of all calls in the graph, which those of the functions' nodes begin with.
-        misread: the calls that TensorRT's parser may read otherwise.
+        notes: notes for the user on uncertain results.
+        calls: the functions that the graph calls, without those called only by functions.
+        paths: the names of all calls in the graph; the names of the functions' nodes begin with them.
+        misread: the calls that TensorRT's parser may read differently.
     """
 
     notes: tuple[str, ...]
@@ -74,13 +74,13 @@ def inline(proto: onnx.ModelProto) -> Inlined:
     """Inline all model-local functions of ``proto`` in place.
 
     Raises:
-        ModelError: a function calls itself, or the graph would become absurdly large.
+        ModelError: a function calls itself, or the result would exceed a limit.
     """
     inliner = _Inliner(proto)
     misread = misreadings(proto)
     try:
         inliner.graph(proto.graph)
-    except (DecodeError, RecursionError):  # graphs that are passed to functions and nested there
+    except (DecodeError, RecursionError):  # graph attributes that functions nest in each other
         raise _too_deep() from None
     del proto.functions[:]
     if any(level > _DEEPEST_BODY for _, level in _walk(proto.graph.node)):
@@ -110,8 +110,8 @@ class _Inliner:
                 own = versions.setdefault(domain, version)
                 if own != version:
                     note = (
-                        f"function {text(function.name)!r} is written for opset {version} of"
-                        f" {domain or 'ai.onnx'!r}, the model for {own}: read as {own}"
+                        f"function {text(function.name)!r} uses opset {version} of"
+                        f" {domain or 'ai.onnx'!r}, but the model uses {own}: read as {own}"
                     )
                     self.notes.append(note)
         known = opsets(proto)
@@ -122,14 +122,14 @@ class _Inliner:
     def _check_size(self, proto: onnx.ModelProto) -> None:
         nodes, height = self._size(proto.graph.node, (), {})
         if nodes > _MOST_NODES:
-            raise ModelError(f"its functions expand to more than {_MOST_NODES:,} nodes")
+            raise ModelError(f"model-local functions expand to more than {_MOST_NODES:,} nodes")
         if height > _DEEPEST_BODY:
             raise _too_deep()
 
     def _size(
         self, nodes: _Nodes, calls: tuple[_Key, ...], sizes: dict[_Key, tuple[int, int]]
     ) -> tuple[int, int]:
-        """How many nodes there are after inlining, and how deep their bodies are in one another.
+        """Return the number of nodes after inlining, and the depth of their bodies.
 
         ``calls`` are the functions around these nodes.
         """
@@ -143,7 +143,7 @@ class _Inliner:
             if key in calls:
                 raise ModelError(f"the function {key[1]!r} calls itself", node=text(node.name) or None)
             if len(calls) >= _DEEPEST:
-                raise ModelError(f"functions call each other more than {_DEEPEST} deep")
+                raise ModelError(f"function calls are nested more than {_DEEPEST} deep")
             if key not in sizes:
                 sizes[key] = self._size(self.functions[key].node, (*calls, key), sizes)
             total += sizes[key][0]
@@ -151,17 +151,17 @@ class _Inliner:
         return total, height
 
     def _spend(self, size: int) -> None:
-        """Take bytes that are about to be written from what is left of them.
+        """Charge bytes that are about to be written against the limit.
 
         Raises:
-            ModelError: there are too many.
+            ModelError: the limit is exceeded.
         """
         self._left -= size
         if self._left < 0:
-            raise ModelError(f"its functions expand to more than {_MOST_BYTES >> 20} MiB")
+            raise ModelError(f"model-local functions expand to more than {_MOST_BYTES >> 20} MiB")
 
     def graph(self, graph: onnx.GraphProto) -> None:
-        """Inline the calls in a graph and in the bodies below it."""
+        """Inline the calls in a graph and in its nested bodies."""
         inlined: list[onnx.NodeProto] = []
         for index, node in enumerate(graph.node):
             inlined += self._node(node, graph, text(node.name) or f"{text(node.op_type)}_{index}")
@@ -220,7 +220,7 @@ class _Inliner:
         attributes: Mapping[str, onnx.AttributeProto],
         path: str,
     ) -> None:
-        """Put the call's values and attributes in the place of the function's parameters."""
+        """Replace the function's parameters by the values and attributes of the call."""
         node.input[:] = [names.get(text(name), text(name)) for name in node.input]
         node.output[:] = [names.get(text(name), text(name)) for name in node.output]
         self._spend(sum(map(len, node.input)) + sum(map(len, node.output)))
@@ -229,7 +229,7 @@ class _Inliner:
             if attribute.ref_attr_name:
                 actual = attributes.get(text(attribute.ref_attr_name))
                 if actual is None:
-                    continue  # an optional attribute that the call leaves out
+                    continue  # an optional attribute that the call omits
                 name = text(attribute.name)
                 self._spend(actual.ByteSize())
                 attribute.CopyFrom(actual)
@@ -249,7 +249,7 @@ class _Inliner:
         attributes: Mapping[str, onnx.AttributeProto],
         path: str,
     ) -> None:
-        # Renamed as well: a name of the body could hide a value of the graph that is passed in.
+        # Rename these too: a name of the body could hide a value of the graph that is passed in.
         own = {name: self._fresh(name, path) for name in dict.fromkeys(defined(body)) if name}
         inner = {**names, **own}
         for info in (*body.input, *body.output, *body.value_info):
@@ -262,7 +262,7 @@ class _Inliner:
             self._bind(node, inner, attributes, path)
 
     def _fresh(self, name: str, path: str) -> str:
-        """A value name that nothing else in the model has."""
+        """Return a value name that does not exist in the model."""
         fresh = base = f"{path}/{name}"
         self._spend(len(base))
         while fresh in self._taken:
@@ -281,18 +281,18 @@ def _callee(node: onnx.NodeProto) -> _Key:
 
 
 def _zip(formals: Iterable[str], actuals: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The parameters with what is passed for them, empty where nothing is."""
+    """Yield each parameter with its argument, empty if there is none."""
     given = iter(actuals)
     for formal in formals:
         yield text(formal), text(next(given, ""))
 
 
 def _too_deep() -> ModelError:
-    return ModelError(f"its functions nest bodies more than {_DEEPEST_BODY} deep")
+    return ModelError(f"model-local functions nest bodies more than {_DEEPEST_BODY} deep")
 
 
 def _walk(nodes: _Nodes) -> Iterator[tuple[onnx.NodeProto, int]]:
-    """The nodes and those of all bodies below them, each with the number of bodies around it."""
+    """Yield the nodes and those of nested bodies, each with the number of bodies around it."""
     waiting = [(nodes, 0)]
     while waiting:
         some, level = waiting.pop()
@@ -302,7 +302,7 @@ def _walk(nodes: _Nodes) -> Iterator[tuple[onnx.NodeProto, int]]:
 
 
 def _names(graph: onnx.GraphProto) -> Iterator[str]:
-    """The names of the values defined in a graph and in all bodies below it."""
+    """Yield the names of the values defined in a graph and in its nested bodies."""
     yield from defined(graph)
     for node in graph.node:
         for attribute in node.attribute:

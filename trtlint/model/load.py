@@ -1,4 +1,4 @@
-"""From a file to a :class:`Model`: read, inline, infer types, build the graph."""
+"""Load a file as a :class:`Model`: read, inline, infer types, build the graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trtlint.model.misreading import Misreading
 from trtlint.model.protos import DTYPES, domain_of, opsets, text
 from trtlint.model.reader import RawModel, decode, decode_graph, read
 from trtlint.model.retype import retype
-from trtlint.model.scopes import forget, tell_bodies
+from trtlint.model.scopes import add_outer_values, remove_outer_values
 from trtlint.model.tensors import TensorStore
 from trtlint.model.unique_names import make_names_unique, restore_names
 from trtlint.model.values import Constants
@@ -30,23 +30,23 @@ from trtlint.model.values import Constants
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """An ONNX model, its weights left in the file.
+    """An ONNX model; its weights stay in the file.
 
     Attributes:
-        path: the file, as it was named.
-        graph: the graph, functions inlined, types inferred as far as they can be.
-        constants: what is known of values before any input is fed.
+        path: the file, as named by the user.
+        graph: the graph with inlined functions and inferred types.
+        constants: values that are known before any input is fed.
         opsets: opset version by domain; the default domain is ``""``.
         ir_version: IR version of the file.
-        producer: producer name and version, joined with a blank.
+        producer: producer name and version, joined with a space.
         metadata: ``metadata_props`` of the model.
         tensors: reads the values of stored tensors from the file.
-        declared: element types that the file declares for outputs of the graph (``f32``), by name; where
-            they contradict the operators, the graph has what the operators give.
-        calls: the model-local functions that the file calls; the graph has their bodies instead.
+        declared: element types (``f32``) that the file declares for outputs of the graph, by name.  If they
+            contradict the operators, the graph has the types of the operators.
+        calls: the model-local functions that the file calls; the graph contains their bodies.
         call_paths: the names of all these calls; the names of the nodes of a function begin with one.
-        untyped: the limit at which the inference of types and shapes ended; empty where it did not.
-        misread: the calls of these that TensorRT's parser may read otherwise.
+        untyped: the limit that ended the inference of types and shapes; empty if none did.
+        misread: the calls that TensorRT's parser may read differently.
     """
 
     path: Path
@@ -65,39 +65,39 @@ class Model:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What has limited the reading so far without stopping it."""
+        """The notes on the reading so far, such as missing external data."""
         return tuple(self.tensors.notes)
 
     @property
     def opset(self) -> int | None:
-        """Opset of the default domain, None where the model imports none."""
+        """Opset of the default domain, None if the model imports none."""
         return self.opsets.get("")
 
 
-class Elsewhere(Protocol):
-    """A model that does not lie in a file of this machine: in memory, or far away."""
+class ModelSource(Protocol):
+    """A model that is not a local file: in memory, or remote."""
 
     def read(self) -> RawModel:
-        """Its structure.
+        """Return the structure of the model.
 
         Raises:
-            ModelError: it cannot be read, or is no model that can be linted.
+            ModelError: the model cannot be read or linted.
         """
 
 
-def load(path: Path, elsewhere: Elsewhere | None = None) -> Model:
-    """Read a model without its weights, within the limits of :mod:`trtlint.files.limits`.
+def load(path: Path, source: ModelSource | None = None) -> Model:
+    """Load a model without its weights, within the limits of :mod:`trtlint.files.limits`.
 
     Args:
-        path: the file, or what a model elsewhere is called.
-        elsewhere: the model, where it is not the file.
+        path: the file, or the name of a model that is not a file.
+        source: the model, if it is not the file.
 
     Raises:
-        ModelError: it is not a model that can be linted, or it takes more than the limits to read it.
+        ModelError: it is not a model that trtlint can lint, or reading it exceeded the limits.
     """
     try:
         with limit_work(path):
-            raw = read(path) if elsewhere is None else elsewhere.read()
+            raw = read(path) if source is None else source.read()
             data, declared, inlined = _inlined(raw)
             model = interpret(path, data, raw.tensors, declared, inlined)
     except LimitError as error:
@@ -106,10 +106,10 @@ def load(path: Path, elsewhere: Elsewhere | None = None) -> Model:
 
 
 def structure(path: Path) -> tuple[onnx.ModelProto, TensorStore]:
-    """Read a model as :func:`load` does, without the view of its graph.
+    """Read a model like :func:`load`, without building its graph.
 
     Raises:
-        ModelError: the file is not a model that can be linted.
+        ModelError: the file is not a model that trtlint can lint.
     """
     raw = read(path)
     data, _, _ = _inlined(raw)
@@ -125,32 +125,32 @@ def interpret(
     declared: Mapping[str, onnx.TypeProto] = MappingProxyType({}),
     inlined: Inlined = NOTHING_INLINED,
 ) -> Model:
-    """The model that a structure without functions describes.
+    """Build the model of a structure without functions.
 
     Args:
-        path: the file, as it was named.
+        path: the file, as named by the user.
         data: the structure as serialized protobuf.
         tensors: reads the tensors that were left in the file.
-        declared: types that the file declares of values in between and the structure leaves out.
+        declared: declared types of intermediate values, which the structure omits.
         inlined: the functions that the file calls.
 
     Raises:
-        ModelError: it is not a model that can be linted.
+        ModelError: it is not a model that trtlint can lint.
     """
     inferred = _infer(data, tensors)
     proto = inferred.proto
-    if inferred.has_bodies and tell_bodies(proto):
+    if inferred.has_bodies and add_outer_values(proto):
         with suppress(InferenceError):
             proto = decode(infer(proto.SerializeToString()))
-        forget(proto.graph)
+        remove_outer_values(proto.graph)
     restore_names(proto.graph, inferred.names)
     graph = Graph(proto.graph, declared)
     _check_external(graph, tensors)
     versions = opsets(proto)
     retype(graph, min(versions.get("", 1), onnx.defs.onnx_opset_version()))
     if versions.get("", 0) > onnx.defs.onnx_opset_version():
-        known = f"onnx {onnx.__version__} knows up to {onnx.defs.onnx_opset_version()}"
-        tensors.note(f"opset {versions['']} is new ({known}): types may be unknown")
+        known = f"onnx {onnx.__version__} supports ({onnx.defs.onnx_opset_version()})"
+        tensors.note(f"opset {versions['']} is newer than {known}: types may be unknown")
     return Model(
         path=path,
         graph=graph,
@@ -169,7 +169,7 @@ def interpret(
 
 
 def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inlined]:
-    """Return a structure without functions, the types it declares in between, and the functions it calls."""
+    """Return a structure without functions, its declared intermediate types, and the inlined functions."""
     data = raw.data
     inlined = NOTHING_INLINED
     declared = {text(info.name): info.type for info in decode_graph(raw.declared).value_info}
@@ -185,7 +185,7 @@ def _inlined(raw: RawModel) -> tuple[bytes, Mapping[str, onnx.TypeProto], Inline
 
 
 def undeclared(proto: onnx.ModelProto) -> tuple[bytes, Mapping[str, onnx.TypeProto]]:
-    """A structure as :func:`load` interprets it, and the types that it declares in between."""
+    """Return a structure in the form that :func:`interpret` reads, and its declared intermediate types."""
     declared = {text(info.name): info.type for info in proto.graph.value_info}
     if not declared:
         return proto.SerializeToString(), declared
@@ -201,11 +201,11 @@ class _Inferred:
     """A model with inferred types.
 
     Attributes:
-        proto: the model; names of values are unique in it.
-        has_bodies: whether an operator holds a graph.
-        names: the original names of values by their unique ones, as far as they differ.
-        declared: the declared types of the outputs, where they contradict the operators; else empty.
-        untyped: the limit at which the inference ended; empty where it did not.
+        proto: the model; its value names are unique.
+        has_bodies: whether an operator contains a graph.
+        names: the original names of renamed values, by their unique names.
+        declared: declared types of the outputs if they contradict the operators; else empty.
+        untyped: the limit that ended the inference; empty if none did.
     """
 
     proto: onnx.ModelProto
@@ -216,7 +216,7 @@ class _Inferred:
 
 
 def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
-    """Infer types; leave out the types that the file declares where they contradict the operators."""
+    """Infer types; ignore the declared types if they contradict the operators."""
     proto = decode(data)
     settings = (attribute for node in proto.graph.node for attribute in node.attribute)
     has_bodies = any(setting.HasField("g") or setting.graphs for setting in settings)
@@ -240,15 +240,15 @@ def _infer(data: bytes, tensors: TensorStore) -> _Inferred:
             output.ClearField("type")
         with suppress(InferenceError):
             inferred = decode(infer(proto.SerializeToString()))
-            tensors.note(f"declared types contradict the operators and were left out: {failure}")
+            tensors.note(f"declared types contradict the operators and were ignored: {failure}")
             return _Inferred(inferred, has_bodies, names, declared)
         proto = decode(data)
-    tensors.note(f"shape inference failed, only declared types are known: {failure}")
+    tensors.note(f"shape inference failed, so only declared types are known: {failure}")
     return _Inferred(proto, has_bodies, names, untyped="" if failure.refused else str(failure))
 
 
 def _lacks_types(graph: Graph) -> bool:
-    """Whether the type or shape of a value is not known that an operator of ONNX computes."""
+    """Return whether an ONNX operator computes a value of unknown type or shape."""
     return any(
         value.name and (value.dtype is None or value.shape is None)
         for node in graph.nodes
@@ -258,7 +258,7 @@ def _lacks_types(graph: Graph) -> bool:
 
 
 def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
-    """The declared element types of a graph's outputs."""
+    """Return the declared element types of a graph's outputs."""
     return {
         text(info.name): DTYPES[info.type.tensor_type.elem_type]
         for info in proto.graph.output
@@ -267,7 +267,7 @@ def _output_types(proto: onnx.ModelProto) -> dict[str, str]:
 
 
 def _declare_foreign(graph: onnx.GraphProto, declared: Mapping[str, onnx.TypeProto]) -> None:
-    """Give inference the declared types of what operators compute that ONNX does not define."""
+    """Add the declared types of the outputs of operators that ONNX does not define."""
     for node in graph.node:
         if not domain_of(node.domain):
             continue

@@ -1,7 +1,7 @@
-"""Models in memory, as an export leaves them: read like files, their weights left where they are.
+"""Models in memory, such as the result of an export; their weights are not copied.
 
-What is copied is the structure.  A tensor whose elements take more than a kilobyte is replaced by a note of
-where it stands among those of the model, and read there if a rule asks for its values.
+Only the structure is copied.  A tensor above one kilobyte is replaced by its index, and its values are read
+from the original model if a rule needs them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from trtlint.model.reader import RawModel
 from trtlint.model.tensors import LEFT, Array, TensorStore, stored_size
 
 NAME = "<model>"
-"""What a model in memory is called in reports, as Python calls a string that it runs."""
+"""Name of a model in memory in reports, in the style of Python's ``<string>``."""
 
 _IR_PACKAGES = ("onnx_ir", "onnxscript.ir")
-"""Where ``Model`` of ONNX IR is defined, in recent and in earlier releases of PyTorch's exporter.
+"""Packages of ONNX IR that define ``Model``, in recent and in earlier releases of PyTorch's exporter.
 https://onnx.ai/ir-py/api/ir_core.html
 """
 _HOLDING = frozenset(
@@ -40,22 +40,22 @@ _HOLDING = frozenset(
         onnx.AttributeProto.SPARSE_TENSORS,
     }
 )
-"""Types of attributes that may hold large tensors."""
+"""Types of attributes that may contain large tensors."""
 
 _Values = Callable[[], Array]
-"""Reads the values of a tensor where they are."""
+"""Returns the values of a tensor in the original model."""
 
 
-class HeldModel:
+class MemoryModel:
     """A model in memory.
 
     Args:
-        model: an ``onnx.ModelProto``; the ``ONNXProgram`` that ``torch.onnx.export(..., dynamo=True)``
-            gives, or its ``Model`` of ONNX IR.  It is not changed.
-        name: the argument that it was given as, for the error.
+        model: an ``onnx.ModelProto``, the ``ONNXProgram`` that ``torch.onnx.export(..., dynamo=True)``
+            returns, or its ``Model`` of ONNX IR.  It is not changed.
+        name: name of the argument, for the error.
 
     Raises:
-        ArgumentError: it is none of these.
+        ArgumentError: the model has another type.
     """
 
     def __init__(self, model: Any, name: str = "model") -> None:
@@ -72,10 +72,10 @@ class HeldModel:
             )
 
     def read(self) -> RawModel:
-        """The structure of the model.
+        """Return the structure of the model.
 
         Raises:
-            ModelError: it is not a model that can be linted.
+            ModelError: it is not a model that trtlint can lint.
         """
         held: list[_Values] = []
         large: dict[str, Any] = {}
@@ -88,29 +88,29 @@ class HeldModel:
             target = structure.graph.initializer.add(name=name, data_type=int(tensor.dtype.value))
             target.dims.extend(int(size) for size in tensor.shape.numpy())
             _leave(target, tensor.numpy, held)
-        return reader.compacted(structure.SerializeToString(), lambda notes: _HeldTensors(held, notes))
+        return reader.read_structure(structure.SerializeToString(), lambda notes: _MemoryTensors(held, notes))
 
 
-class _HeldTensors(TensorStore):
-    """Reads tensors of a model in memory; the offset of one that was left there is its number."""
+class _MemoryTensors(TensorStore):
+    """Reads tensors of a model in memory; the stored offset is the index of the tensor."""
 
     def __init__(self, held: list[_Values], notes: list[str]) -> None:
         super().__init__(Path(NAME), None, notes)
         self._held = held
 
     def place(self, tensor: onnx.TensorProto) -> None:
-        """Nothing: no tensor lies in a file that is known."""
+        """Return None: no tensor is in a known file."""
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:  # noqa: ARG002
         return np.asarray(self._held[offset]())
 
     def file_of(self, location: str) -> None:
-        """Nothing: the folder that external data lie in is not known."""
+        """Return None and note it: the folder of external data is unknown."""
         self.note(f"external data {location!r} are not in memory: values in them are unknown")
 
 
 def _package(model: Any) -> str:
-    """The package of ONNX IR that a model is of, empty for none."""
+    """Return the ONNX IR package of a model, empty for none."""
     module = type(model).__module__
     if type(model).__name__ != "Model":
         return ""
@@ -118,7 +118,7 @@ def _package(model: Any) -> str:
 
 
 def _copy(source: Any, target: Any, kind: int, held: list[_Values]) -> None:
-    """Copy a message without what large tensors hold."""
+    """Copy a message without the elements of large tensors."""
     parts = reader.PARTS[kind]
     for field, value in source.ListFields():
         part = parts.get(field.number)
@@ -153,7 +153,7 @@ def _copy_field(field: Any, value: Any, target: Any) -> None:
 
 
 def _copy_part(message: Any, target: Any, kind: int, held: list[_Values]) -> None:
-    """Copy a part, at once where it can hold no large tensor: most operators."""
+    """Copy a part, in one step if it cannot contain a large tensor, as most operators."""
     if kind == reader.NODE and not any(attribute.type in _HOLDING for attribute in message.attribute):
         target.CopyFrom(message)
     else:
@@ -161,7 +161,7 @@ def _copy_part(message: Any, target: Any, kind: int, held: list[_Values]) -> Non
 
 
 def _copy_tensor(tensor: onnx.TensorProto, target: onnx.TensorProto, held: list[_Values]) -> None:
-    # The payload itself is not asked for its length: that would copy it.
+    # Do not ask for the length of the payload: that would copy it.
     if tensor.data_location == onnx.TensorProto.EXTERNAL or stored_size(tensor) <= reader.KEPT:
         target.CopyFrom(tensor)
         if (place_of(tensor) or ("",))[0] == LEFT:
@@ -177,7 +177,7 @@ def _array(tensor: onnx.TensorProto) -> Array:
 
 
 def _leave(target: onnx.TensorProto, values: _Values, held: list[_Values]) -> None:
-    """Mark a tensor as one that was left where it is."""
+    """Mark a tensor as left in the original model."""
     target.data_location = onnx.TensorProto.EXTERNAL
     for key, value in (("location", LEFT), ("offset", str(len(held)))):
         target.external_data.add(key=key, value=value)
@@ -185,7 +185,7 @@ def _leave(target: onnx.TensorProto, values: _Values, held: list[_Values]) -> No
 
 
 def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]:
-    """A model of ONNX IR as a message, and the large initializers of its main graph, which it is without."""
+    """Convert a model of ONNX IR; return the message and the large initializers that it omits."""
     serde = import_module(f"{package}.serde")
     initializers = model.graph.initializers
     large = {
@@ -196,14 +196,14 @@ def _from_ir(model: Any, package: str) -> tuple[onnx.ModelProto, dict[str, Any]]
     small = {name: value for name, value in initializers.items() if name not in large}
     proto = onnx.ModelProto()
     try:
-        serde.serialize_model_into(proto, _Seen(model, graph=_Seen(model.graph, initializers=small)))
-    except Exception as error:  # whatever a model that is not whole raises there
+        serde.serialize_model_into(proto, _Override(model, graph=_Override(model.graph, initializers=small)))
+    except Exception as error:  # incomplete models raise anything
         raise ModelError(f"ONNX IR cannot write this model: {' '.join(str(error).split())}") from error
     return proto, large
 
 
-class _Seen:
-    """An object as it is, some of its attributes apart."""
+class _Override:
+    """An object with some of its attributes replaced."""
 
     def __init__(self, whole: Any, **instead: Any) -> None:
         self._whole = whole

@@ -1,7 +1,7 @@
-"""A copy of a model with an entry of its metadata added or changed.
+"""Copy a model and change one entry of its metadata.
 
-The copy is made of stretches of the file, never of a decoded model: it costs no memory whatever the
-weights take, works beyond protobuf's limit of 2 GB, and leaves every other byte as it was.
+The copy is made from byte ranges of the file, not from a decoded model.  So it needs no memory for weights,
+works beyond protobuf's limit of 2 GB, and keeps every other byte.
 """
 
 from __future__ import annotations
@@ -27,18 +27,16 @@ _METADATA = 14
 
 
 def copy_with(path: Path, out: Path, key: str, change: Callable[[str], str]) -> None:
-    """Copy a model, the value of a metadata key changed.
-
-    The copy appears whole or not at all.
+    """Copy a model and change the value of a metadata key.  The copy is written atomically.
 
     Args:
         path: the model.
-        out: the copy; a file that is there is replaced.
+        out: the copy; an existing file is replaced.
         key: the key.
-        change: from the old value, empty where there is none, to the new one.
+        change: maps the old value, empty if there is none, to the new value.
 
     Raises:
-        ModelError: ``path`` is no model, or the changed copy would not be one.
+        ModelError: ``path`` is not a model, or the changed copy would not be one.
         OSError: the copy cannot be written.
     """
     read(path)
@@ -57,7 +55,7 @@ def copy_with(path: Path, out: Path, key: str, change: Callable[[str], str]) -> 
 
 
 def _entries(data: Buffer) -> Iterator[tuple[int, int, str, str]]:
-    """The metadata entries: where each begins and ends, key, and value."""
+    """Yield the start, stop, key and value of each metadata entry."""
     for number, wire, at, begin, stop in fields(data, 0, len(data)):
         if number == _METADATA and wire == LENGTH:
             try:
@@ -68,7 +66,7 @@ def _entries(data: Buffer) -> Iterator[tuple[int, int, str, str]]:
 
 
 def _verify(copy: Path, key: str, value: str) -> None:
-    """Read the copy back; a file cut off at the end of a message, for one, takes no further field."""
+    """Read the copy back: for example, a model cut off at the end of a message cannot be extended."""
     entries = decode(read(copy).data).metadata_props
     if [text(entry.value) for entry in entries if text(entry.key) == key] != [value]:
-        raise ModelError("the copy does not hold what was written to it")
+        raise ModelError("the copy does not contain the new metadata value")

@@ -1,9 +1,9 @@
-"""Calls of model-local functions that TensorRT's parser reads otherwise than ONNX does.
+"""Calls of model-local functions that TensorRT's parser reads differently from ONNX.
 
-The parser keeps all tensors in one table by name, knows functions by their name alone, and looks an
-attribute reference up in the innermost call:
+The parser keeps all tensors in one table by name and knows functions by name alone.  It looks up an
+attribute reference in the innermost call:
 https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/onnxOpImporters.cpp (``LocalFunctionImporter``),
-https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/OnnxAttrs.cpp.  What ONNX means is in
+https://github.com/onnx/onnx-tensorrt/blob/eb43908b02a2/OnnxAttrs.cpp.  ONNX's own rules:
 https://github.com/onnx/onnx/blob/main/docs/IR.md#functions.
 """
 
@@ -20,7 +20,7 @@ from trtlint.model.protos import bodies, defined, domain_of, opsets, text
 Reason = Literal["operator", "domain", "crossed", "shadowed", "attribute"]
 
 _MOST_VISITED = 500_000
-"""Operators and names that are looked at, those of functions at every call."""
+"""Limit of visited operators and names; those of functions count at every call."""
 _MOST_FOUND = 1000
 _DEEPEST = 64
 
@@ -29,18 +29,18 @@ _Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Misreading:
-    """A call that the parser may read otherwise.
+    """A call that the parser may read differently.
 
     Attributes:
-        reason: ``operator``: the parser takes it for an operator wherever it imports one of that name;
-            ``domain``: it takes another function of that name; ``crossed``: an argument has the name of an
-            earlier formal input; ``shadowed``: a formal input has the name of another tensor;
+        reason: the cause.  ``operator``: the parser imports an operator of that name instead, if it has one.
+            ``domain``: it takes another function of that name.  ``crossed``: an argument has the name of an
+            earlier formal input.  ``shadowed``: a formal input has the name of another tensor.
             ``attribute``: an attribute of an operator in the function is lost.
-        name: the function.
-        domain: its domain.
-        path: the name of the call; those of the function's nodes begin with it and a slash.
+        name: function name.
+        domain: function domain.
+        path: name of the call; the names of the function's nodes begin with it and a slash.
         detail: the formal input, the other domain, or the operator and its attribute.
-        value: what ONNX has for the attribute, empty for other reasons.
+        value: ONNX's value of the attribute, empty for other reasons.
     """
 
     reason: Reason
@@ -52,11 +52,11 @@ class Misreading:
 
 
 def misreadings(proto: onnx.ModelProto) -> tuple[Misreading, ...]:
-    """The calls of a model that the parser may read otherwise, in the order in which it imports them.
+    """Return the calls that the parser may read differently, in the order of import.
 
-    ``proto`` still has its functions, none of which calls itself.
+    ``proto`` still has its functions, and none of them calls itself.
     """
-    walk = _Walk(proto)
+    walk = _CallWalk(proto)
     found: list[Misreading] = []
     for each in walk.graph(proto.graph):
         if len(found) >= _MOST_FOUND:
@@ -66,17 +66,17 @@ def misreadings(proto: onnx.ModelProto) -> tuple[Misreading, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
-    """What an attribute of the function is in one call: ONNX's value, and whether the parser loses it."""
+class _Binding:
+    """The value of a function attribute in one call, and whether the parser loses it."""
 
     value: onnx.AttributeProto | None
     lost: bool
 
 
-_Environment = Mapping[str, _Given]
+_Environment = Mapping[str, _Binding]
 
 
-class _Walk:
+class _CallWalk:
     def __init__(self, proto: onnx.ModelProto) -> None:
         self.functions: dict[_Key, onnx.FunctionProto] = {}
         self.by_name: dict[str, onnx.FunctionProto] = {}
@@ -92,7 +92,7 @@ class _Walk:
         self._seen: set[_Key] = set()
 
     def graph(self, graph: onnx.GraphProto) -> Iterator[Misreading]:
-        """The misread calls of the main graph, or of a body."""
+        """Yield the misread calls of the main graph or of a body."""
         names = (*(i.name for i in graph.input), *(i.name for i in graph.initializer))
         added = self._add(map(text, names))
         yield from self._nodes(graph.node, "", {}, 0, added)
@@ -150,12 +150,12 @@ class _Walk:
         self.tensors.difference_update(added)
 
     def _lost(self, node: onnx.NodeProto, path: str, given: _Environment) -> Iterator[Misreading]:
-        """The attributes of an operator of a function that the parser reads as 0 or as empty."""
+        """Yield the attributes of an operator in a function that the parser reads as 0 or empty."""
         for attribute in node.attribute:
             reference = text(attribute.ref_attr_name)
             if not reference:
                 continue
-            known = given.get(reference, _Given(None, lost=True))
+            known = given.get(reference, _Binding(None, lost=True))
             name = text(attribute.name)
             value = known.value or self._default(node, name)
             if known.lost and value is not None and (number := onnx.helper.get_attribute_value(value)):
@@ -165,7 +165,7 @@ class _Walk:
                 yield Misreading("attribute", called.rpartition("/")[2], "", called, detail, shown)
 
     def _default(self, node: onnx.NodeProto, name: str) -> onnx.AttributeProto | None:
-        """ONNX's default of an attribute that is a number or a word; None where there is none."""
+        """Return ONNX's default of an attribute that is a number or a string; None without a default."""
         domain = domain_of(node.domain)
         version = min(self.versions.get(domain, 1), onnx.defs.onnx_opset_version())
         try:
@@ -177,7 +177,7 @@ class _Walk:
         return value if value is not None and value.type in _SCALARS else None
 
     def _add(self, names: Iterable[str]) -> set[str]:
-        """Put names into the table of tensors; returns those that were not there."""
+        """Add names to the table of tensors; return the new ones."""
         given = {name for name in names if name}
         self.left -= len(given)
         added = given - self.tensors
@@ -189,15 +189,15 @@ _SCALARS = (onnx.AttributeProto.FLOAT, onnx.AttributeProto.INT, onnx.AttributePr
 
 
 def _environment(call: onnx.NodeProto, function: onnx.FunctionProto, given: _Environment) -> _Environment:
-    """The attributes of a function in a call; one that the call passes on from its own is lost."""
-    found = {text(each.name): _Given(_scalar(each), lost=False) for each in function.attribute_proto}
+    """Return the attributes of a function in a call; those passed on from the outer call are lost."""
+    found = {text(each.name): _Binding(_scalar(each), lost=False) for each in function.attribute_proto}
     for attribute in call.attribute:
         reference = text(attribute.ref_attr_name)
         if reference:
             outer = given.get(reference)
-            found[text(attribute.name)] = _Given(None if outer is None else outer.value, lost=True)
+            found[text(attribute.name)] = _Binding(None if outer is None else outer.value, lost=True)
         else:
-            found[text(attribute.name)] = _Given(_scalar(attribute), lost=False)
+            found[text(attribute.name)] = _Binding(_scalar(attribute), lost=False)
     return found
 
 

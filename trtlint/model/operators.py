@@ -1,4 +1,4 @@
-"""Operators of ONNX by what they do to tensors, each set named for what its members have in common.
+"""Sets of ONNX operators by their effect on tensors.
 
 https://onnx.ai/onnx/operators/
 """
@@ -6,13 +6,13 @@ https://onnx.ai/onnx/operators/
 from __future__ import annotations
 
 MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Identity"})
-"""Move or repeat elements and change none; the data is their first input."""
+"""Operators that move or repeat elements without changing them; the first input is the data."""
 REARRANGING = MOVING - {"Expand"}
-"""Move elements and repeat none, so that a builder may do without them."""
+"""Operators that move elements without repeating them, so that a builder may remove them."""
 CAST = frozenset({"Cast", "CastLike"})
-"""Change the type of elements alone."""
+"""Operators that change only the element type."""
 PASSING = MOVING - {"Flatten"} | {"Cast"}
-"""What ``~`` in the pattern of a rule walks through."""
+"""Operators that ``~`` in the pattern of a rule passes through."""
 ONNX_RUNTIME = "com.microsoft"
 """The domain of the operators that ONNX Runtime defines and its optimizer writes:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
@@ -20,17 +20,17 @@ https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
-"""Draw random numbers whatever they are given."""
+"""Operators that draw random numbers, whatever their inputs."""
 PRODUCTS = frozenset(
     {
         *("MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "DeformConv", "Attention"),
         *("RNN", "GRU", "LSTM"),
     }
 )
-"""Multiply matrices, which is where most of the time of a model goes."""
+"""Operators that multiply matrices, which take most of the time of a model."""
 QUANTIZE = frozenset({"QuantizeLinear", "DequantizeLinear"})
 TRANSPARENT = MOVING | CAST | QUANTIZE | {"Dropout"}
-"""Leave the meaning of a tensor as it is at inference."""
+"""Operators that keep the meaning of a tensor at inference."""
 
 COMMUTATIVE = frozenset(
     {

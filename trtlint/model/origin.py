@@ -1,7 +1,7 @@
-"""Where a node came from: module path and source line, as the exporter noted them.
+"""The origin of a node: module path and source line, as the exporter recorded them.
 
-PyTorch's exporter writes both into ``metadata_props`` of every node, stack frames outermost first;
-its TorchScript predecessor writes the module path into the node's name, and with ``verbose=True``
+PyTorch's exporter writes both into ``metadata_props`` of every node, stack frames outermost first.  Its
+TorchScript predecessor writes the module path into the node's name.  With ``verbose=True`` it also writes
 the stack into ``doc_string``, innermost frame first
 (https://github.com/pytorch/pytorch/tree/main/torch/onnx).
 """
@@ -28,19 +28,19 @@ _TRACE = "pkg.torch.onnx.stack_trace"
 _EMPTY_SCOPE = "_empty_nn_module_stack_from_metadata_hook"
 _LONGEST = 65536
 _LONGEST_PATH = 1024
-"""Characters of a file's path; systems have 4,096, people far fewer."""
+"""Characters of a file's path; systems allow 4,096, real paths are far shorter."""
 _EXPORTERS = frozenset({"torch", "torch_onnx", "onnxscript"})
 """Packages whose own lines say nothing about the model."""
 _MOST_STACK = 512
-"""Frames of one stack that are looked at."""
+"""Frames read from one stack."""
 _MOST_FRAMES = 64
-"""Frames of one stack that are kept, the innermost; exporters note about a dozen."""
+"""Frames kept from one stack, the innermost; exporters record about a dozen."""
 
 _FRAME = re.compile(
     r'File "([^"\n]+)", line (\d{1,9})(?:, in ([^\n]*))?(?:\n(?![ \t]*File ")[ \t]*([^\n]+))?'
 )
 _VERBOSE_FRAME = re.compile(r"^(.+)\((\d{1,9})\): (\S+)$", re.MULTILINE)
-# PyTorch names files of its own relative to its package.
+# PyTorch records its own files relative to its package.
 _LIBRARY = re.compile(
     r"^torch[\\/]|(?:^|[\\/])(?:site-packages|dist-packages|lib[\\/]python[\d.]*)[\\/]", re.IGNORECASE
 )
@@ -48,13 +48,13 @@ _LIBRARY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the exporter says of a node's place in the Python code.
+    """The place of a node in the Python code, as the exporter recorded it.
 
     Attributes:
-        module: path of the module such as ``blocks.0.attn``, from wherever it is known; None where it
-            is not, and for what the outermost module does itself.
-        stable_module: the same from metadata only, so that it does not change when nodes are renamed.
-        source: the line of code, None where unknown.
+        module: path of the module such as ``blocks.0.attn``, from any source; None if unknown or for the
+            outermost module.
+        stable_module: the module path from metadata only, which does not change when nodes are renamed.
+        source: the line of code, None if unknown.
     """
 
     module: str | None = None
@@ -63,7 +63,7 @@ class Origin:
 
 
 def origin(model: Model, node: Node) -> Origin:
-    """Module path and source line of a node; of a body's node that has none, those of its owner."""
+    """Return the module path and source line of a node; a node in a body inherits those of its owner."""
     current: Node | None = node
     module: str | None = None
     while current is not None:
@@ -81,13 +81,18 @@ def origin(model: Model, node: Node) -> Origin:
 
 
 def origin_of_trace(trace: str, module: str = "") -> Origin:
-    """The origin of a node of an exported program: its stack trace, outermost frame first, and its module."""
+    """Return the origin of a node of an exported program.
+
+    Args:
+        trace: stack trace, outermost frame first.
+        module: path of the module.
+    """
     return Origin(module or None, module or None, _source(trace, ""))
 
 
 @lru_cache(maxsize=4096)
 def _module_of_metadata(scopes: str, namespace: str) -> str | None:
-    """The module from ``['', 'blocks', 'blocks.0', 'mul']``, or from ``: M/blocks: C/mul: aten.mul``."""
+    """Return the module from ``['', 'blocks', 'blocks.0', 'mul']`` or ``: M/blocks: C/mul: aten.mul``."""
     path: list[str] = []
     if scopes and len(scopes) < _LONGEST:
         try:
@@ -98,13 +103,13 @@ def _module_of_metadata(scopes: str, namespace: str) -> str | None:
             path = [item for item in value if isinstance(item, str)]
     if not path and namespace:
         path = [part.partition(":")[0].strip() for part in namespace.split("/")]
-    # The last part is the name of the operation within the module.
+    # The last part is the name of the operation in the module.
     modules = [part for part in path[:-1] if part and part != _EMPTY_SCOPE]
     return modules[-1] if modules else None
 
 
 def _module_of_name(name: str) -> str | None:
-    """The module from a TorchScript node name: ``/blocks/blocks.0/attn/MatMul`` is in ``blocks.0.attn``."""
+    """Return the module of a TorchScript name: ``/blocks/blocks.0/attn/MatMul`` is in ``blocks.0.attn``."""
     if not name.startswith("/"):
         return None
     modules: list[str] = []
@@ -118,7 +123,7 @@ def _module_of_name(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _source(trace: str, doc: str) -> Source | None:
-    """The innermost frame outside installed libraries, its path cut down to what names no user."""
+    """Return the innermost frame outside installed libraries, with a path that reveals no user name."""
     listed = _FRAME.findall(trace[:_LONGEST])
     listed = listed or [(*frame, "") for frame in _VERBOSE_FRAME.findall(doc[:_LONGEST])[::-1]]
     stack = [

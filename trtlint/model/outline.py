@@ -1,9 +1,8 @@
-"""A model without its weights, and without its names if need be: what one can show to others.
+"""A model without its weights, and optionally without its names, to share with others.
 
-The graph, its types and shapes, and small tensors of whole numbers stay, so that what trtlint says of the
-copy is what it says of the model, apart from what hangs on values of weights.  A tensor that was left out
-is written as external data at a location of its own:
-https://github.com/onnx/onnx/blob/main/docs/ExternalData.md.
+The graph, types, shapes and small integer tensors stay.  So trtlint reports the same for the copy as for the
+model, except for findings that depend on values of weights.  A removed tensor is written as external data at
+a special location: https://github.com/onnx/onnx/blob/main/docs/ExternalData.md.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from trtlint.model.reader import decode, read
 from trtlint.model.tensors import LEFT_OUT
 
 _KEPT_NUMBERS = 16
-"""Elements of a tensor of floats that stays: scales, epsilons, limits."""
+"""Elements of a float tensor that stays: scales, epsilons, limits."""
 _KEPT_BYTES = 1024
-"""Bytes of a tensor of whole numbers that stays: shapes, axes, starts and ends."""
+"""Bytes of an integer tensor that stays: shapes, axes, starts and ends."""
 _WHOLE = frozenset(
     {
         onnx.TensorProto.BOOL,
@@ -44,16 +43,16 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
-    """A model without its weights.
+    """Return a model without its weights.
 
     Args:
         path: the model; its weights are not read.
-        hide_names: whether words in names are replaced by others, each by the same throughout, and texts
-            and metadata left out.  Names of operators stay, also of those that are not ONNX's.
+        hide_names: whether to replace the words in names consistently, and remove texts and metadata.
+            Operator names stay, including those outside ONNX.
 
     Raises:
-        ModelError: the file is no model, or damaged.
-        OSError: it cannot be read.
+        ModelError: the file is not a model, or is damaged.
+        OSError: the file cannot be read.
     """
     model = decode(read(path, whole=True).data)
     del model.training_info[:]
@@ -63,12 +62,12 @@ def outline(path: Path, *, hide_names: bool = False) -> onnx.ModelProto:
         if len(attribute.floats) > _KEPT_NUMBERS:
             del attribute.floats[:]
     if hide_names:
-        _Names().hide(model)
+        _NameHider().hide(model)
     return model
 
 
 def _empty(tensor: onnx.TensorProto) -> None:
-    """Take the elements out of a tensor that may be weights."""
+    """Remove the elements of a tensor that may be weights."""
     count = 1
     for dim in tensor.dims:
         count *= max(dim, 0)
@@ -85,20 +84,20 @@ def _empty(tensor: onnx.TensorProto) -> None:
 
 
 def _with_elements(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """The tensors whose elements may be weights; where a sparse one has its elements stays."""
+    """Yield the tensors whose elements may be weights; the indices of sparse tensors stay."""
     yield from tensors(model)
     for sparse in sparse_tensors(model):
         yield sparse.values
 
 
-class _Names:
-    """Other words for those in names, each the same throughout; numbers and what is between them stay."""
+class _NameHider:
+    """Replaces words in names consistently; digits and separators stay."""
 
     def __init__(self) -> None:
         self._words: dict[str, str] = {name: name for name in _operators()}
 
     def hide(self, model: onnx.ModelProto) -> None:
-        """Replace the names of a model, and leave out its texts and metadata."""
+        """Replace the names of a model, and remove its texts and metadata."""
         functions = {(function.domain, function.name) for function in model.functions}
         model.ClearField("doc_string")
         del model.metadata_props[:]
@@ -113,7 +112,7 @@ class _Names:
             tensor.name = self.name(tensor.name)
 
     def name(self, name: str) -> str:
-        """The other name for a name."""
+        """Return the replacement of a name."""
         return _WORD.sub(lambda found: self._word(found[0]), text(name))
 
     def _word(self, word: str) -> str:
@@ -171,5 +170,5 @@ class _Names:
 
 
 def _operators() -> frozenset[str]:
-    """The words in names of ONNX's operators, which exporters write into names of nodes."""
+    """Return the words in ONNX operator names, which exporters use in node names."""
     return frozenset(word for schema in defs.get_all_schemas() for word in _WORD.findall(schema.name))

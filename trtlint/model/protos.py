@@ -1,4 +1,4 @@
-"""What ONNX's messages say, as Python data: element types, dimensions, names, bodies."""
+"""Convert ONNX messages to Python data: element types, dimensions, names, bodies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ElementType = Literal[
     "f32", "u8", "i8", "u16", "i16", "i32", "i64", "str", "bool", "f16", "f64", "u32", "u64", "c64", "c128",
     "bf16", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4", "i4", "f4e2m1",
 ]  # fmt: skip
-"""Short names of the ONNX element types, as reports print them and rules compare them."""
+"""Short names of the ONNX element types, for reports and rules."""
 
 DTYPES: Mapping[int, ElementType] = {
     onnx.TensorProto.FLOAT: "f32",
@@ -38,15 +38,15 @@ DTYPES: Mapping[int, ElementType] = {
     onnx.TensorProto.INT4: "i4",
     onnx.TensorProto.FLOAT4E2M1: "f4e2m1",
 }
-"""The names by the numbers that files have for them."""
+"""Short names by the numbers of the types in files."""
 
 MOST_DIMENSIONS = 64
-"""Dimensions of a tensor; TensorRT has 8, NumPy 64."""
+"""Limit of dimensions of a tensor; TensorRT has 8, NumPy 64."""
 
 FLOAT_DTYPES = frozenset({"f16", "bf16", "f32", "f64"})
 
 Dimension = int | str | None
-"""A dimension: a size, the name of a symbolic one, or None where nothing is known."""
+"""A dimension: a size, the name of a symbolic one, or None if unknown."""
 
 _MAY_HOLD_GRAPHS = frozenset(
     {onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS, onnx.AttributeProto.UNDEFINED}
@@ -54,29 +54,29 @@ _MAY_HOLD_GRAPHS = frozenset(
 
 
 def text(name: str | bytes) -> str:
-    """A name as text: protobuf hands out bytes where a file's name is not UTF-8."""
+    """Return a name as text; protobuf returns bytes if the name is not UTF-8."""
     return name if isinstance(name, str) else name.decode("utf-8", "backslashreplace")
 
 
 def domain_of(name: str | bytes) -> str:
-    """The name of a domain of operators; that of ONNX's own, which has two, is empty."""
+    """Return the name of an operator domain; ONNX's own, which has two names, is empty."""
     return "" if name == "ai.onnx" else text(name)
 
 
 def opsets(proto: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
-    """The versions of the operator sets that a model or a function imports, by domain."""
+    """Return the imported opset versions of a model or a function, by domain."""
     return {domain_of(entry.domain): entry.version for entry in proto.opset_import}
 
 
 def bodies(attribute: onnx.AttributeProto) -> Iterable[onnx.GraphProto]:
-    """The graphs that an attribute holds; files older than IR 2 do not say its type."""
+    """Return the graphs in an attribute; files older than IR 2 do not declare its type."""
     if attribute.type not in _MAY_HOLD_GRAPHS:
         return ()
     return [attribute.g] if attribute.HasField("g") else attribute.graphs
 
 
 def defined(graph: onnx.GraphProto) -> Iterator[str]:
-    """The names of the values that a graph itself defines."""
+    """Yield the names of the values that a graph itself defines."""
     for info in graph.input:
         yield text(info.name)
     for tensor in graph.initializer:
@@ -89,10 +89,10 @@ def defined(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def dimension(dim: onnx.TensorShapeProto.Dimension) -> Dimension:
-    """A dimension as Python data; a negative number is an unknown size (:mod:`trtlint.model.dimensions`)."""
+    """Convert a dimension; a negative number is an unknown size (:mod:`trtlint.model.dimensions`)."""
     which = dim.WhichOneof("value")
     if which == "dim_value":
         return int(dim.dim_value) if dim.dim_value >= 0 else None
     name = text(dim.dim_param) if which == "dim_param" else ""
-    # The shape inference of ONNX calls what it cannot tell unk__0, unk__1, ...
+    # ONNX's shape inference names unknown dimensions unk__0, unk__1, ...
     return None if name.startswith("unk__") else name or None

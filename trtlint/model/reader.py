@@ -1,9 +1,8 @@
-"""ONNX files read without their weights.
+"""Read ONNX files without their weights.
 
-The protobuf wire format of the file is walked from message to message, and every tensor whose
-elements take more than a kilobyte is replaced by a note of where in the file it lies.  What remains
-is decoded as usual, so the cost depends on the number of nodes, not on the bytes of the weights, and
-files beyond protobuf's limit of 2 GB are read like any other.
+The reader walks the protobuf wire format and replaces the elements of every tensor above one kilobyte by
+their location in the file.  The rest is decoded as usual.  So the cost depends on the number of nodes and
+not on the size of the weights, and files beyond protobuf's limit of 2 GB can be read.
 
 Field numbers are those of https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
 """
@@ -30,18 +29,18 @@ from trtlint.model.wire import LENGTH, VARINT, Buffer, fields, record
 __all__ = ["RawModel", "TensorStore", "read"]
 
 KEPT = 1024
-"""Payloads of at most so many bytes stay: scalars, axes, shapes, small vectors."""
+"""Bytes of the largest payload that stays: scalars, axes, shapes, small vectors."""
 _UNWALKED = 4096
-"""Messages of at most so many bytes are copied as they are; larger ones may hold a large tensor."""
+"""Bytes of the largest message that is copied unchanged; larger ones may contain a large tensor."""
 _DROPPED = 65536
-"""Texts and blobs of more bytes are left out: generated documentation, engines packed in attributes."""
+"""Bytes of the largest text or blob that stays; longer ones are generated documentation or engines."""
 _MOST_FIELDS = 4_000_000
-"""More parts than any real graph has; the memory that a decoded part takes is hundreds of bytes."""
+"""Limit of protobuf fields, above any real graph; a decoded field takes hundreds of bytes."""
 _MOST_BYTES = 1 << 30
 _HEAD = 4096
-"""Bytes by which another format is known."""
+"""Bytes to recognize another format by."""
 _DEEPEST = 96
-"""protobuf itself gives up at 100 nested messages."""
+"""Limit of nested messages; protobuf itself stops at 100."""
 
 MODEL, GRAPH, NODE, ATTRIBUTE, TENSOR, SPARSE, FUNCTION, TRAINING = range(8)
 """Kinds of messages."""
@@ -57,7 +56,7 @@ PARTS: tuple[Mapping[int, int], ...] = (
     {7: NODE, 11: ATTRIBUTE},
     {1: GRAPH, 2: GRAPH},
 )
-"""By kind of message: the fields that may hold large tensors, and what they are."""
+"""The fields that may contain large tensors, and their kinds, by kind of message."""
 _BULKY: tuple[frozenset[int], ...] = (
     frozenset({6}),  # doc_string
     frozenset({10}),  # doc_string
@@ -68,29 +67,28 @@ _BULKY: tuple[frozenset[int], ...] = (
     frozenset({8}),  # doc_string
     frozenset(),
 )
-"""By kind of message: the fields that are left out where they are long."""
+"""The fields that are removed if they are long, by kind of message."""
 
 _VALUE_INFO = 13
-"""The field of a graph that declares types of values in between."""
+"""The field of a graph that declares the types of intermediate values."""
 _GRAPH_FIELD, _FUNCTIONS, _IR_VERSION, _OPSETS = 7, 25, 1, 8
 _HAS_OPSETS = 3
-"""The IR version from which a model must say its operator sets."""
+"""The IR version from which a model must import operator sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawModel:
-    """A model as the file has it, large tensors left out.
+    """The structure of a model, without large tensors.
 
     Attributes:
-        data: the model as serialized protobuf; a tensor that was left out is marked as external,
-            at the location :data:`~trtlint.model.tensors.LEFT`.
+        data: the model as serialized protobuf; a removed tensor is marked as external, at the location
+            :data:`~trtlint.model.tensors.LEFT`.
         tensors: reads the values of any tensor of the model.
-        notes: what limited the reading; ``tensors`` adds to it.
+        notes: limits of the reading; ``tensors`` adds to them.
         has_functions: whether the model defines functions.
-        declared: what the main graph declares of the types of values in between (``value_info``), the
-            fields of a serialized GraphProto; ``data`` is without them, so that they are no premise of
-            what is inferred.
-        domains: the operator domains that the model imports, that of ONNX left out.
+        declared: declared types of intermediate values in the main graph (``value_info``), as fields of a
+            serialized GraphProto.  ``data`` does not contain them, so that inference does not rely on them.
+        domains: the operator domains that the model imports, without ONNX's own.
     """
 
     data: bytes
@@ -106,11 +104,11 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
 
     Args:
         path: the file.
-        whole: whether nothing but large tensors is left out, so that the file can be written again;
-            else long texts, blobs and what is for training are left out as well.
+        whole: whether to remove only large tensors, so that the file can be written again.  Otherwise long
+            texts, blobs and training data are removed too.
 
     Raises:
-        ModelError: the file cannot be read, or is no ONNX model.
+        ModelError: the file cannot be read or is not an ONNX model.
     """
     try:
         with open_regular(path) as file:
@@ -119,7 +117,7 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
                 raise ModelError("the file is empty")
             data = open_view(file, status.st_size)
             try:
-                return compacted(data, lambda notes: TensorStore(path, status, notes), whole=whole)
+                return read_structure(data, lambda notes: TensorStore(path, status, notes), whole=whole)
             finally:
                 _require_unchanged(status, os.fstat(file.fileno()))
     except IrregularError as error:
@@ -129,21 +127,23 @@ def read(path: Path, *, whole: bool = False) -> RawModel:
 
 
 def _require_unchanged(before: os.stat_result, after: os.stat_result) -> None:
-    """Refuse what was read of a file that was written to meanwhile: parts of two models, or of none."""
+    """Reject a file that changed while it was read, because its parts may not match."""
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise ModelError("the file changed while it was read")
 
 
-def compacted(data: Buffer, store: Callable[[list[str]], TensorStore], *, whole: bool = False) -> RawModel:
-    """The structure of a model from its bytes, wherever they lie.
+def read_structure(
+    data: Buffer, store: Callable[[list[str]], TensorStore], *, whole: bool = False
+) -> RawModel:
+    """Return the structure of a model from its bytes.
 
     Args:
         data: the model.
-        store: gives what reads its tensors, which adds to the notes that it is given.
-        whole: as of :func:`read`.
+        store: makes the reader of tensors from the list of notes.
+        whole: as in :func:`read`.
 
     Raises:
-        ModelError: it is no ONNX model.
+        ModelError: the bytes are not an ONNX model.
     """
     head = bytes(data[:_HEAD])
     foreign = sniff.foreign(head)
@@ -174,11 +174,11 @@ def decode(data: bytes) -> onnx.ModelProto:
     """Decode a model.
 
     Raises:
-        ModelError: the bytes are no ModelProto.
+        ModelError: the bytes are not a ModelProto.
     """
     try:
         return onnx.ModelProto.FromString(data)
-    except (DecodeError, ValueError) as error:  # the implementations of protobuf differ
+    except (DecodeError, ValueError) as error:  # the exception depends on the protobuf implementation
         raise ModelError(f"not an ONNX model: protobuf cannot decode it ({error})") from error
 
 
@@ -186,7 +186,7 @@ def decode_graph(data: bytes) -> onnx.GraphProto:
     """Decode a part of a graph.
 
     Raises:
-        ModelError: the bytes are no GraphProto.
+        ModelError: the bytes are not a GraphProto.
     """
     try:
         return onnx.GraphProto.FromString(data)
@@ -195,7 +195,7 @@ def decode_graph(data: bytes) -> onnx.GraphProto:
 
 
 class _Compactor:
-    """Copies a model from a file without the payload of large tensors."""
+    """Copies the structure of a model without the payload of large tensors."""
 
     def __init__(self, data: Buffer, *, whole: bool = False) -> None:
         self.data = data
@@ -208,18 +208,18 @@ class _Compactor:
         self._left = _MOST_FIELDS
 
     def require_model(self) -> None:
-        """Raise a ModelError unless the top-level fields are those of a model."""
+        """Raise a ModelError if the top-level fields are not those of a model."""
         if _GRAPH_FIELD not in self.seen:
-            raise ModelError("not an ONNX model: it holds no graph")
+            raise ModelError("not an ONNX model: it contains no graph")
         if _IR_VERSION not in self.seen:
             raise ModelError("not an ONNX model: it has no ir_version")
         if _OPSETS not in self.seen and self._ir_version >= _HAS_OPSETS:
             raise ModelError("not an ONNX model, or cut off: it has no opset_import")
 
     def message(self, kind: int, start: int, end: int, depth: int) -> bytes:
-        """The message in ``data[start:end]`` without large payloads."""
+        """Return the message in ``data[start:end]`` without large payloads."""
         if depth > _DEEPEST:
-            raise ModelError(f"graphs nested too deep, {depth} messages in one another", offset=start)
+            raise ModelError(f"graphs nested too deep, {depth} nested messages", offset=start)
         parts, bulky = PARTS[kind], _BULKY[kind]
         pieces: list[bytes] = []
         copied = start
@@ -265,7 +265,7 @@ class _Compactor:
                 pieces.append(record(number, new))
         self._left -= count
         if sum(map(len, pieces)) + end - copied > _MOST_BYTES:
-            raise ModelError(f"the {_NAMES[kind]} has more than a gigabyte besides tensors", offset=start)
+            raise ModelError(f"the {_NAMES[kind]} has more than a gigabyte without its tensors", offset=start)
         pieces.append(bytes(self.data[copied:end]))
         return b"".join(pieces)
 
@@ -280,7 +280,7 @@ class _Compactor:
                     self.domains.add(onnx.OperatorSetIdProto.FromString(bytes(self.data[begin:stop])).domain)
 
     def _tensor(self, start: int, end: int) -> bytes | None:
-        """The tensor in ``data[start:end]`` without its payload; None where it is small enough."""
+        """Return the tensor in ``data[start:end]`` without its payload; None if it is small."""
         pieces: list[bytes] = []
         copied, payload, external, count = start, 0, False, 0
         for number, wire, at, begin, stop in fields(self.data, start, end):
@@ -306,11 +306,11 @@ class _Compactor:
 
 
 def _too_many(offset: int) -> ModelError:
-    return ModelError(f"more than {_MOST_FIELDS:,} parts: not a graph that can be linted", offset=offset)
+    return ModelError(f"more than {_MOST_FIELDS:,} protobuf fields; simplify the graph", offset=offset)
 
 
 def _stub(offset: int, length: int) -> bytes:
-    """The fields of a TensorProto that say where in the model file its elements lie."""
+    """Return the fields of a TensorProto that point to its elements in the model file."""
     place = {"location": LEFT, "offset": str(offset), "length": str(length)}
     entries = [onnx.StringStringEntryProto(key=key, value=value) for key, value in place.items()]
     external = onnx.TensorProto.EXTERNAL

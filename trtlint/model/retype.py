@@ -1,7 +1,7 @@
-"""Element types by what operators mean, whatever a file declares.
+"""Derive element types from the operators, whatever the file declares.
 
-Converters rewrite a model and leave its declarations behind: after a conversion to FP16 a
-``Cast(to=FLOAT)`` may be declared to give FLOAT16.  TensorRT does not read those declarations.
+Converters rewrite a model and leave wrong declarations: after a conversion to FP16, a ``Cast(to=FLOAT)`` may
+be declared as FLOAT16.  TensorRT does not read those declarations.
 
 https://github.com/microsoft/onnxconverter-common/blob/master/onnxconverter_common/float16.py
 """
@@ -24,11 +24,11 @@ _NAMES: Mapping[str, ElementType] = {
     **{onnx.TensorProto.DataType.Name(number).lower(): short for number, short in DTYPES.items()},
     "string": "str",
 }
-"""The short names of the element types by those in ONNX's schemas."""
+"""Short names of the element types, by their names in ONNX's schemas."""
 
 
-class _Told(NamedTuple):
-    """Where the type of an output comes from: it is always one, or that of an input, or an attribute's."""
+class _TypeSource(NamedTuple):
+    """The source of an output's type: a fixed type, an input, or an attribute."""
 
     dtype: ElementType | None = None
     ports: tuple[int, ...] = ()
@@ -36,25 +36,25 @@ class _Told(NamedTuple):
     default: ElementType | None = None
 
 
-_UNTOLD = _Told()
-_BY_ATTRIBUTE: Mapping[str, _Told] = {
-    "Cast": _Told(attribute="to"),
-    "RandomNormal": _Told(attribute="dtype", default="f32"),
-    "RandomUniform": _Told(attribute="dtype", default="f32"),
-    "RandomNormalLike": _Told(attribute="dtype", ports=(0,)),
-    "RandomUniformLike": _Told(attribute="dtype", ports=(0,)),
-    "EyeLike": _Told(attribute="dtype", ports=(0,)),
-    "Bernoulli": _Told(attribute="dtype", ports=(0,)),
-    "Multinomial": _Told(attribute="dtype", default="i32"),
-    "BlackmanWindow": _Told(attribute="output_datatype", default="f32"),
-    "HammingWindow": _Told(attribute="output_datatype", default="f32"),
-    "HannWindow": _Told(attribute="output_datatype", default="f32"),
-    "QuantizeLinear": _Told(attribute="output_dtype", ports=(2,), default="u8"),
-    "DequantizeLinear": _Told(attribute="output_dtype", ports=(1,)),
+_UNKNOWN = _TypeSource()
+_BY_ATTRIBUTE: Mapping[str, _TypeSource] = {
+    "Cast": _TypeSource(attribute="to"),
+    "RandomNormal": _TypeSource(attribute="dtype", default="f32"),
+    "RandomUniform": _TypeSource(attribute="dtype", default="f32"),
+    "RandomNormalLike": _TypeSource(attribute="dtype", ports=(0,)),
+    "RandomUniformLike": _TypeSource(attribute="dtype", ports=(0,)),
+    "EyeLike": _TypeSource(attribute="dtype", ports=(0,)),
+    "Bernoulli": _TypeSource(attribute="dtype", ports=(0,)),
+    "Multinomial": _TypeSource(attribute="dtype", default="i32"),
+    "BlackmanWindow": _TypeSource(attribute="output_datatype", default="f32"),
+    "HammingWindow": _TypeSource(attribute="output_datatype", default="f32"),
+    "HannWindow": _TypeSource(attribute="output_datatype", default="f32"),
+    "QuantizeLinear": _TypeSource(attribute="output_dtype", ports=(2,), default="u8"),
+    "DequantizeLinear": _TypeSource(attribute="output_dtype", ports=(1,)),
 }
-"""Operators whose result has a type that an attribute names, or else that of an input, or a default."""
+"""Operators whose result type is named by an attribute, else taken from an input or a default."""
 _TENSORS: Mapping[str, str] = {"Constant": "value", "ConstantOfShape": "value"}
-"""Operators whose result has the type of a tensor in an attribute."""
+"""Operators whose result has the type of a tensor attribute."""
 
 
 _FUSED: Mapping[str, int] = {
@@ -64,16 +64,16 @@ _FUSED: Mapping[str, int] = {
     **dict.fromkeys(("GroupNorm", "SkipGroupNorm", "RotaryEmbedding", "MultiHeadAttention", "Attention"), 0),
     "EmbedLayerNormalization": 2,
 }
-"""Operators of ONNX Runtime's whose first result has the type of the input at a port:
+"""ONNX Runtime operators whose first result has the type of the input at this port:
 https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 """
 
 _EARLY = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
-"""Operators that ONNX Runtime has in ONNX's domain, in opsets of which ONNX itself has none."""
+"""Operators that ONNX Runtime has in ONNX's domain, in opsets where ONNX does not define them."""
 
 
 def retype(graph: Graph, opset: int) -> None:
-    """Give every value that an operator of ONNX computes the type that the operator says it has."""
+    """Set the type of every value computed by an ONNX operator to the type that the operator implies."""
     for node in graph.nodes:
         if node.domain or node.op in _EARLY:
             _retype_fused(node)
@@ -87,14 +87,14 @@ def retype(graph: Graph, opset: int) -> None:
             if isinstance(proto, onnx.TensorProto) and proto.data_type in DTYPES:
                 node.outputs[0].set_dtype(DTYPES[proto.data_type])
             continue
-        for told, value in zip(_told(node.op, opset), node.outputs, strict=False):
-            dtype = None if told is _UNTOLD else _dtype(node, told)
+        for source, value in zip(_type_sources(node.op, opset), node.outputs, strict=False):
+            dtype = None if source is _UNKNOWN else _dtype(node, source)
             if dtype is not None and dtype != value.dtype:
                 value.set_dtype(dtype)
 
 
 def _retype_fused(node: Node) -> None:
-    """What ONNX Runtime fused has the type of its first input, or of its weights."""
+    """Set the type of an operator that ONNX Runtime fused: the type of its first input or its weights."""
     port = 0 if node.op in _EARLY else _FUSED.get(node.op) if node.domain == ONNX_RUNTIME else None
     if port is not None and node.outputs and node.output.dtype is None:
         first = node.input(port)
@@ -103,7 +103,10 @@ def _retype_fused(node: Node) -> None:
 
 
 def contradictions(graph: Graph) -> list[tuple[Value, str]]:
-    """The values whose declared type is not the one that their operators say, with the declared one."""
+    """Return the values whose declared type differs from the type that the operators imply.
+
+    Each has the declared type beside it.
+    """
     found: list[tuple[Value, str]] = []
     for name, type_ in graph.declared.items():
         declared = DTYPES.get(type_.tensor_type.elem_type)
@@ -123,23 +126,23 @@ def _retype_branches(graph: Graph, node: Node) -> None:
                 value.set_dtype(inner.dtype)
 
 
-def _dtype(node: Node, told: _Told) -> ElementType | None:
-    if told.dtype is not None:
-        return told.dtype
-    if told.attribute:
-        named = DTYPES.get(node.attribute(told.attribute, 0))
+def _dtype(node: Node, source: _TypeSource) -> ElementType | None:
+    if source.dtype is not None:
+        return source.dtype
+    if source.attribute:
+        named = DTYPES.get(node.attribute(source.attribute, 0))
         if named is not None:
             return named
-    for port in told.ports:
+    for port in source.ports:
         value = node.input(port)
         if value is not None:
             return value.dtype
-    return told.default
+    return source.default
 
 
 @cache
-def _told(op: str, opset: int) -> tuple[_Told, ...]:
-    """Where the types of an operator's outputs come from, by ONNX's definition of it."""
+def _type_sources(op: str, opset: int) -> tuple[_TypeSource, ...]:
+    """Return the sources of the types of an operator's outputs, by ONNX's definition."""
     if op in _BY_ATTRIBUTE:
         return (_BY_ATTRIBUTE[op],)
     if op in ("Loop", "Scan", "LayerNormalization"):
@@ -157,11 +160,11 @@ def _told(op: str, opset: int) -> tuple[_Told, ...]:
         kinds = allowed.get(formal.type_str, (formal.type_str,))
         if len(kinds) == 1:
             dtype = _NAMES.get(kinds[0].removeprefix("tensor(").removesuffix(")"))
-            found.append(_UNTOLD if dtype is None else _Told(dtype=dtype))
+            found.append(_UNKNOWN if dtype is None else _TypeSource(dtype=dtype))
         elif formal.type_str in ports:
-            found.append(_Told(ports=tuple(ports[formal.type_str])))
+            found.append(_TypeSource(ports=tuple(ports[formal.type_str])))
         else:
-            found.append(_UNTOLD)
+            found.append(_UNKNOWN)
     many = schema.outputs and schema.outputs[-1].option == defs.OpSchema.FormalParameterOption.Variadic
     # A variadic output, such as those of Split, repeats the last one.
     return (*found, *found[-1:] * 255) if many else tuple(found)

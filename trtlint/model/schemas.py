@@ -1,4 +1,4 @@
-"""What ONNX's own definitions say of an operator, whichever of its versions a model uses.
+"""ONNX's definitions of operators, for any version that a model uses.
 
 https://onnx.ai/onnx/api/defs.html
 """
@@ -11,11 +11,11 @@ from functools import cache
 from onnx import defs
 
 _LARGEST_OPSET = 2**31 - 1
-"""ONNX keeps a version in 64 bits, its library in 32."""
+"""Largest opset of the library; ONNX stores versions in 64 bits, the library in 32."""
 
 
 def schema_at(op: str, opset: int, domain: str = "") -> defs.OpSchema:
-    """The definition of an operator in an opset, whatever number a file gives for one.
+    """Return the definition of an operator in an opset; any opset number is accepted.
 
     Raises:
         onnx.defs.SchemaError: the opset has no such operator.
@@ -24,15 +24,15 @@ def schema_at(op: str, opset: int, domain: str = "") -> defs.OpSchema:
 
 
 def is_defined(op: str, domain: str) -> bool:
-    """Whether ONNX defines an operator."""
+    """Return whether ONNX defines an operator."""
     return bool(defs.has(op, domain))
 
 
 @cache
 def has_function(op: str, domain: str) -> bool:
-    """Whether ONNX defines an operator by others, in its newest version."""
+    """Return whether ONNX's newest version of an operator has a function body."""
     newest = next(_versions(op, domain), None)
-    # The stubs of onnx leave these properties out.
+    # The type stubs of onnx lack these properties.
     return newest is not None and any(
         getattr(newest, name) for name in ("has_function", "has_context_dependent_function")
     )
@@ -40,22 +40,22 @@ def has_function(op: str, domain: str) -> bool:
 
 @cache
 def required_inputs(op: str, domain: str) -> int:
-    """How many inputs an operator has in every version; 0 for one that ONNX does not define."""
+    """Return the least number of inputs of an operator in all versions; 0 if ONNX does not define it."""
     return min((schema.min_input for schema in _versions(op, domain)), default=0)
 
 
 @cache
 def attribute_type(op: str, domain: str, name: str) -> int | None:
-    """The type of an attribute, an ``AttributeProto.AttributeType``; None where ONNX defines none."""
+    """Return the ``AttributeProto.AttributeType`` of an attribute; None if ONNX does not define it."""
     for schema in _versions(op, domain):
         if name in schema.attributes:
-            # The stubs of onnx leave this property out.
+            # The type stubs of onnx lack this property.
             return int(getattr(schema.attributes[name].type, "value"))  # noqa: B009
     return None
 
 
 def _versions(op: str, domain: str) -> Iterator[defs.OpSchema]:
-    """The definitions of an operator, the newest first."""
+    """Yield the definitions of an operator, the newest first."""
     if not defs.has(op, domain):
         return
     schema = defs.get_schema(op, domain)

@@ -1,9 +1,8 @@
-"""What bodies of ``If``, ``Loop`` and ``Scan`` take from the graphs around them, told to shape inference.
+"""Copy outer values into the bodies of ``If``, ``Loop`` and ``Scan`` for shape inference.
 
-ONNX's inference does not look outwards for the elements of a stored tensor, such as the axes of a
-reduction, and it says nothing of the shape of what a ``Loop`` carries, because ONNX lets it change from
-one iteration to the next: an iteration that starts with the shape of the initial value shows whether it
-does.
+ONNX's inference does not look up stored tensors of outer graphs, such as the axes of a reduction.  It also
+infers no shape for the values that a ``Loop`` carries, because ONNX allows the shape to change between
+iterations.  An iteration that starts with the shape of the initial value shows whether it changes.
 """
 
 from __future__ import annotations
@@ -19,46 +18,46 @@ from trtlint.model.protos import bodies, text
 _CARRIED = 2
 """Inputs of a ``Loop``, and of its body, before the carried ones."""
 _MOST_BYTES = 1024
-"""Stored tensors of at most so many bytes are told: axes, shapes and the like."""
-_MOST_TOLD = 10_000
-"""Stored tensors that are told in all, so that no file makes this long."""
+"""Bytes of the largest stored tensor that is copied: axes, shapes and the like."""
+_MOST_COPIES = 10_000
+"""Limit of copies in one model, to bound the time."""
 
 
 @dataclass(slots=True)
 class _Outer:
-    """What is known of the values around a body, by name."""
+    """Known values around a body, by name."""
 
     types: Mapping[str, onnx.TypeProto] = field(default_factory=dict)
     stored: Mapping[str, onnx.TensorProto] = field(default_factory=dict)
 
 
-def tell_bodies(model: onnx.ModelProto) -> bool:
-    """Tell the bodies of a model what they take from around; whether there was anything to tell.
+def add_outer_values(model: onnx.ModelProto) -> bool:
+    """Copy outer values into the bodies of a model; return whether anything was added.
 
-    Names of values must be unique in the whole model (:mod:`trtlint.model.unique_names`).  The model is for
-    inference then: :func:`forget` takes out what is none of its own.
+    Names of values must be unique in the whole model (:mod:`trtlint.model.unique_names`).  Use the model for
+    inference only; :func:`remove_outer_values` removes the copies.
     """
-    return _Teller().graph(model.graph, _Outer())
+    return _OuterValues().graph(model.graph, _Outer())
 
 
-class _Teller:
+class _OuterValues:
     def __init__(self) -> None:
-        self._left = _MOST_TOLD
+        self._left = _MOST_COPIES
 
     def graph(self, graph: onnx.GraphProto, outer: _Outer) -> bool:
         known = _Outer({**outer.types, **_types(graph)}, {**outer.stored, **dict(_stored(graph))})
-        told = False
+        added = False
         for node in graph.node:
             for attribute in node.attribute:
                 for body in bodies(attribute):
                     if node.op_type == "Loop" and not node.domain:
-                        told |= _carry(node, body, known.types)
-                    # Inner bodies first: they are told by name, not through the one around them.
-                    told |= self.graph(body, known)
-                    told |= self._tell(body, known.stored)
-        return told
+                        added |= _carry(node, body, known.types)
+                    # Inner bodies first: they get copies by name, not through the body around them.
+                    added |= self.graph(body, known)
+                    added |= self._copy(body, known.stored)
+        return added
 
-    def _tell(self, body: onnx.GraphProto, stored: Mapping[str, onnx.TensorProto]) -> bool:
+    def _copy(self, body: onnx.GraphProto, stored: Mapping[str, onnx.TensorProto]) -> bool:
         own = {text(name) for node in body.node for name in node.output}
         own.update(text(value.name) for value in body.input)
         own.update(text(tensor.name) for tensor in body.initializer)
@@ -67,31 +66,31 @@ class _Teller:
         self._left -= len(wanted)
         for tensor in wanted:
             body.initializer.add().CopyFrom(tensor)
-            body.initializer[-1].doc_string = _TOLD
+            body.initializer[-1].doc_string = _COPY_MARK
         return bool(wanted)
 
 
-_TOLD = "\0"
-"""Marks a tensor that a body was told; no file's documentation is this."""
+_COPY_MARK = "\0"
+"""Marks a copied tensor; no real doc string is a single NUL."""
 
 
-def forget(graph: onnx.GraphProto) -> None:
-    """Take the tensors out that bodies were told."""
+def remove_outer_values(graph: onnx.GraphProto) -> None:
+    """Remove the tensors that :func:`add_outer_values` copied into bodies."""
     for node in graph.node:
         for attribute in node.attribute:
             for body in bodies(attribute):
                 _drop(body.initializer)
-                forget(body)
+                remove_outer_values(body)
 
 
 def _drop(tensors: MutableSequence[onnx.TensorProto]) -> None:
     for position in reversed(range(len(tensors))):
-        if tensors[position].doc_string == _TOLD:
+        if tensors[position].doc_string == _COPY_MARK:
             del tensors[position]
 
 
 def _carry(node: onnx.NodeProto, body: onnx.GraphProto, types: Mapping[str, onnx.TypeProto]) -> bool:
-    """Give what a Loop carries the type of what it starts with, where its rank is not known."""
+    """Give the carried values of a Loop the types of their initial values, if their rank is unknown."""
     carried = False
     starts = map(text, node.input[_CARRIED:])
     for start, inner in zip(starts, body.input[_CARRIED:], strict=False):
@@ -113,7 +112,7 @@ def _types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
 
 
 def _stored(graph: onnx.GraphProto) -> Iterator[tuple[str, onnx.TensorProto]]:
-    """The small tensors that a graph stores, as initializers and in Constant operators."""
+    """Yield the small tensors that a graph stores, as initializers and in Constant operators."""
     for tensor in graph.initializer:
         if tensor.ByteSize() <= _MOST_BYTES:
             yield text(tensor.name), tensor

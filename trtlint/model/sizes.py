@@ -12,20 +12,20 @@ from trtlint.model.protos import Dimension
 Dimensions = tuple[Dimension, ...]
 
 _PRODUCT = re.compile(r"(?:[1-9]\d{0,17}\*)?[^\W\d]\w*(?:\*[^\W\d]\w*)*")
-"""A dimension that is called ``4*s77``, as PyTorch calls it."""
+"""A dimension name like ``4*s77``, as PyTorch writes products."""
 _TO_THE_END = (1 << 31) - 1
-"""The smallest end of a slice that exporters write for "all that is left"."""
+"""Smallest slice end that means "to the end"; exporters write such ends."""
 
 
-def merged(known: Dimensions | None, told: Dimensions | None) -> Dimensions | None:
-    """A known shape, completed by what was found out of it."""
-    if known is None or told is None or len(known) != len(told):
-        return told if known is None else known
-    return tuple(b if a is None else a for a, b in zip(known, told, strict=True))
+def merge_shapes(known: Dimensions | None, inferred: Dimensions | None) -> Dimensions | None:
+    """Fill the unknown dimensions of a shape from an inferred shape."""
+    if known is None or inferred is None or len(known) != len(inferred):
+        return inferred if known is None else known
+    return tuple(b if a is None else a for a, b in zip(known, inferred, strict=True))
 
 
-def broadcast(shapes: Sequence[Dimensions]) -> Dimensions | None:
-    """The shape of operands of these shapes together, None where they do not fit."""
+def broadcast_shape(shapes: Sequence[Dimensions]) -> Dimensions | None:
+    """Return the broadcast shape of operands, None if they do not fit."""
     rank = max(map(len, shapes))
     together: list[Dimension] = []
     for sizes in zip(*((1,) * (rank - len(shape)) + shape for shape in shapes), strict=True):
@@ -33,23 +33,23 @@ def broadcast(shapes: Sequence[Dimensions]) -> Dimensions | None:
         numbers = {size for size in wide if isinstance(size, int)}
         if len(numbers) > 1:
             return None
-        if numbers:  # what has a name, or none, is 1 or as large
+        if numbers:  # a named or unknown dimension is 1 or equal to this number
             together += numbers
         else:
             together.append((wide.pop() if wide else 1) if len(wide) < 2 else None)
     return tuple(together)
 
 
-def multiplied(left: Dimensions, right: Dimensions) -> Dimensions | None:
-    """The shape of a product of matrices; None for vectors."""
+def matmul_shape(left: Dimensions, right: Dimensions) -> Dimensions | None:
+    """Return the shape of a matrix product; None for vectors."""
     if len(left) < 2 or len(right) < 2:
         return None
-    batch = broadcast([left[:-2], right[:-2]])
+    batch = broadcast_shape([left[:-2], right[:-2]])
     return None if batch is None else (*batch, left[-2], right[-1])
 
 
-def padded(data: Dimensions, pads: Dimensions) -> Dimensions | None:
-    """The shape of ``Pad``, which names what comes in front of every dimension, then what comes behind."""
+def pad_shape(data: Dimensions, pads: Dimensions) -> Dimensions | None:
+    """Return the shape of ``Pad``; ``pads`` has the starts of all dimensions, then the ends."""
     if len(pads) != 2 * len(data):
         return None
     both = zip(data, pads[: len(data)], pads[len(data) :], strict=True)
@@ -63,8 +63,8 @@ def padded(data: Dimensions, pads: Dimensions) -> Dimensions | None:
     )
 
 
-def repeated(data: Dimensions, times: Dimensions) -> Dimensions | None:
-    """The shape of ``Tile``."""
+def tile_shape(data: Dimensions, times: Dimensions) -> Dimensions | None:
+    """Return the shape of ``Tile``."""
     if len(data) != len(times):
         return None
     pairs = zip(data, times, strict=True)
@@ -74,8 +74,8 @@ def repeated(data: Dimensions, times: Dimensions) -> Dimensions | None:
     )
 
 
-def cut(data: Dimensions, bounds: Sequence[Dimensions | None]) -> Dimensions | None:
-    """The shape of ``Slice``; ``bounds`` are its starts and ends, and axes and steps where it has them."""
+def slice_shape(data: Dimensions, bounds: Sequence[Dimensions | None]) -> Dimensions | None:
+    """Return the shape of ``Slice``; ``bounds`` are starts, ends, and optionally axes and steps."""
     if len(bounds) < 2 or None in bounds:
         return None
     starts, ends, *rest = (bound or () for bound in bounds)
@@ -87,11 +87,11 @@ def cut(data: Dimensions, bounds: Sequence[Dimensions | None]) -> Dimensions | N
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         if not isinstance(axis, int) or not -len(data) <= axis < len(data):
             return None
-        left[axis] = _cut_axis(left[axis], start, end, step)
+        left[axis] = _slice_axis(left[axis], start, end, step)
     return tuple(left)
 
 
-def _cut_axis(size: Dimension, start: Dimension, end: Dimension, step: Dimension) -> Dimension:
+def _slice_axis(size: Dimension, start: Dimension, end: Dimension, step: Dimension) -> Dimension:
     if (start, step) == (0, 1) and (end == size or (isinstance(end, int) and end >= _TO_THE_END)):
         return size
     if not (isinstance(size, int) and isinstance(start, int) and isinstance(end, int)):
@@ -101,15 +101,15 @@ def _cut_axis(size: Dimension, start: Dimension, end: Dimension, step: Dimension
     return len(range(*slice(start, end, step).indices(size)))
 
 
-def unsqueezed(data: Dimensions, axes: Sequence[int]) -> Dimensions:
-    """The shape with axes of size 1 put in."""
+def unsqueeze_shape(data: Dimensions, axes: Sequence[int]) -> Dimensions:
+    """Return the shape with axes of size 1 inserted."""
     rank = len(data) + len(axes)
     rest, new = iter(data), {axis % rank for axis in axes}
     return tuple(1 if axis in new else next(rest, None) for axis in range(rank))
 
 
-def concatenated(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
-    """The shape of parts behind one another, None where their ranks differ."""
+def concat_shape(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
+    """Return the shape of concatenated parts, None if their ranks differ."""
     if len({len(part) for part in parts}) != 1 or not parts[0]:
         return None
     sizes = [part[axis % len(part)] for part in parts]
@@ -121,7 +121,7 @@ def concatenated(parts: Sequence[Dimensions], axis: int) -> Dimensions | None:
 
 
 def quotient(dividend: Dimensions, divisor: Sequence[Dimension]) -> Dimension:
-    """The product of some dimensions through that of others, None where it cannot be told.
+    """Divide the product of some dimensions by the product of others; None if unknown.
 
     >>> quotient(("batch", 4, 17, 8), [17, 8])
     '4*batch'
@@ -136,12 +136,12 @@ def quotient(dividend: Dimensions, divisor: Sequence[Dimension]) -> Dimension:
         return size
     whole = left if size == 1 else [str(size), *left]
     if len(whole) > 1 and any(_PRODUCT.fullmatch(name) is None for name in left):
-        return None  # a sum, say: no product can be written with it
+        return None  # for example a sum, which cannot be a factor of a name
     return "*".join(whole)
 
 
 def _factors(dims: Iterable[Dimension]) -> tuple[int, Counter[str]]:
-    """The product of known sizes, and how often each name is a factor."""
+    """Return the product of known sizes, and the count of each name as a factor."""
     numbers, names = [1], Counter[str]()
     for dim in dims:
         if isinstance(dim, int):

@@ -1,4 +1,4 @@
-"""What a file is that is no ONNX model, said by its first bytes."""
+"""Recognize other file formats by their first bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (8, b'{"', "a safetensors file, not an ONNX model"),
     (0, b"\x93NUMPY", "a NumPy array, not an ONNX model"),
 )
-"""Offset, bytes there, and what a file with them is."""
+"""Offset, signature, and the message for the user."""
 
 _TEXTS: tuple[tuple[bytes, str], ...] = (
     (b"{", "JSON text"),
@@ -42,7 +42,7 @@ _CONTROL = frozenset(range(32)) - frozenset(b"\t\n\r\f") | {127}
 
 
 def foreign(head: bytes) -> str | None:
-    """What the file is, when its first bytes are the signature of another format; else None."""
+    """Return the description of another format with this signature; None if there is none."""
     for offset, signature, meaning in _SIGNATURES:
         if head.startswith(signature, offset):
             return meaning
@@ -50,9 +50,9 @@ def foreign(head: bytes) -> str | None:
 
 
 def text(head: bytes) -> str | None:
-    """What kind of text the file is, None when its first bytes are not text.
+    """Return the kind of text in a file, None if its first bytes are not text.
 
-    A model can begin with bytes that are printable, so this is for files that did not parse.
+    Use it only for files that did not parse: a model can also begin with printable bytes.
     """
     sample = head[:256]
     if not sample or not _CONTROL.isdisjoint(sample):

@@ -1,4 +1,4 @@
-"""A line of Python code that a node came from, as plain data."""
+"""A line of the Python code that a node came from, as plain data."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ _PACKAGES = frozenset({"site-packages", "dist-packages"})
 _MOST_PARTS = 12
 """Components of the path of an installed file that are kept."""
 _HOMES = {"home": 2, "users": 2, "root": 1}
-"""Components of an absolute path that make a home directory, by the first of them."""
+"""Number of leading components that form a home directory, by the first component."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A line of code that was running when the exporter met a node.
+    """A line of code that was running when the exporter created a node.
 
-    ``path`` is that of the exporting machine, so it may name its user: it is never printed.  ``code``
-    is the text of the line, empty where the exporter did not note it.
+    Attributes:
+        path: path on the exporting machine; it may contain a user name and is never printed.
+        line: line number from 1.
+        function: name of the function, empty if unknown.
+        code: text of the line, empty if the exporter did not record it.
     """
 
     path: str
@@ -32,13 +35,13 @@ class Frame:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The components of the path, of whatever system, without root, drive and dots."""
+        """The components of a POSIX or Windows path, without root, drive and dots."""
         pure = self._pure()
         return tuple(part for part in pure.parts if part != pure.anchor and part not in (".", ".."))
 
     @property
     def shown(self) -> str:
-        """The last two components of the path, those of a home directory left out."""
+        """The last two components of the path, without those of a home directory."""
         parts = self.parts
         if parts and self._pure().anchor:
             parts = parts[_HOMES.get(parts[0].lower(), 0) :]
@@ -62,17 +65,17 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A line of the Python code that the exporter says a node came from.
+    """A line of Python code that a node came from, according to the exporter.
 
     Attributes:
-        path: relative to the repository where the file was found there, else the last two components
-            of the exporting machine's path.
-        line: from 1.
-        function: the name of the function, empty if unknown.
-        found: whether ``path`` is a file of the repository and the line is in it.
-        frames: what is left to look for, innermost first, without those of installed libraries.
-        package: the installed package that the line is in; empty for a line of the user's own code.
-        via: the line of an installed package that the user's line leads to, as text; empty if there is none.
+        path: relative to the repository if the file was found there, else the last two components of the
+            exporting machine's path.
+        line: line number from 1.
+        function: name of the function, empty if unknown.
+        found: whether ``path`` is a file of the repository that contains the line.
+        frames: frames to search for, innermost first, without those of installed libraries.
+        package: the installed package of the line; empty for the user's own code.
+        via: the line of an installed package that the user's line calls, as text; empty if there is none.
     """
 
     path: str

@@ -1,7 +1,7 @@
-"""Lines of the user's own Python code: from what an exporter noted to a line of this repository.
+"""Find the lines of the user's Python code that an exporter recorded in this repository.
 
-An exporter notes paths of the machine that it ran on, and the code may have moved since.  A line is
-only given as found where the file is in the repository and still holds that line of code.
+The exporter records paths of its own machine, and the code may have moved since.  A line counts as found
+only if the file is in the repository and still contains that line of code.
 """
 
 from __future__ import annotations
@@ -15,26 +15,25 @@ from trtlint.files.regular import read_bytes
 from trtlint.model.source import Frame, Source
 
 _LARGEST = 2 << 20
-"""Bytes of a Python file at most; a longer one is not code that a person reads."""
+"""Bytes of the largest Python file; longer files are not hand-written code."""
 _MOST_LOOKS = 20_000
-"""Files that are looked for on behalf of one model, those that are not there included."""
+"""Limit of file lookups for one model, including missing files."""
 _MOST_READ = 64 << 20
-"""Bytes of all files that are read in one run."""
+"""Bytes read from all files in one run."""
 _MOST_PARTS = 32
-"""Components of a path that are looked for; the first ones of a longer one are another machine's."""
+"""Limit of path components that are searched, counted from the end."""
 
 
 class Sources:
     """Finds lines of code below a folder.
 
     Args:
-        folder: where to begin, the current folder if not given.  The repository around it is
-            searched, or the folder itself where there is none.
-        source_root: a folder below which the code lies that was exported, for a layout that differs
-            from the exporting machine's.
+        folder: start folder, by default the current folder.  The search covers its repository, or the folder
+            itself if there is none.
+        source_root: folder with the exported code, if the layout differs from the exporting machine's.
 
     Raises:
-        ValueError: ``source_root`` is no folder of the repository.
+        ValueError: ``source_root`` is not a folder of the repository.
     """
 
     def __init__(self, folder: Path | None = None, source_root: Path | None = None) -> None:
@@ -54,12 +53,12 @@ class Sources:
         self._known: dict[tuple[Frame, ...], Source | None] = {}
 
     def finder(self) -> Callable[[Source], Source]:
-        """:meth:`find` for the sources of one model, which may look for so many files and no more."""
+        """Return :meth:`find` with a new limit of lookups, for the sources of one model."""
         self._looks = _MOST_LOOKS
         return self.find
 
     def find(self, source: Source) -> Source:
-        """The line of the innermost frame that is in the repository; the source as it is if none is."""
+        """Return the line of the innermost frame in the repository; the unchanged source if there is none."""
         if not source.frames:
             return source
         if source.frames not in self._known:
@@ -69,7 +68,7 @@ class Sources:
         return replace(source, frames=()) if own is None else replace(own, via=source.via)
 
     def _frame(self, frame: Frame) -> Source | None:
-        """The line of a frame: in the file with the longest end of its path that holds the code."""
+        """Return the line of a frame, from the file with the longest matching path end that contains it."""
         parts = frame.parts[-_MOST_PARTS:]
         for base in self._bases:
             for start in range(len(parts)):
@@ -83,7 +82,7 @@ class Sources:
         return None
 
     def _line(self, file: Path, frame: Frame) -> int | None:
-        """Where the code of a frame is in a file now: the nearest line with the same text."""
+        """Return the nearest line of a file with the code of a frame, None if there is none."""
         if file not in self._files:
             self._files[file] = _lines(file, min(self._room, _LARGEST))
             self._room -= sum(map(len, self._files[file]))
@@ -97,18 +96,18 @@ class Sources:
 
 
 def _lines(file: Path, most: int) -> tuple[str, ...]:
-    """The stripped lines of a file; none where there is no such file of at most so many bytes."""
+    """Return the stripped lines of a file; empty if it is missing or too large."""
     try:
         text = read_bytes(file, most).decode("utf-8", "replace")
-    except OSError:  # unreadable, too large, no name that a file can have
+    except OSError:  # unreadable, too large, or an invalid name
         return ()
     return tuple(line.strip() for line in text.splitlines())
 
 
 def repository(folder: Path | None = None) -> Path | None:
-    """The repository that a folder lies in, else the folder.
+    """Return the repository that contains a folder, else the folder.
 
-    None for a folder that holds home directories: a path below it would name one.
+    The result is None for a folder of home directories: paths below it would reveal user names.
     """
     try:
         start = (folder or Path.cwd()).resolve()
@@ -117,5 +116,5 @@ def repository(folder: Path | None = None) -> Path | None:
     for candidate in (start, *start.parents):
         if (candidate / ".git").exists():
             return candidate
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - which leaves it where nobody is at home
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - does not raise without a home
     return None if start in home.parents or start == Path(start.anchor) else start

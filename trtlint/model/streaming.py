@@ -1,7 +1,7 @@
-"""The elements of stored tensors, a part at a time, so that no tensor is ever in memory whole.
+"""Stream the elements of stored tensors in parts, so that no tensor is in memory whole.
 
-Only types whose elements lie in the file as they are in memory are streamed so; a tensor that is small
-enough to lie in the structure of the file, or is written in another way, comes as one part.
+Only types whose file format equals their memory format are streamed.  A small tensor inside the structure,
+or one stored in another form, is one part.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from trtlint.files.regular import open_regular
 from trtlint.model.tensors import TensorStore
 
 PART = 1 << 20
-"""Bytes of a part: few enough to stay in the cache of a processor while they are looked at."""
+"""Bytes of a part; it fits the processor cache."""
 _LARGEST_WHOLE = 256 << 20
-"""Bytes of a tensor that is written in another way and is still read."""
+"""Bytes of the largest tensor that is read although it is stored in another form."""
 _BITS: Mapping[int, np.dtype[Any]] = {
     onnx.TensorProto.FLOAT: np.dtype("<u4"),
     onnx.TensorProto.DOUBLE: np.dtype("<u8"),
@@ -33,7 +33,7 @@ class Streamer:
     """Streams the tensors of one model.
 
     Args:
-        tensors: knows where they lie.
+        tensors: store of the tensors.
     """
 
     def __init__(self, tensors: TensorStore) -> None:
@@ -41,10 +41,10 @@ class Streamer:
         self._buffer = bytearray(PART)
 
     def parts(self, tensor: onnx.TensorProto) -> Iterator[Bits] | None:
-        """The bits of the elements of a float tensor as unsigned numbers, part by part.
+        """Return the bits of a float tensor as unsigned numbers, part by part.
 
-        A part is overwritten by the next one.  None where the tensor is of another type, or its elements
-        cannot be had.
+        Each part overwrites the one before.  The result is None for other types, or if the elements are not
+        available.
         """
         bits = _BITS.get(tensor.data_type)
         if bits is None:

@@ -1,8 +1,8 @@
-"""Dimensions that shape inference leaves open, from the arithmetic on shapes that a file spells out.
+"""Infer dimensions that ONNX leaves open, from the arithmetic on shapes in the file.
 
-``Reshape`` to ``[b, 2, n, -1]``, put together from ``Shape``, ``Slice`` and ``Concat``, is where
-exporters lose a size: ONNX's inference gives up on a shape with symbolic parts.  Here names of
-dynamic dimensions are carried along, and cancel.
+Exporters lose a size in ``Reshape`` to ``[b, 2, n, -1]``, built from ``Shape``, ``Slice`` and ``Concat``:
+ONNX's inference fails on a shape with symbolic parts.  This module propagates the names of dynamic
+dimensions and cancels them.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from trtlint.model.graph import Node, Value
 from trtlint.model.protos import Dimension
 from trtlint.model.sizes import (
     Dimensions,
-    broadcast,
-    concatenated,
-    cut,
-    merged,
-    multiplied,
-    padded,
+    broadcast_shape,
+    concat_shape,
+    matmul_shape,
+    merge_shapes,
+    pad_shape,
     quotient,
-    repeated,
-    unsqueezed,
+    slice_shape,
+    tile_shape,
+    unsqueeze_shape,
 )
 
 _DEEPEST = 24
-"""How far arithmetic on sizes is followed; the longest that an exporter writes has half that length."""
+"""Depth of arithmetic on sizes; exporters write half of it at most."""
 _MOST_DIMENSIONS = 16
 _ELEMENTWISE = frozenset(
     {
@@ -46,28 +46,28 @@ _SAME_SHAPE = frozenset(
 
 
 class SymbolicShapes:
-    """The shapes of a graph's values, walked down as far as was asked for.
+    """The shapes of a graph's values, computed as far as they were requested.
 
-    What it tells does not depend on what was asked first.  It is handed what tells elements at each
-    question and keeps it no longer, so that whoever owns it can hand its own: a circle of references
-    is freed by the collector alone, which is off during a lint.
+    The results do not depend on the order of requests.  Each request passes in a function that returns
+    elements, and the object does not keep it.  So its owner can pass its own method without a reference
+    cycle, which only the garbage collector would free; the collector is off during a lint.
     """
 
     _array: Callable[[Value], Array | None]
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        """Begin before the first of a graph's nodes, which stand in topological order."""
+        """Start before the first of a graph's nodes, which are in topological order."""
         self._nodes = nodes
         self._at = 0
         self._shapes: dict[Value, Dimensions | None] = {}
-        self._told: dict[Value, Dimensions | None] = {}
+        self._known: dict[Value, Dimensions | None] = {}
 
     def dimensions(self, value: Value, array: Callable[[Value], Array | None]) -> Dimensions | None:
-        """The shape of a value, with what can be told beyond ONNX's inference; None where it has no rank.
+        """Return the shape of a value, more complete than ONNX's inference; None if the rank is unknown.
 
         Args:
             value: a value of the graph.
-            array: tells the elements of a value, masked where unknown; None where nothing is known.
+            array: returns the elements of a value, masked where unknown; None if nothing is known.
         """
         shape, node = value.shape, value.producer
         if node is None or (shape is not None and None not in shape):
@@ -81,26 +81,26 @@ class SymbolicShapes:
         return self._shape(value)
 
     def _walk(self, last: int) -> None:
-        """Go on to the node at an index, and beyond what it computes no further."""
+        """Visit the nodes up to an index."""
         while self._at <= last:
             node = self._nodes[self._at]
             self._at += 1
             self._visit(node)
 
     def _visit(self, node: Node) -> None:
-        told: Dimensions | None = None
+        inferred: Dimensions | None = None
         unknown = [value for value in node.outputs if value.shape is None or None in value.shape]
         if unknown and not node.domain:
-            told = self._shape_of(node)
-        parts = self._parts(node, told) if told is not None and node.op == "Split" else ()
+            inferred = self._shape_of(node)
+        parts = self._parts(node, inferred) if inferred is not None and node.op == "Split" else ()
         for value in unknown:
-            like = told if value is node.output else None
+            like = inferred if value is node.output else None
             if parts:
                 like = parts[node.outputs.index(value)]
-            self._shapes[value] = merged(value.shape, like)
+            self._shapes[value] = merge_shapes(value.shape, like)
 
     def _parts(self, node: Node, data: Dimensions) -> list[Dimensions]:
-        """The shapes of what ``Split`` gives: of the sizes that are asked for, or of equal ones."""
+        """Return the output shapes of ``Split``, from its sizes or from equal parts."""
         count = len(node.outputs)
         axis = int(node.number("axis", 0)) % len(data)
         sizes: Sequence[Dimension] | None = node.attribute("split") or self._elements(node.input(1))
@@ -112,14 +112,14 @@ class SymbolicShapes:
         return [(*data[:axis], size, *data[axis + 1 :]) for size in sizes]
 
     def _shape(self, value: Value) -> Dimensions | None:
-        """The dimensions of a value that was walked past, or that was known before."""
+        """Return the shape of a value that was visited, or was known before."""
         return self._shapes.get(value, value.shape)
 
     def _elements(self, value: Value | None, depth: int = 0) -> Dimensions | None:
-        """The elements of a tensor of sizes: numbers, names of dimensions, None for unknown ones."""
+        """Return the elements of a tensor of sizes: numbers, names of dimensions, None if unknown."""
         if value is None:
             return None
-        if value not in self._told:
+        if value not in self._known:
             array = self._array(value)
             found: Dimensions | None = None
             if array is not None and not ma.is_masked(array):
@@ -130,8 +130,8 @@ class SymbolicShapes:
                 masked = ma.getmaskarray(array).reshape(-1)
                 numbers = ma.getdata(array).reshape(-1)
                 found = tuple(None if gone else int(x) for gone, x in zip(masked, numbers, strict=True))
-            self._told[value] = found
-        return self._told[value]
+            self._known[value] = found
+        return self._known[value]
 
     def _shape_of(self, node: Node) -> Dimensions | None:
         before = node.input(0)
@@ -156,7 +156,7 @@ class SymbolicShapes:
         return self._rearranged(node, data)
 
     def _rearranged(self, node: Node, data: Dimensions) -> Dimensions | None:
-        """The shape behind an operator whose second input says what it does."""
+        """Return the output shape of an operator whose second input defines the operation."""
         if node.op == "Gather":
             indices, axis = node.input(1), node.attribute("axis", 0)
             picked = None if indices is None else self._shape(indices)
@@ -165,32 +165,31 @@ class SymbolicShapes:
             return data[: axis % len(data)] + picked + data[axis % len(data) + 1 :]
         if node.op == "Split" and data:
             return data
-        told = self._elements(node.input(1))
+        known = self._elements(node.input(1))
         if node.op == "Unsqueeze":
-            axes = node.attribute("axes") or told
-            return (
-                None if axes is None else unsqueezed(data, [axis for axis in axes if isinstance(axis, int)])
-            )
+            axes = node.attribute("axes") or known
+            numbers = [axis for axis in axes or () if isinstance(axis, int)]
+            return None if axes is None else unsqueeze_shape(data, numbers)
         if node.op == "Pad":
-            pads = node.attribute("pads") or told
-            return None if pads is None or node.input(3) is not None else padded(data, pads)
+            pads = node.attribute("pads") or known
+            return None if pads is None or node.input(3) is not None else pad_shape(data, pads)
         if node.op == "Slice":
-            return cut(data, [self._elements(value) for value in node.inputs[1:]])
-        if told is None or any(isinstance(size, int) and size < 0 for size in told):
+            return slice_shape(data, [self._elements(value) for value in node.inputs[1:]])
+        if known is None or any(isinstance(size, int) and size < 0 for size in known):
             return None
         if node.op == "Expand":
-            return broadcast([data, told])
-        return repeated(data, told) if node.op == "Tile" else None
+            return broadcast_shape([data, known])
+        return tile_shape(data, known) if node.op == "Tile" else None
 
     def _counted(self, node: Node) -> Dimensions | None:
-        """The shape of ``Range`` from 0 in steps of 1, which is as long as its end says."""
+        """Return the shape of ``Range`` from 0 in steps of 1: its length is its end."""
         first, end, step = (self._elements(node.input(i)) for i in range(3))
         if first != (0,) or step != (1,) or end is None or len(end) != 1:
             return None
         return None if isinstance(end[0], int) and end[0] < 0 else end
 
     def _sizes(self, shape: Value | None, *, known: bool = True) -> Dimensions | None:
-        """The dimensions that a tensor of sizes asks for, or no more than how many there are."""
+        """Return the dimensions in a tensor of sizes, or only their number."""
         sizes = self._elements(shape) if known else None
         if sizes is not None:
             return sizes
@@ -202,7 +201,7 @@ class SymbolicShapes:
         target = self._elements(node.input(1))
         if target is None or 0 in target or target.count(-1) > 1:
             return None
-        if None in target:  # which may be -1 as well
+        if None in target:  # an unknown size may be -1 as well
             return tuple(None if dim == -1 else dim for dim in target)
         if -1 not in target:
             return target
@@ -222,30 +221,30 @@ class SymbolicShapes:
         if node.op == "Concat":
             return tuple(dim for part in parts for dim in part or ()) if None not in parts else None
         if node.op == "Gather":
-            return _gathered(parts[0], parts[1])
-        return _sliced(parts[0], parts[1:]) if node.op == "Slice" else None
+            return _gather(parts[0], parts[1])
+        return _slice(parts[0], parts[1:]) if node.op == "Slice" else None
 
 
 def _together(node: Node, parts: list[Dimensions]) -> Dimensions | None:
-    """The shape of an operator that takes the shapes of all its inputs."""
+    """Return the output shape of an operator that depends on the shapes of all its inputs."""
     if node.op == "Concat":
-        return concatenated(parts, node.attribute("axis", 0))
+        return concat_shape(parts, node.attribute("axis", 0))
     if node.op == "MatMul":
-        return multiplied(*parts) if len(parts) == 2 else None
+        return matmul_shape(*parts) if len(parts) == 2 else None
     if node.op == "Gemm":
         rows, columns = node.attribute("transA", 0), node.attribute("transB", 0)
         fits = len(parts) > 1 and len(parts[0]) == len(parts[1]) == 2
         return (parts[0][1 if rows else 0], parts[1][0 if columns else 1]) if fits else None
-    return broadcast(parts)
+    return broadcast_shape(parts)
 
 
-def _gathered(data: Dimensions, indices: Dimensions | None) -> Dimensions | None:
+def _gather(data: Dimensions, indices: Dimensions | None) -> Dimensions | None:
     known = [i for i in indices or () if isinstance(i, int) and -len(data) <= i < len(data)]
     return tuple(data[i] for i in known) if indices is not None and len(known) == len(indices) else None
 
 
-def _sliced(data: Dimensions, bounds: list[Dimensions | None]) -> Dimensions | None:
-    """``Slice`` of a vector; its axes can only be 0."""
+def _slice(data: Dimensions, bounds: list[Dimensions | None]) -> Dimensions | None:
+    """Slice a vector; its only axis is 0."""
     numbers = [bound[0] if bound and isinstance(bound[0], int) else None for bound in bounds]
     if len(numbers) < 2 or numbers[0] is None or numbers[1] is None:
         return None

@@ -1,4 +1,4 @@
-"""The values of stored tensors, read from the file when they are asked for."""
+"""Read the values of stored tensors from the file on demand."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from trtlint.model.protos import text
 from trtlint.model.wire import LENGTH, LONGEST_VARINT, Buffer, fields
 
 LEFT = "\0"
-"""Location of a tensor that was left in the model file; no file can have this name."""
+"""Location of a tensor left in the model file; no file name can contain a NUL."""
 
 LEFT_OUT = "trtlint-left-out"
-"""Location of a tensor that :mod:`trtlint.model.outline` has left out."""
+"""Location of a tensor that :mod:`trtlint.model.outline` left out."""
 
 _RAW_DATA, _FLOAT_DATA, _DOUBLE_DATA, _STRING_DATA = 9, 4, 10, 6
 _INT32_DATA, _INT64_DATA, _UINT64_DATA = 5, 7, 11
@@ -45,28 +45,28 @@ _BITS = {
 """Bits of an element, for types that share bytes."""
 
 _MOST_NOTES = 50
-"""Notes on one file; more of them would be no help."""
+"""Limit of notes on one file."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _Stamp = tuple[int, int]
-"""Size and time of change, by which a file is known not to have changed."""
+"""Size and modification time, to detect changes of a file."""
 
 
 class TensorStore:
-    """Reads tensors of one model file: inline ones, ones left in the file, external data.
+    """Reads the tensors of one model file: inline, left in the file, or external data.
 
-    Nothing is kept between calls.
+    Nothing is cached between calls.
 
     Args:
-        path: the file.
-        status: what it was known by when it was read, None for a model that lies in no file.
+        path: model file.
+        status: status of the file when it was read, None for a model that is not in a file.
         notes: notes on the reading so far.
 
     Attributes:
-        notes: what was found missing or wrong while reading, each once, in the order found.
-        missing: the files of external data that are not there, each with the first tensor of it.
-        misplaced: tensors whose external data the parser does not read although the file may be there, each
-            with the reason: ``lies at an absolute path``.
+        notes: problems found while reading, each once, in the order found.
+        missing: missing files of external data, each with its first tensor.
+        misplaced: tensors whose external data the parser does not read even if the file exists, each with
+            the reason: ``lies at an absolute path``.
     """
 
     def __init__(self, path: Path, status: os.stat_result | None, notes: list[str]) -> None:
@@ -81,26 +81,25 @@ class TensorStore:
 
     @property
     def locations(self) -> tuple[str, ...]:
-        """The files with external data that have been looked for so far, as the model names them."""
+        """The external data files that were looked up so far, as named in the model."""
         return tuple(self._files)
 
     @property
     def size(self) -> int:
-        """Bytes of the model file; 0 for a model that lies in none."""
+        """Bytes of the model file; 0 for a model that is not in a file."""
         return 0 if self._stamp is None else self._stamp[0]
 
     def is_of(self, status: os.stat_result) -> bool:
-        """Whether the model file, by its status, is what was read."""
+        """Return whether the model file still has the status that it had when it was read."""
         return _stamp(status) == self._stamp
 
     @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
-        """The model file, for reading.
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the model file for reading.
 
         Raises:
-            ModelError: it was written to since it was read, or meanwhile: its tensors are others, or lie
-                elsewhere.
-            OSError: it cannot be opened.
+            ModelError: the file changed since it was read, or during the block, so its tensors moved.
+            OSError: the file cannot be opened.
         """
         with open_regular(self.path) as file:
             self._require(file)
@@ -112,18 +111,17 @@ class TensorStore:
             raise ModelError("the file changed after it was read")
 
     def note(self, text: str) -> None:
-        """Add a note that is not there yet."""
+        """Add a note, unless it exists already."""
         if len(self.notes) < _MOST_NOTES and text not in self.notes:
             self.notes.append(text)
             if len(self.notes) == _MOST_NOTES:
-                self.notes.append("there is more of this kind that is not listed")
+                self.notes.append("more notes of this kind were left out")
 
     def array(self, tensor: onnx.TensorProto) -> Array | None:
-        """All values of a tensor, with its shape and element type.
+        """Return all values of a tensor, with its shape and element type.
 
-        Types that numpy lacks (bfloat16, float8, int4, ...) come as ``ml_dtypes``.  None where the
-        values cannot be had: the data are missing, outside the model's folder, or do not fit the
-        tensor's shape.
+        Types that numpy lacks (bfloat16, float8, int4, ...) come as ``ml_dtypes``.  The result is None if
+        the data are missing, are outside the model's folder, or do not fit the tensor's shape.
         """
         shape = tuple(tensor.dims)
         try:
@@ -148,13 +146,13 @@ class TensorStore:
         return self._left(tensor, *place[1:]) if place[0] == LEFT else self._external(tensor, *place)
 
     def is_left(self, tensor: onnx.TensorProto) -> bool:
-        """Whether the elements of a tensor are in the model file and were left there."""
+        """Return whether the elements of a tensor were left in the model file."""
         return _is_left(tensor)
 
     def place(self, tensor: onnx.TensorProto) -> tuple[Path, int, int] | None:
-        """Where the elements of a tensor lie as raw little-endian bytes: real path, offset and length.
+        """Return the real path, offset and length of a tensor stored as raw little-endian bytes.
 
-        None where they lie inline, are written otherwise, or cannot be had.
+        The result is None if the tensor is inline, stored in another form, or not available.
         """
         if tensor.data_location != onnx.TensorProto.EXTERNAL:
             return None
@@ -183,20 +181,20 @@ class TensorStore:
         return (Path(os.path.realpath(self.path)), begin, end - begin) if whole else None
 
     def check(self, tensor: onnx.TensorProto) -> None:
-        """Note what will keep :meth:`array` from reading a tensor's external data."""
+        """Note anything that will keep :meth:`array` from reading a tensor's external data."""
         if tensor.data_location == onnx.TensorProto.EXTERNAL and not _is_left(tensor):
             place = place_of(tensor)
             if fault := misplaced(tensor):
                 self.misplaced[text(tensor.name)] = fault
             if place is None:
-                self.note(f"tensor {text(tensor.name)!r} names no readable place of its external data")
+                self.note(f"tensor {text(tensor.name)!r} has an invalid location of its external data")
             else:
                 self._resolve(tensor, *place)
                 if place[0] in self._absent:
                     self.missing.setdefault(place[0], text(tensor.name))
 
     def _left(self, tensor: onnx.TensorProto, offset: int, length: int | None) -> Array | None:
-        """Values of a TensorProto message that the reader left in the model file."""
+        """Return the values of a TensorProto message that the reader left in the model file."""
         data, stamp = _part(self.path, offset, length or 0)
         if stamp != self._stamp:
             self._changed = True
@@ -223,7 +221,7 @@ class TensorStore:
     def _resolve(
         self, tensor: onnx.TensorProto, location: str, offset: int, length: int | None
     ) -> Path | None:
-        """The file that holds a tensor's external data, when it lies in the folder and is long enough."""
+        """Return the external data file of a tensor, if it is in the folder and long enough."""
         if location == LEFT_OUT:
             self.note("the model is a skeleton: values in its weights are unknown")
             return None
@@ -248,11 +246,11 @@ class TensorStore:
         return path
 
     def file_of(self, location: str) -> tuple[Path, int] | None:
-        """The real path and the size of a file with external data."""
+        """Return the real path and the size of an external data file."""
         try:
             path = real_file(self.path.parent, location, self.path)
             if path is None:
-                self.note(f"external data {location!r} lie outside the model's folder: not read")
+                self.note(f"external data {location!r} lie outside the model's folder and were not read")
                 return None
             status = path.stat()
         except (OSError, ValueError):  # ValueError: a NUL in the name
@@ -269,10 +267,10 @@ class TensorStore:
 
 
 def read_message(tensor: onnx.TensorProto, data: Buffer) -> Array:
-    """The values of a tensor.
+    """Return the values of a tensor.
 
     Args:
-        tensor: its element type.
+        tensor: tensor with the element type and shape.
         data: the whole TensorProto, serialized.
     """
     payload = _payload(data, 0, len(data))
@@ -283,12 +281,12 @@ def read_message(tensor: onnx.TensorProto, data: Buffer) -> Array:
             return np.frombuffer(data[begin:end], direct)
         if number == _INT64_DATA:
             return _varints(memoryview(data[begin:end])).view(np.int64)
-    # Rare: small types as 32-bit numbers, unpacked numbers, strings, bits that share bytes.
+    # Rare: small types in 32-bit numbers, unpacked numbers, strings, types that share bytes.
     return np.asarray(numpy_helper.to_array(onnx.TensorProto.FromString(bytes(data[:]))))
 
 
 def _payload(data: Buffer, start: int, stop: int) -> list[tuple[int, int, int]]:
-    """The fields of a TensorProto in ``data[start:stop]`` that hold its elements: number, begin and end."""
+    """Return the payload fields of a TensorProto in ``data[start:stop]``: number, begin and end."""
     return [
         (number, begin, end)
         for number, kind, _, begin, end in fields(data, start, stop)
@@ -301,7 +299,7 @@ def _is_left(tensor: onnx.TensorProto) -> bool:
 
 
 def stored_size(tensor: onnx.TensorProto) -> int:
-    """Bytes that the elements take in ``raw_data`` or external data; -1 where that is undefined."""
+    """Return the bytes of the elements in ``raw_data`` or external data; -1 if undefined."""
     if any(dim < 0 for dim in tensor.dims):
         return -1
     count = math.prod(tensor.dims)
@@ -312,7 +310,7 @@ def stored_size(tensor: onnx.TensorProto) -> int:
 
 
 def _plausible(tensor: onnx.TensorProto) -> bool:
-    """Whether inline data can fill the shape at all, so that decoding allocates no more than they have.
+    """Return whether inline data can fill the shape, so that decoding allocates no more than they have.
 
     A tensor without a payload fills only an empty shape.
     """
@@ -339,7 +337,7 @@ def _dtype(data_type: int) -> np.dtype[Any] | None:
 
 
 def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
-    """The dtype with which the bytes of a payload field are the elements themselves, if there is one."""
+    """Return the dtype if the bytes of a payload field are the elements themselves, else None."""
     if tensor.data_type in _BITS:
         return None
     stored = {
@@ -353,7 +351,7 @@ def _direct(tensor: onnx.TensorProto, number: int) -> np.dtype[Any] | None:
 
 
 def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """The variable-length integers in a packed field."""
+    """Decode the variable-length integers of a packed field."""
     raw = np.frombuffer(data, np.uint8)
     last = np.flatnonzero(raw < 0x80)
     if not last.size or last[-1] != raw.size - 1:
@@ -372,9 +370,9 @@ def _varints(data: memoryview) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 
 def _part(path: Path, offset: int, length: int) -> tuple[memoryview, _Stamp]:
-    """A part of a file, empty where the file ends before it, and what the file was known by afterwards.
+    """Read a part of a file, empty if the file is shorter; return it with the file's stamp after reading.
 
-    It is read and not mapped, for the reason that :mod:`trtlint.files.view` gives.
+    The part is read, not mapped; see :mod:`trtlint.files.view`.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,10 +1,10 @@
-"""Names that are unique in the whole model, for the time of shape inference.
+"""Make value names unique in the whole model during shape inference.
 
 ONNX lets two bodies of one ``If`` use the same value names
-(https://github.com/onnx/onnx/blob/main/docs/IR.md#names-within-a-graph).  The inference library keeps the
-numbers of shape tensors by name alone, for all graphs together
-(https://github.com/onnx/onnx/blob/main/onnx/shape_inference/implementation.cc), so that a shape computed in
-one body would be taken for a shape of the other.
+(https://github.com/onnx/onnx/blob/main/docs/IR.md#names-within-a-graph).  The inference library stores the
+elements of shape tensors by name alone, for all graphs together
+(https://github.com/onnx/onnx/blob/main/onnx/shape_inference/implementation.cc).  So it would use a shape
+computed in one body for the other body.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import onnx
 from trtlint.model.protos import bodies, defined, text
 
 _Renames = list[Mapping[str, str]]
-"""The renamed values of a graph and of the graphs around it, the innermost last."""
+"""The renamed values of a graph and of its outer graphs, the innermost last."""
 
 
 def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
-    """Rename the values of bodies whose names another graph has already.
+    """Rename the values of bodies whose names exist in another graph.
 
-    Names of the main graph stay.  A reader keeps reading the value that it read before: the one of the
-    innermost graph that defines the name.
+    Names of the main graph do not change.  Every reader still reads the same value: the one of the innermost
+    graph that defines the name.
 
     Args:
         graph: the main graph; its bodies are changed in place.
 
     Returns:
-        The original names by the new ones; empty where no name is repeated.
+        The original names by the new ones; empty if no name is repeated.
     """
     originals: dict[str, str] = {}
     taken = set(defined(graph))
@@ -39,7 +39,7 @@ def make_names_unique(graph: onnx.GraphProto) -> Mapping[str, str]:
 
 
 def restore_names(graph: onnx.GraphProto, originals: Mapping[str, str]) -> None:
-    """Give the values of bodies their original names back."""
+    """Restore the original names of the values in bodies."""
     if not originals:
         return
     for body in _bodies(graph.node):
@@ -48,7 +48,7 @@ def restore_names(graph: onnx.GraphProto, originals: Mapping[str, str]) -> None:
 
 
 def _bodies(nodes: Iterable[onnx.NodeProto]) -> Iterable[onnx.GraphProto]:
-    """The bodies that operators hold, without those below them."""
+    """Return the bodies of operators, without nested ones."""
     return (body for node in nodes for attribute in node.attribute for body in bodies(attribute))
 
 
@@ -56,7 +56,7 @@ def _rename_body(body: onnx.GraphProto, around: _Renames, taken: set[str], origi
     own: dict[str, str] = {}
     for name in dict.fromkeys(defined(body)):
         if name in taken and name:
-            # No exporter writes a NUL, and each number is used once.
+            # A NUL cannot clash with names of exporters, and each number is used once.
             own[name] = f"{name}\0{len(originals)}"
             originals[own[name]] = name
     taken.update(defined(body))
@@ -75,7 +75,7 @@ def _renamed(name: str, renames: _Renames) -> str:
 
 
 def _apply(body: onnx.GraphProto, name_of: Callable[[str], str]) -> None:
-    """Replace the names of values in one body, not in the bodies below it."""
+    """Replace the names of values in one body, not in nested bodies."""
     for node in body.node:
         _replace(node.input, name_of)
         _replace(node.output, name_of)

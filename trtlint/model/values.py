@@ -1,8 +1,8 @@
-"""What is known of a value before any input is fed.
+"""Values that are known before any input is fed.
 
-Exporters write a "constant" as an initializer, a ``Constant`` node, either of them behind
-``Identity`` (TorchScript merges equal initializers so), or as arithmetic on constants and on the
-shapes of tensors, ``Shape -> Slice -> Cast -> Sqrt -> Div`` for an attention scale
+Exporters write a constant as an initializer, as a ``Constant`` node, or either behind ``Identity``
+(TorchScript merges equal initializers so).  They also write arithmetic on constants and shapes: ``Shape ->
+Slice -> Cast -> Sqrt -> Div`` for an attention scale
 (https://github.com/pytorch/pytorch/blob/main/torch/onnx/_internal/torchscript_exporter/symbolic_opset14.py).
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from trtlint.model.elements import typed
+from trtlint.model.elements import format_type
 from trtlint.model.folding import MAX_ELEMENTS, Array, fold, ma
 from trtlint.model.graph import Graph, Node, Value
 from trtlint.model.operators import RANDOM
@@ -26,8 +26,8 @@ from trtlint.model.symbolic import SymbolicShapes
 class Constants:
     """The values of a graph that do not depend on its inputs.
 
-    Everything small is folded in one pass over the nodes, at the first question; payloads that the
-    reader left in the file are read only when asked for, and never kept.
+    All small values are folded in one pass over the nodes, at the first query.  Payloads left in the file
+    are read on demand and never kept.
 
     Attributes:
         graph: the graph.
@@ -43,7 +43,7 @@ class Constants:
         self._shapes = SymbolicShapes(graph.nodes)
 
     def array(self, value: Value | None) -> Array | None:
-        """The elements of a value, masked where unknown; None where nothing is known.
+        """Return the elements of a value, masked where unknown; None if nothing is known.
 
         Values of more than 4,096 elements are None too: see :meth:`payload`.
         """
@@ -60,7 +60,7 @@ class Constants:
         return None if payload is None else ma.asarray(payload)
 
     def scalar(self, value: Value | None) -> float | None:
-        """The number a value holds in every element, None where unknown or not one number."""
+        """Return the number that every element of a value has; None if unknown or not one number."""
         array = self.array(value)
         if array is None or array.size == 0 or ma.is_masked(array) or array.dtype.kind not in "fiub":
             return None
@@ -71,17 +71,17 @@ class Constants:
         return float(first)
 
     def integers(self, value: Value | None) -> tuple[int, ...] | None:
-        """All elements of a tensor of integers, in row order; None where one of them is not known."""
+        """Return all elements of an integer tensor in row order; None if one is unknown."""
         array = self.array(value)
         if array is None or array.dtype.kind not in "iu" or ma.is_masked(array):
             return None
         return tuple(array.reshape(-1).tolist())
 
     def axes(self, node: Node) -> tuple[int, ...] | None:
-        """The axes that an operator names, by its second input or, in older opsets, by an attribute.
+        """Return the axes of an operator, from its second input or, in older opsets, an attribute.
 
         Returns:
-            The axes as they are written; empty where none is named, None where they are not known.
+            The axes as written; empty if there are none, None if they are unknown.
         """
         given = node.input(1)
         if given is not None:
@@ -90,34 +90,34 @@ class Constants:
         return written if isinstance(written, tuple) else None
 
     def foldable(self, value: Value | None) -> bool:
-        """Whether a value depends on constants and static shapes only, whatever its size."""
+        """Return whether a value depends on constants and static shapes only, whatever its size."""
         if value is None:
             return False
         self._fold()
         return value in self._foldable
 
     def data_free(self, value: Value | None) -> bool:
-        """Whether a value depends on constants and shapes only, be the shapes static or not."""
+        """Return whether a value depends on constants and shapes only, static or dynamic."""
         if value is None:
             return False
         self._fold()
         return value in self._data_free
 
     def dimensions(self, value: Value) -> Dimensions | None:
-        """The shape of a value, with what can be told beyond ONNX's inference; None where it has no rank."""
+        """Return the shape of a value, more complete than ONNX's inference; None if the rank is unknown."""
         return self._shapes.dimensions(value, self.array)
 
     def type_text(self, value: Value) -> str:
-        """The type as reports print it, with names of dimensions beyond what inference gave.
+        """Format the type for reports, with dimension names that inference did not find.
 
         >>> constants.type_text(scores)  # inference says f16[?,4,17,17]
         'f16[batch,4,17,17]'
         """
         dims = self.dimensions(value)
-        return value.type_text if dims is None else typed(value.dtype, dims)
+        return value.type_text if dims is None else format_type(value.dtype, dims)
 
     def stored(self, value: Value | None) -> onnx.TensorProto | None:
-        """The tensor in the file that a value is, directly or through ``Identity``."""
+        """Return the stored tensor of a value, directly or through ``Identity``; None if there is none."""
         while value is not None:
             if value.initializer is not None:
                 return value.initializer
@@ -133,12 +133,12 @@ class Constants:
         return None
 
     def payload(self, value: Value | None) -> np.ndarray[Any, Any] | None:
-        """All elements of a stored tensor, read from the file now; None where there is none."""
+        """Read all elements of a stored tensor from the file; None if there are none."""
         tensor = self.stored(value)
         return None if tensor is None else self._tensors.array(tensor)
 
     def in_int32_data(self, value: Value | None) -> bool:
-        """Whether a value is a stored UINT8 tensor of several elements that are not in ``raw_data``.
+        """Return whether a value is a stored UINT8 tensor of several elements outside ``raw_data``.
 
         The elements are then in ``int32_data``: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
         """
@@ -192,7 +192,7 @@ class Constants:
             self._arrays[output] = folded
 
     def _operand(self, value: Value) -> Array | None:
-        """An operand for folding: already folded, or stored and small enough to lie in the structure."""
+        """Return an operand for folding: already folded, or stored inside the structure."""
         known = self._arrays.get(value)
         if known is not None:
             return known
@@ -207,7 +207,7 @@ class Constants:
 
 
 def _constant_attribute(node: Node) -> Array | None:
-    """The value of a ``Constant`` node that is written as a number or a list of numbers."""
+    """Return the value of a ``Constant`` node that holds a number or a list of numbers."""
     for name, dtype in (("value_float", np.float32), ("value_int", np.int64)):
         for attribute in (name, f"{name}s"):
             value = node.attribute(attribute)

@@ -1,7 +1,7 @@
-"""Walks from value to value, up to where a tensor comes from and down to what reads it.
+"""Bounded walks from value to value, towards producers and towards readers.
 
-Every walk has a bound.  A walk that ends at its bound, and not because nothing is left, calls
-:func:`cut_short`; a caller learns of it from :func:`watching`.
+A walk that ends at its bound with work left calls :func:`cut_short`; :func:`watching` reports it to the
+caller.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from trtlint.lean import dataclass
 from trtlint.model.graph import Node, Value
 
 MAX_STEPS = 64
-"""No real block is deeper; a bound keeps every walk, and so the whole search, linear."""
+"""Bound of a walk, deeper than any real block; it keeps the whole search linear."""
 
 
 @dataclass(slots=True, eq=False)
 class Watch:
-    """Whether a walk was cut short while somebody watched."""
+    """Whether a walk was cut short in the block that watches."""
 
     cut: bool = False
 
@@ -30,7 +30,7 @@ _WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watching() -> Iterator[Watch]:
-    """Watch the walks of this thread; those of a block inside count for the blocks around it too."""
+    """Watch the walks of this thread; an inner block also counts for the outer blocks."""
     outer, own = _WATCH.get(), Watch()
     token = _WATCH.set(own)
     try:
@@ -42,19 +42,18 @@ def watching() -> Iterator[Watch]:
 
 
 def cut_short() -> None:
-    """Note that a walk ended at its bound with something left to visit."""
+    """Record that a walk ended at its bound with something left to visit."""
     watch = _WATCH.get()
     if watch is not None:
         watch.cut = True
 
 
 def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
-    """A value and what it comes from through operators whose first input is the data, nearest first.
+    """Yield a value and its sources through operators whose first input is the data, nearest first.
 
     Args:
-        value: where to begin; it comes first itself.
-        operators: operators of the default domain that are walked through, such as
-            :data:`~trtlint.model.operators.MOVING`.
+        value: start value, yielded first.
+        operators: operators of the default domain to pass, such as :data:`~trtlint.model.operators.MOVING`.
     """
     yield value
     for _ in range(MAX_STEPS):
@@ -72,7 +71,7 @@ def upstream(value: Value, operators: Set[str]) -> Iterator[Value]:
 
 
 def behind(value: Value, operators: Set[str]) -> Value:
-    """The value where :func:`upstream` ends: the first that none of the operators computes."""
+    """Return the last value of :func:`upstream`: the first that none of the operators computes."""
     *_, last = upstream(value, operators)
     return last
 
@@ -80,15 +79,15 @@ def behind(value: Value, operators: Set[str]) -> Value:
 def search(
     value: Value, before: Callable[[Node], Iterable[Value | None]], most: int = MAX_STEPS
 ) -> Iterator[tuple[Value, Node | None]]:
-    """What a value is computed from, breadth first, each value once.
+    """Yield the values that a value is computed from, breadth first, each once.
 
     Args:
-        value: where to begin; it comes first itself.
-        before: the inputs of a node at which the search goes on.
-        most: values met, at most.
+        value: start value, yielded first.
+        before: returns the inputs of a node at which the search continues.
+        most: limit of visited values.
 
     Yields:
-        A value, and the node that it was reached from, None for the first.
+        A value and the node that reads it, None for the first.
     """
     waiting: deque[tuple[Value, Node | None]] = deque([(value, None)])
     seen = {value}
@@ -111,16 +110,16 @@ def search(
 def downstream(
     value: Value, through: Callable[[Node, int], bool], depth: int = MAX_STEPS
 ) -> Iterator[tuple[Node, int, Value]]:
-    """The operators of the default domain that read a value or what is computed from it, breadth first.
+    """Yield the operators of the default domain that depend on a value, breadth first.
 
     Args:
-        value: where to begin.
-        through: whether the search goes on behind a node that was entered at a port.
-        depth: nodes passed through, at most; nothing behind them is looked for, which is not a walk cut
-            short.  Of values, :data:`MAX_STEPS` at most are looked at.
+        value: start value.
+        through: returns whether the search continues after a node entered at a port.
+        depth: limit of nodes passed through; reaching it does not count as cut short.  At most
+            :data:`MAX_STEPS` values are visited.
 
     Yields:
-        A node, the port that it was entered at, and the value that entered there.
+        A node, the port where it was entered, and the value at that port.
     """
     waiting, seen = deque([(value, 0)]), {value}
     while waiting:

@@ -1,4 +1,4 @@
-"""Narrow types written as wider ones: a model computed in FP32, or in FP64, whatever its file says."""
+"""Replace narrow float types by wider ones, to compute a model in FP32 or FP64."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from trtlint.model.contents import graphs, nodes
 
 Types = Mapping[int, int]
-"""By number of an element type, the number of the type that takes its place."""
+"""Replacement of each element type, both as numbers of the types."""
 
 FP32: Types = {TensorProto.FLOAT16: TensorProto.FLOAT, TensorProto.BFLOAT16: TensorProto.FLOAT}
 FP64: Types = dict.fromkeys((*FP32, TensorProto.FLOAT), TensorProto.DOUBLE)
 _TYPE_ATTRIBUTES = frozenset({"to", "dtype"})
-"""Attributes that name an element type: of Cast, EyeLike, RandomNormal and their like."""
+"""Attributes that name an element type: of Cast, EyeLike, RandomNormal and similar operators."""
 
 
 def widen_type(target: onnx.ValueInfoProto, source: onnx.ValueInfoProto, types: Types = FP32) -> None:
-    """Copy what a model declares of an input or output, with a wider element type."""
+    """Copy the declaration of an input or output with a wider element type."""
     target.CopyFrom(source)
     if target.type.HasField("tensor_type"):
         number = target.type.tensor_type.elem_type
@@ -27,14 +27,14 @@ def widen_type(target: onnx.ValueInfoProto, source: onnx.ValueInfoProto, types: 
 
 
 def widen_tensor(tensor: onnx.TensorProto, types: Types = FP32) -> None:
-    """Store a tensor in a wider element type; one in a file of its own stays."""
+    """Store a tensor in a wider element type; external tensors do not change."""
     if tensor.data_type in types and tensor.data_location != TensorProto.EXTERNAL:
         wide = helper.tensor_dtype_to_np_dtype(types[tensor.data_type])
         tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(wide), tensor.name))
 
 
 def widen_node(node: NodeProto, types: Types = FP32) -> None:
-    """Let a node compute in a wider type."""
+    """Make a node compute in a wider type."""
     for attribute in node.attribute:
         if attribute.name in _TYPE_ATTRIBUTES and attribute.i in types:
             attribute.i = types[attribute.i]
@@ -51,7 +51,7 @@ def widen_node(node: NodeProto, types: Types = FP32) -> None:
 
 
 def widen_model(proto: onnx.ModelProto, types: Types = FP32) -> None:
-    """Let a model compute in wider types, in its bodies and functions as well."""
+    """Make a model compute in wider types, including its bodies and functions."""
     for graph in graphs(proto):
         for tensor in graph.initializer:
             widen_tensor(tensor, types)

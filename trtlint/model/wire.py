@@ -1,4 +1,4 @@
-"""The protobuf wire format, as far as it takes to find one's way in a file without decoding it.
+"""Navigate the protobuf wire format without decoding messages.
 
 Format: https://protobuf.dev/programming-guides/encoding/
 """
@@ -11,21 +11,21 @@ from trtlint.files.view import View
 from trtlint.model.errors import ModelError
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
-"""Wire types; 3 and 4 delimit groups, which no ONNX message has."""
+"""Wire types; 3 and 4 delimit groups, which ONNX messages do not use."""
 
 Buffer = bytes | memoryview | View
 Field = tuple[int, int, int, int, int]
-"""Field number, wire type, offset of the tag, offset of the value, offset behind the value."""
+"""Field number, wire type, offset of the tag, offset of the value, end offset of the value."""
 
 LONGEST_VARINT = 10
 _FIXED = {FIXED32: 4, FIXED64: 8}
 
 
 def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
-    """The variable-length integer at ``pos`` and the offset behind it.
+    """Return the variable-length integer at ``pos`` and the offset after it.
 
     Raises:
-        ModelError: it is longer than ten bytes, or runs past ``end``.
+        ModelError: it is longer than ten bytes, or extends past ``end``.
     """
     value, start = 0, pos
     while pos < end and pos - start < LONGEST_VARINT:
@@ -39,12 +39,12 @@ def varint(data: Buffer, pos: int, end: int) -> tuple[int, int]:
 
 
 def fields(data: Buffer, start: int, end: int) -> Iterator[Field]:
-    """The fields of the message in ``data[start:end]``, one level deep.
+    """Yield the fields of the message in ``data[start:end]``, one level deep.
 
-    The value of a LENGTH field excludes its length.
+    The value range of a LENGTH field excludes its length prefix.
 
     Raises:
-        ModelError: the bytes are no sequence of fields, at the offset where that shows.
+        ModelError: the bytes are not a sequence of fields; the error has the offset.
     """
     pos = start
     while pos < end:
@@ -82,9 +82,7 @@ def fields(data: Buffer, start: int, end: int) -> Iterator[Field]:
 
 def _overrun(data: Buffer, at: int, wanted: int, end: int) -> ModelError:
     if end < len(data):
-        return ModelError(
-            f"corrupt: a field claims {wanted - end} more bytes than the message it lies in has", offset=at
-        )
+        return ModelError(f"corrupt: a field needs {wanted - end} more bytes than its message has", offset=at)
     return ModelError(
         f"truncated: the field that begins at byte {at} needs {wanted - end} more; the file ends",
         offset=end,
@@ -92,12 +90,12 @@ def _overrun(data: Buffer, at: int, wanted: int, end: int) -> ModelError:
 
 
 def header(number: int, length: int) -> bytes:
-    """The tag and length that a LENGTH field of ``length`` bytes begins with."""
+    """Return the tag and length of a LENGTH field with ``length`` bytes."""
     return _encode(number << 3 | LENGTH) + _encode(length)
 
 
 def record(number: int, payload: bytes) -> bytes:
-    """A LENGTH field with its tag and length."""
+    """Return a LENGTH field with its tag and length."""
     return header(number, len(payload)) + payload
 
 

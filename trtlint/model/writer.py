@@ -1,8 +1,8 @@
-"""Write a changed model; stream its large tensors from the file that it was read from.
+"""Write a changed model; copy its large tensors from the source file.
 
-What is changed is the structure that :func:`trtlint.model.reader.read` gives; each tensor that was
-left out there is copied from the source file byte for byte, so that the cost of writing is that of
-copying the file, whatever the weights take, and files beyond protobuf's limit of 2 GB can be written.
+The change applies to the structure that :func:`trtlint.model.reader.read` returns.  Each tensor that is not
+in it is copied from the source file byte for byte.  So writing costs as much as copying the file, and files
+beyond protobuf's limit of 2 GB can be written.
 """
 
 from __future__ import annotations
@@ -19,17 +19,15 @@ from trtlint.model.tensors import TensorStore
 
 
 def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
-    """Write a model that was read with ``whole=True`` and changed.
-
-    The file appears whole or not at all.
+    """Write a changed model that was read with ``whole=True``.  The file is written atomically.
 
     Args:
-        proto: the structure; tensors that were left out are streamed from the file that it was read from.
-        source: the tensors of that file.
-        out: the file to write; one that is there is replaced.
+        proto: the structure; its missing tensors are copied from the source file.
+        source: the tensors of the source file.
+        out: the file to write; an existing file is replaced.
 
     Raises:
-        ModelError: the file has changed and no longer holds what was read.
+        ModelError: the source file changed since it was read.
         OSError: a file cannot be read or written.
     """
     with replacing(out, [source.path]) as target:
@@ -37,20 +35,20 @@ def write(proto: onnx.ModelProto, source: TensorStore, out: Path) -> None:
 
 
 def write_to(file: BinaryIO, proto: onnx.ModelProto, source: TensorStore, make: Make | None = None) -> None:
-    """Write such a model to a file that is open.
+    """Write such a model to an open file.
 
     Args:
         file: the file, open for writing in binary.
         proto: the structure.
-        source: the tensors of the file that it was read from.
-        make: gives the tensors that are not copied from that file.
+        source: the tensors of the source file.
+        make: returns the tensors that are not copied from the source file.
 
     Raises:
-        ModelError: the file has changed and no longer holds what was read.
+        ModelError: the source file changed since it was read.
         OSError: a file cannot be read or written.
     """
     pieces = pieces_of(proto.SerializeToString(), source, make)
-    with source.opened() as weights:
+    with source.open() as weights:
         for piece in pieces:
             if isinstance(piece, bytes):
                 file.write(piece)

@@ -9,7 +9,7 @@ import onnx
 from trtlint.lean import dataclass
 from trtlint.model.errors import ModelError
 from trtlint.model.protos import text
-from trtlint.model.reader import RawModel, compacted
+from trtlint.model.reader import RawModel, read_structure
 from trtlint.model.tensors import Array, TensorStore, read_message
 from trtlint.remote.addresses import Address
 from trtlint.remote.file import RemoteError, RemoteFile, remote_file
@@ -45,7 +45,7 @@ class RemoteModel:
                 (data,) = file.parts([(0, file.size)])
             else:
                 data = RemoteView(file)
-            raw = compacted(data, lambda notes: RemoteTensors(self.address, file, data, notes))
+            raw = read_structure(data, lambda notes: RemoteTensors(self.address, file, data, notes))
             file.require_unchanged()
         except RemoteError as error:
             raise ModelError(error.message) from error
