@@ -183,11 +183,11 @@ class TestMistakes:
     def test_a_cut_layer_file(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         Path("layers.json").write_text('{"Layers": [{"Name": "a"')
         out, _ = output(capsys, "layers.json", code=Exit.UNREADABLE)
-        assert out.startswith("error: layers.json: not JSON, or cut: ")
+        assert out.startswith("error: layers.json: not JSON or cut: ")
 
     def test_the_second_log(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         out, _ = output(capsys, "a.onnx", "build.log", "--log", str(LOG), code=Exit.UNREADABLE)
-        assert "error: build.log: a second log; one build has one\n" in out
+        assert "error: build.log: a second log; pass one per build\n" in out
 
     def test_logs_of_several_builds_each_have_their_report(
         self, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -205,7 +205,7 @@ class TestMistakes:
     def test_text_that_is_no_log(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         Path("other.txt").write_text("no word of a build\n")
         out, _ = output(capsys, "--log", "other.txt")
-        assert "note: other.txt: no line of it is of a TensorRT build\n" in out
+        assert "note: other.txt: contains no line of a TensorRT build\n" in out
 
 
 class TestFacts:

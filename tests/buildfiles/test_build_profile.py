@@ -93,5 +93,5 @@ def test_plan_header(tmp_path: Path, magic: bytes, version: tuple[int, ...], exp
     for end in range(28):
         with pytest.raises(BuildFileError):
             plan_header(data[:end])
-    with pytest.raises(BuildFileError, match="not an engine"):
+    with pytest.raises(BuildFileError, match="not a TensorRT engine"):
         plan_header(b"\x08\x07" + data)

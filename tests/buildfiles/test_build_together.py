@@ -81,10 +81,10 @@ def test_files_that_differ_are_named(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ([("build.log", "any"), ("build.log.gz", "any")], "build.log.gz: a second log; one build has one"),
-        ([("layers.json", "profile")], "layers.json: no layer times in this file"),
-        ([("profile.json", "layers")], "profile.json: no engine layers in this file"),
-        ([("build.log", "layers")], "build.log: no engine layers in this file"),
+        ([("build.log", "any"), ("build.log.gz", "any")], "build.log.gz: a second log; pass one per build"),
+        ([("layers.json", "profile")], "layers.json: the file has no layer times"),
+        ([("profile.json", "layers")], "profile.json: the file has no engine layers"),
+        ([("build.log", "layers")], "build.log: the file has no engine layers"),
         ([("missing.log", "log")], "missing.log: No such file or directory"),
     ],
 )
@@ -96,13 +96,13 @@ def test_what_cannot_be_used(folder: Path, files: list[tuple[str, str]], message
 
 def test_a_cut_layer_file_names_its_line(folder: Path) -> None:
     Path("layers.json").write_text(json.dumps(LAYERS, indent=1)[:30])
-    with pytest.raises(BuildFileError, match=r"^layers.json: not JSON, or cut: .* \(line 4\)$"):
+    with pytest.raises(BuildFileError, match=r"^layers.json: not JSON or cut: .* \(line 4\)$"):
         read_build(["layers.json"])
 
 
 def test_text_of_something_else_is_said_to_be_that(folder: Path) -> None:
     found = read_build([("notes", "log")])
-    assert found.notes == ("notes: no line of it is of a TensorRT build",)
+    assert found.notes == ("notes: contains no line of a TensorRT build",)
 
 
 def test_nothing_is_a_build_too() -> None:
@@ -116,8 +116,8 @@ def test_a_plan_without_tensorrt_says_so_and_gives_its_header(
     found = read_build([("model.plan", "layers")])
     assert (found.settings.product, found.settings.version, found.layers) == ("tensorrt", "10.8.0", None)
     assert found.notes == (
-        "model.plan: the Python package tensorrt is not installed, so the engine cannot be asked for its "
-        "layers; only its product and version are used",
+        "model.plan: cannot list the layers without the Python package tensorrt; "
+        "only its product and version are used",
     )
 
 
@@ -179,7 +179,7 @@ def test_a_plan_is_inspected_where_tensorrt_has_a_gpu(
 def test_a_plan_where_there_is_no_gpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     monkeypatch.setattr("trtlint.buildfiles.inspector._DRIVERS", ("libno-such-driver.so",))
-    assert str(inspect_plan(Path("model.plan"))).startswith("there is no NVIDIA GPU here")
+    assert str(inspect_plan(Path("model.plan"))).startswith("cannot list the layers without an NVIDIA GPU")
 
 
 @pytest.mark.parametrize(
@@ -227,5 +227,5 @@ def test_files_without_a_telling_name(tmp_path: Path, data: bytes, expected: boo
 def test_an_empty_engine_is_no_log(tmp_path: Path) -> None:
     path = tmp_path / "a.engine"
     path.write_bytes(b"")
-    with pytest.raises(BuildFileError, match="an empty file"):
+    with pytest.raises(BuildFileError, match="the file is empty"):
         read_build([str(path)])

@@ -1,6 +1,6 @@
-"""What a build leaves behind: logs, layer information, profiles and engine files, as typed data.
+"""Files that a build writes as typed data: logs, layer information, profiles and engine files.
 
-Nothing here knows rules or facts, and only :mod:`~trtlint.buildfiles.join` knows the ONNX graph.
+This package knows no rules or facts.  Only :mod:`~trtlint.buildfiles.join` knows the ONNX graph.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The candidate lines of a block, found with vectors: see :mod:`trtlint.buildfiles.scan`.
+"""Vectorized search for the candidate lines of a block: see :mod:`trtlint.buildfiles.scan`.
 
-The first 14 bytes of each quiet message are hashed into a table of the beginnings that matter. A false hit
-costs a look at the line; nothing is missed.
+The first 14 bytes of each quiet message are hashed into a table of known beginnings.  A false hit costs one
+more check of the line; no line is missed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from trtlint.buildfiles.patterns import KEY
 
 LONG = KEY + 8
-"""Bytes of a message that are hashed for a literal of at least that many; shorter ones by ``KEY`` bytes."""
+"""Number of hashed bytes for a literal of at least this length; shorter ones use ``KEY`` bytes."""
 
-_SURE = LONG + 8  # bytes that are compared before a line is counted unseen
+_SURE = LONG + 8  # bytes that are compared before a line is counted without a check
 _BATCH = 1 << 14
 _FACTOR, _SECOND = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 _LOW = (1 << 8 * KEY) - 1
@@ -46,15 +46,15 @@ _SHIFT = np.uint64(48)
 
 
 def _slot(text: bytes) -> int:
-    """The place in the table of a message that begins so, from its first 14 bytes."""
+    """Return the table slot of a message, from its first 14 bytes."""
     mixed = (_word(text[:KEY]) & _LOW) * _FACTOR + _word(text[KEY:]) * _SECOND
     return (mixed & (1 << 64) - 1) >> 48
 
 
 class BlockFilter:
-    """Finds the lines whose message begins with one of ``literals``, and all lines of other shapes.
+    """Finds lines whose message begins with one of ``literals``, and all lines of other formats.
 
-    ``shapes`` are the tools whose prefixes were seen.
+    ``shapes`` are the tools whose prefixes occurred.
     """
 
     def __init__(self, literals: Iterable[bytes]) -> None:
@@ -79,28 +79,28 @@ class BlockFilter:
         self._third_mask = np.array([(1 << 8 * count) - 1 for count in used], dtype=np.uint64)
 
     def enough(self, literal: bytes, context: bool) -> None:
-        """Only count lines that begin so from now on, where they can be told by their first bytes alone."""
+        """Only count lines with this beginning from now on, if their first bytes identify them."""
         if LONG <= len(literal) <= _SURE and literal in self._literals:
             self._only_count[self._literals.index(literal)] = True
             self._context[self._literals.index(literal)] = context
 
     def counts(self) -> dict[bytes, int]:
-        """How many lines were only counted, by their literal."""
+        """Return the number of lines that were only counted, by literal."""
         return {
             text: int(self._counts[index]) for index, text in enumerate(self._literals) if self._counts[index]
         }
 
     def lines(self, data: bytes, begin: int, end: int, number: int) -> tuple[int, int, Iterator[_Batch]]:
-        """How many lines were taken, where the rest of the block begins, and the candidates among them."""
+        """Return the number of lines read, the start of the remaining data, and the candidates."""
         view = np.frombuffer(data, np.uint8)
         ends = np.flatnonzero(view[begin:end] == 10)
         if len(ends) > (end - begin) >> 4:
-            return 0, begin, iter(())  # mostly line ends: program output, and vectors of it are large
+            return 0, begin, iter(())  # mostly line ends: program output, whose vectors would be large
         ends += begin
         starts = np.empty_like(ends)
         starts[0] = begin
         np.add(ends[:-1], 1, out=starts[1:])
-        # Near the end of the data eight bytes cannot be taken everywhere; those lines are left over.
+        # Eight bytes cannot be read near the end of the data; those lines remain for the next call.
         taken = int(np.searchsorted(starts, len(data) - 64))
         if not taken:
             return 0, begin, iter(())
@@ -119,7 +119,7 @@ class BlockFilter:
         return taken, int(ends[-1]) + 1, batches()
 
     def _offsets(self, view: np.ndarray[Any, Any], words: _Words, starts: Any, ends: Any) -> Any:
-        """Where the message of each line begins in it; 0 without one of the usual quiet prefixes."""
+        """Return the message offset in each line; 0 without a usual quiet prefix."""
         middle, after = words[starts + 20], words[starts + 24]
         marked = (middle == _SAMPLE[0]) | (middle == _SAMPLE[1])
         marked &= after == _MARK
@@ -150,7 +150,7 @@ class BlockFilter:
         return offset
 
     def _pick(self, words: _Words, at: Any, other: Any) -> Any:
-        """The indices of the lines to hand on; counts those that are only counted."""
+        """Return the indices of candidates, and count the lines that are only counted."""
         key = words[at]
         key &= np.uint64(_LOW)
         key *= np.uint64(_FACTOR)
@@ -174,7 +174,7 @@ class BlockFilter:
         quiet &= (words[place + LONG] & self._third_mask[kind]) == self._third[kind]
         context = self._context[kind]
         counted = quiet & ~context
-        # What the build was at is wanted for the next line that is handed on, so the last in a row is kept.
+        # The next candidate needs its context, so keep the last context line of each run.
         row = (quiet & context)[~counted]
         row &= np.append(row[1:], False)
         counted[np.flatnonzero(~counted)[row]] = True

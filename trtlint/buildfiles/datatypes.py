@@ -1,4 +1,4 @@
-"""The words in which engines name a data type or a layout, as one type name."""
+"""Data types in the words of engines, as one type name."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
 def data_type(phrase: str | None) -> DataType | None:
-    """The type in a word (``Half``) or in a layout phrase (``Channel major FP16 format where ...``).
+    """Return the type in a word (``Half``) or phrase (``Channel major FP16 format where ...``).
 
-    None for a phrase that names no type that is known.
+    None for a phrase without a known type.
     """
     if not phrase:
         return None

@@ -1,18 +1,18 @@
-"""How a build, a load or a run ended, and the line of its log that says why.
+"""Diagnosis of a log: how a build, load or run ended, and the line with the reason.
 
-What a line says of the outcome is a property of its entry in the pattern table:
+Each entry of the pattern table classifies the outcome of its lines:
 
-- ``cause``: why something failed;
-- ``skipped``: that something was passed over, which is why only if nothing was left;
-- ``unusable``: that there is no GPU to use, which is why unless an engine was built before it;
-- ``refused``: that something asked for was not given, which is why unless something is skipped after it;
-- ``failed``: that there is no engine, and not why;
-- ``died``: that the process ended;
-- ``passed``: that there is an engine;
-- ``anew``: that what failed before it is tried in another way;
-- ``harmless``: nothing, though builds that go on print it as an error.
+- ``cause``: the reason of a failure;
+- ``skipped``: something was skipped; the reason only if nothing was left;
+- ``unusable``: no usable GPU; the reason unless an engine was built before it;
+- ``refused``: a request was rejected; the reason unless something is skipped after it;
+- ``failed``: there is no engine, without a reason;
+- ``died``: the process ended;
+- ``passed``: there is an engine;
+- ``anew``: the failed step is tried in another way;
+- ``harmless``: an error that successful builds print, too.
 
-An error of the library that no entry knows is taken for a cause: builds that go on print warnings.
+An unknown error of the library counts as a cause: successful builds print warnings, not errors.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ _SETTER = re.compile(r"[bB]uilderConfig(?:\.cpp)?::set\w*(?:: |::\d)")
 _SUBJECTS = re.compile(r"engine|calib|tensorrt|\btrt|onnx|plugin|nvinfer|\bplan\b", re.IGNORECASE)
 _ORDER: tuple[Outcome, ...] = ("cause", "unusable", "refused", "skipped", "died", "failed")
 _GIVEN_UP = "run_failed"
-"""The entry with which trtexec says that a run has come to nothing."""
+"""The entry for trtexec's message that a run failed."""
 _NEXT = _ORDER[2:]
-"""What is taken for the reason where nothing states it, best first."""
+"""Entries used as the reason if no line states it, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """How a log ends.
+    """The end of a log.
 
     Attributes:
-        failed: whether it shows that something failed, and no success after that.
-        cause: the first record that an entry of its own says why by.
-        line: the record that says best why; None where nothing failed, and where an entry of its own says
-            why before any line does that nothing is known of.
+        failed: whether something failed without a later success.
+        cause: the first record whose entry states the reason.
+        line: the record that states the reason best.  None without a failure, and if an entry states the
+            reason before any unknown line.
     """
 
     failed: bool = False
@@ -54,12 +54,12 @@ class Diagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Successes:
-    """Where a log shows that an engine was built or loaded, that one ran, or that a program tries again.
+    """Places in a log where an engine was built, loaded or run, or where a program tries again.
 
     Attributes:
-        lines: numbers of the lines that show it, in order.
+        lines: line numbers of these places, in order.
         engine: whether one of them shows an engine.
-        ends: numbers of the lines in which a tool announces a run or gives one up, in order.
+        ends: line numbers where a tool announces or gives up a run, in order.
     """
 
     lines: tuple[int, ...]
@@ -67,7 +67,7 @@ class Successes:
     ends: tuple[int, ...]
 
     def follow(self, line: int) -> bool:
-        """Whether the run that a line belongs to comes to an engine after it."""
+        """Return whether the run of a line produces an engine after it."""
         after = bisect_right(self.lines, line)
         if after == len(self.lines):
             return False
@@ -76,7 +76,7 @@ class Successes:
 
 
 def successes(log: Log) -> Successes:
-    """Look for the lines that show an engine; what is said before them in a run was overcome."""
+    """Find the lines that show an engine; errors before them in the same run were overcome."""
     banners = log.records.get("banner", ())
     lines = [
         *_lines(log, "passed"),
@@ -90,13 +90,13 @@ def successes(log: Log) -> Successes:
 
 
 def _lines(log: Log, outcome: Outcome) -> Iterator[int]:
-    """The numbers of the lines that say an outcome."""
+    """Yield the line numbers of an outcome."""
     names = (entry.name for entry in table().patterns if entry.says == outcome)
     return (record.line for name in names for record in log.records.get(name, ()))
 
 
 def diagnose(log: Log) -> Diagnosis:
-    """Look for the failure that a log ends with."""
+    """Find the failure at the end of a log."""
     says = {name: entry.says for name, entry in table().by_name.items() if entry.says}
     done = successes(log)
     lines: dict[int, list[Record]] = defaultdict(list)
@@ -112,7 +112,7 @@ def diagnose(log: Log) -> Diagnosis:
         outcomes = {_outcome(record, says): record for record in records}
         if "harmless" in outcomes or (done.engine and "unusable" in outcomes):
             continue
-        # An error with a name that says nothing of the outcome is known, and no reason by itself.
+        # An error with a named entry but no outcome is known, and is no reason by itself.
         if set(outcomes) == {""} and not all(map(_is_unknown_error, records)):
             if any(map(_is_about_engines, records)):
                 hints.append(records[0])
@@ -142,7 +142,7 @@ def diagnose(log: Log) -> Diagnosis:
 
 
 def _outcome(record: Record, says: Mapping[str, Outcome]) -> Outcome:
-    """What a record says of the outcome; a warning is no cause, apart from that there is no GPU."""
+    """Return the outcome of a record; a warning is not a cause, except for a missing GPU."""
     outcome = says.get(record.pattern, "")
     return (
         "passed" if outcome in ("cause", "refused") and record.severity not in ("E", "F", None) else outcome
@@ -156,17 +156,17 @@ def _is_unknown_error(record: Record) -> bool:
 
 
 def _is_asked_in_vain(record: Record) -> bool:
-    """Whether a program asked for something that there is not, which builds nothing and breaks nothing."""
+    """Return whether a program requested something that does not exist, without effect on a build."""
     return record.groups.get("code") == "3" and _GETTER.search(record.message) is not None
 
 
 def _is_of_settings(record: Record) -> bool:
-    """Whether a setting of the builder was refused: the build goes on without it, if it is not that."""
+    """Return whether a builder setting was rejected: the build continues without it."""
     return record.groups.get("code") == "3" and _SETTER.search(record.message) is not None
 
 
 def _is_unexplained(record: Record) -> bool:
-    """Whether an error is kept under an entry of which nothing more is known, or under none."""
+    """Return whether an error has no entry, or one for unknown errors."""
     entry = table().named(record.pattern)
     if record.severity is None:
         return entry is not None and entry.bare and entry.tells == "unexplained"
@@ -174,12 +174,12 @@ def _is_unexplained(record: Record) -> bool:
 
 
 def _is_anyones(record: Record) -> bool:
-    """Whether any program may have printed it, of whatever it likes."""
+    """Return whether any program may have printed it, about anything."""
     return record.pattern == "other" and record.common
 
 
 def _is_about_engines(record: Record) -> bool:
-    """Whether an error of any program is about what trtlint is about; the last that a failure is told by."""
+    """Return whether a generic error mentions TensorRT; used as a last resort."""
     entry = table().named(record.pattern)
     if entry is not None and entry.tells == "hint":
         return True
@@ -188,6 +188,6 @@ def _is_about_engines(record: Record) -> bool:
 
 
 def _verdict(log: Log) -> Record | None:
-    """The banner with which a tool says that it failed."""
+    """Return the banner of a failed tool."""
     banners = log.records.get("banner", ())
     return next((record for record in banners if record.groups["state"] == "FAILED"), None)

@@ -1,4 +1,4 @@
-"""What can be wrong with a file that a build left behind."""
+"""Errors in files that a build wrote."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from trtlint.files.regular import is_pipe
 
 
 class BuildFileError(UnreadableError):
-    """A log, layer file, profile or plan that cannot be read."""
+    """An unreadable log, layer file, profile or plan."""
 
 
 def unreadable(path: Path, error: OSError) -> BuildFileError:
-    """What is said of a file that cannot be opened, and of a pipe how its content is given."""
+    """Return the error for a file that cannot be opened, with advice for pipes."""
     way = "; pipe a log into trtlint --log -" if is_pipe(path) else ""
     return BuildFileError(f"cannot read {path}: {error.strerror or error}{way}")

@@ -1,4 +1,4 @@
-"""Tell what kind of file a build left, and read it."""
+"""Detection of the kind of a build file, and reading."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ENGINES = (".engine", ".plan", ".trt")
 
 
 def read_build_file(path: Path) -> BuildFile:
-    """Read a log, an engine header, or JSON of a kind in :data:`JSON`, whichever the file is.
+    """Read a log, an engine header, or JSON of a kind in :data:`JSON`.
 
     Raises:
-        BuildFileError: if the file cannot be read, is cut, or is JSON of no known kind.
+        BuildFileError: the file is unreadable or truncated, or is JSON of an unknown kind.
     """
     try:
         with open_regular(path) as file:
@@ -34,7 +34,7 @@ def read_build_file(path: Path) -> BuildFile:
     if head[:4] in MAGIC:
         return read_plan(path)
     if not head and path.suffix.lower() in _ENGINES:
-        raise BuildFileError("an empty file: the build that should have written the engine failed")
+        raise BuildFileError("the file is empty: the build that should have written the engine failed")
     if not JSON_START.match(head.removeprefix(b"\xef\xbb\xbf")):
         return read_log(path)
     root = load_json(path)
@@ -42,4 +42,4 @@ def read_build_file(path: Path) -> BuildFile:
         content: BuildFile | None = import_module(f"trtlint.buildfiles.{name}").from_json(root)
         if content is not None:
             return content
-    raise BuildFileError("JSON, but neither layer information nor a profile, timings or metadata", line=1)
+    raise BuildFileError("unknown JSON: neither layer information nor a profile, timings or metadata", line=1)

@@ -1,4 +1,4 @@
-"""Read what builds left behind, and put together what is of one build."""
+"""Reading of build files, grouped by build."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trtlint.files.problem import Problem
 
 
 def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> Gathered:
-    """What there is of the build of one model."""
+    """Read the build files of one model."""
     read, problems = _read(files)
     try:
         record = together(read) if read else None
@@ -24,9 +24,9 @@ def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> Gathered:
 
 
 def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[Gathered]:
-    """What there is in files without a model: of one build, or of one build each.
+    """Read build files without a model, and group them by build.
 
-    They are of one build unless two are of one kind, such as two logs.
+    All files belong to one build, unless two have the same kind, such as two logs.
     """
     listed = list(files)
     read, problems = _read(listed)

@@ -1,4 +1,4 @@
-"""What a lint is given of a build, for a model or by itself."""
+"""Build files that a lint reads, with or without a model."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What there is of a build, of one model or by itself.
+    """The files of one build.
 
     Attributes:
-        path: the file that stands for the build where there is no model.
-        record: what was read, None where nothing could be.
-        problems: the files that could not be read.
+        path: the file that represents the build if there is no model.
+        record: the contents; None if no file was readable.
+        problems: the unreadable files.
         alone: whether there is no model.
     """
 

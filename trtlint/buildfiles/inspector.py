@@ -1,4 +1,4 @@
-"""Layers of an engine file, asked of TensorRT itself where it is installed and finds a GPU.
+"""Layers of an engine file, read with TensorRT if it is installed and finds a GPU.
 
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html
 """
@@ -21,17 +21,17 @@ _DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 
 
 def inspect_plan(path: Path) -> LayerInfo | str:
-    """The layers of an engine, or why they cannot be had here, in a few words.
+    """Return the layers of an engine, or a short reason why they are not available.
 
     Raises:
-        BuildFileError: the file cannot be read or is no engine.
+        BuildFileError: the file is unreadable or not an engine.
     """
     product = read_plan(path).product
     name = _MODULES[product]
     if importlib.util.find_spec(name) is None:
-        return f"the Python package {name} is not installed, so the engine cannot be asked for its layers"
+        return f"cannot list the layers without the Python package {name}"
     if not _has_gpu():
-        return "there is no NVIDIA GPU here, so the engine cannot be asked for its layers"
+        return "cannot list the layers without an NVIDIA GPU"
     try:
         return _ask(importlib.import_module(name), name, path)
     except (BuildFileError, ImportError, OSError, RuntimeError, TypeError, AttributeError) as error:
@@ -49,7 +49,7 @@ def _ask(trt: Any, name: str, path: Path) -> LayerInfo | str:
 
 
 def _has_gpu() -> bool:
-    """Whether the CUDA driver counts a device; importing TensorRT without one can end the process."""
+    """Return whether the CUDA driver has a device; importing TensorRT without one can end the process."""
     for name in _DRIVERS:
         with contextlib.suppress(OSError, AttributeError):
             driver = ctypes.CDLL(name)

@@ -1,4 +1,4 @@
-"""Which layers of an engine an ONNX node became, and which nodes are in a layer."""
+"""Mapping between engine layers and ONNX nodes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from trtlint.model.operators import REARRANGING
 from trtlint.model.protos import text
 
 _OWN = ("(Unnamed Layer*", "ONNXTRT_", "node_of_")
-"""How names begin that the parser gives to layers itself."""
+"""Prefixes of names that the parser gives to its own layers."""
 _OF_IF = "_OutputLayer"
-"""What the parser puts behind the name of an If for the layer that selects its output:
+"""Suffix that the parser adds to the name of an If, for the layer that selects its output:
 https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp"""
 _ISLANDS = 500
-"""Islands that are expanded through the graph; each costs a walk through what lies around it."""
+"""Maximum number of islands that are expanded; each costs a walk through its surroundings."""
 
 
 class NodeNames:
@@ -34,7 +34,7 @@ class NodeNames:
             for key in {name, node.path} - {""}:
                 self._named[key].append(node)
             if not name and node.outputs:
-                # What the parser calls a node without a name:
+                # The parser's name for a node without a name:
                 # https://github.com/onnx/onnx-tensorrt/blob/main/onnxOpImporters.cpp
                 self._named[f"node_of_{node.output.name}"].append(node)
         if log is not None:
@@ -44,34 +44,34 @@ class NodeNames:
                     self._named[layer] = self._named.get(owner, [])
 
     def find(self, name: str) -> Node | None:
-        """The one node of this name; None where none has it, or several do."""
+        """Return the only node with this name; None if there is none, or more than one."""
         found = self._named.get(name) or self._named.get(name.removesuffix(_OF_IF)) or ()
         return found[0] if len(found) == 1 else None
 
     def knows(self, name: str) -> bool:
-        """Whether a node or a tensor has this name."""
+        """Return whether a node or a tensor has this name."""
         return bool(self._named.get(name)) or name in self.graph.values
 
     def computing(self, tensor: str) -> Node | None:
-        """The one node that computes a tensor of this name."""
+        """Return the only node that computes a tensor of this name, or None."""
         found = {value.producer for value in self.graph.values.get(tensor, ())} - {None}
         return found.pop() if len(found) == 1 else None
 
     def reading(self, tensor: str) -> tuple[Node, ...]:
-        """The nodes that read a tensor of this name, in graph order."""
+        """Return the nodes that read a tensor of this name, in graph order."""
         found = {user for value in self.graph.values.get(tensor, ()) for user, _ in value.uses}
         return tuple(sorted(found, key=lambda node: node.index))
 
     def all(self, names: Iterable[str]) -> tuple[Node, ...]:
-        """The nodes that have these names, without repeats, in their order."""
+        """Return the nodes with these names, without repeats, in order."""
         found = (self.find(name) for name in names)
         return tuple(dict.fromkeys(node for node in found if node is not None))
 
 
 def is_of_another_model(log: Log, names: NodeNames) -> bool:
-    """Whether a log names nodes or inputs, and the graph has none of them.
+    """Return whether a log names nodes or inputs, and none of them is in the graph.
 
-    One that names nothing may be of any model.
+    A log without names may belong to any model.
     """
     found = {
         part.strip()
@@ -86,14 +86,14 @@ def is_of_another_model(log: Log, names: NodeNames) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The two directions between the layers of an engine and the nodes of a graph.
+    """The mapping between the layers of an engine and the nodes of a graph.
 
     Attributes:
-        nodes: by a layer's index, the nodes that it computes, in graph order.
-        beside: by a reformat's index, the nodes that it is in front of or behind.
-        layers: by node, the layers that compute it, in engine order; reformats are not among them.
-        absorbed: by layout operator without a layer of its own, the layers that read its result, else
-            those that compute its input: they walk through memory in another order instead.
+        nodes: by layer index, the nodes that the layer computes, in graph order.
+        beside: by index of a reformat, the nodes before or after it.
+        layers: by node, the layers that compute it, in engine order, without reformats.
+        absorbed: by layout operator without its own layer, the layers that read its result, else those that
+            compute its input.  These layers access memory in another order instead.
     """
 
     nodes: Mapping[int, tuple[Node, ...]]
@@ -102,17 +102,16 @@ class Join:
     absorbed: Mapping[Node, tuple[Layer, ...]]
 
     def placed(self, node: Node) -> tuple[Layer, ...]:
-        """The layers that compute a node or have absorbed it; none if the engine does not tell."""
+        """Return the layers that compute or have absorbed a node; empty if unknown."""
         return self.layers.get(node) or self.absorbed.get(node, ())
 
 
 def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
-    """Join the layers of an engine to the nodes of the graph that it was built from.
+    """Map the layers of an engine to the nodes of its graph.
 
-    The metadata of a layer decides; otherwise its name is taken apart.  An island of which only the
-    ends are named holds the nodes between them, apart from those that another layer names.  A layer
-    that names nothing is joined by the tensors that it writes, where these have ONNX names.  What
-    cannot be told stays without nodes.
+    The metadata of a layer takes precedence over its name.  An island with only its ends named contains the
+    nodes between them, except those that another layer names.  A layer without names is mapped by the ONNX
+    names of its output tensors, if any.  All other layers have no nodes.
     """
     members = island_members(log)
     taken = [layer_names(layer.name, layer.metadata) for layer in info.layers]
@@ -158,10 +157,10 @@ def _absorbed(graph: Graph, joined: Mapping[Node, tuple[Layer, ...]]) -> dict[No
 
 
 def island_nodes(range_: NodeRange, names: NodeNames) -> tuple[Node, ...]:
-    """The nodes on a path between the two ends of an island, the ends included, in graph order.
+    """Return the nodes on a path between the ends of an island, ends included, in graph order.
 
-    An end can be a stored tensor; then the nodes that read it are the end.  Where the graph has one
-    end only, that end alone is known.
+    If an end is a stored tensor, the nodes that read it are the end.  If only one end is in the graph, the
+    result is that end.
     """
     first, last = _end(range_.first, names), _end(range_.last, names)
     if not first or not last:
@@ -189,7 +188,7 @@ def _island(found: LayerNames, names: NodeNames, claimed: set[Node]) -> tuple[No
 
 
 def island_members(log: Log | None) -> Mapping[str, tuple[str, ...]]:
-    """The nodes of islands that the log lists."""
+    """Return the nodes of the islands that the log lists."""
     if log is None:
         return {}
     return {
@@ -200,6 +199,6 @@ def island_members(log: Log | None) -> Mapping[str, tuple[str, ...]]:
 
 
 def _by_tensors(layer: Layer, names: NodeNames) -> tuple[Node, ...]:
-    """The nodes that compute the tensors that a layer writes, by the names of the tensors."""
+    """Return the nodes that compute a layer's output tensors, by tensor name."""
     found = (names.computing(tensor.name) for tensor in layer.outputs)
     return tuple(dict.fromkeys(node for node in found if node is not None))

@@ -1,4 +1,4 @@
-"""The records of a log as it is read: a bounded number of each pattern, the rest counted."""
+"""Buffer for log records: a limited number per pattern, the rest only counted."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from trtlint.buildfiles.records import Record, Severity
 from trtlint.buildfiles.settings import Collector
 
 MESSAGE = 4000
-"""Characters of a message that a record keeps."""
+"""Maximum length of a message in a record, in characters."""
 
-_ROOM = 8_000_000  # characters in all records; the list of nodes of one island can be a few hundred thousand
-_OTHERS = 400  # records of warnings and errors that no pattern knows
+_ROOM = 8_000_000  # characters in all records; the node list of one island can have a few hundred thousand
+_OTHERS = 400  # warnings and errors without a pattern
 
 
 class Keeper:
-    """Keeps records, counts those that it does not keep, and hands on what they settle.
+    """Stores records, counts the others, and passes their settings to the collector.
 
-    ``records`` are those kept and ``counts`` how many there were, both by the name of the pattern; ``ready``
-    are those kept since it was last emptied.
+    ``records`` are the stored records and ``counts`` the number of all, both by pattern name.  ``ready`` are
+    the records stored since it was last emptied.
     """
 
     def __init__(self, collector: Collector) -> None:
@@ -40,7 +40,7 @@ class Keeper:
         context: str | None = None,
         common: bool = False,
     ) -> None:
-        """Take a message that a pattern knows, or None does, with the groups that were taken from it."""
+        """Add a message with its pattern, or None, and the groups of the match."""
         name, most = ("other", _OTHERS) if pattern is None else (pattern.name, pattern.keep)
         self.counts[name] += 1
         if pattern is not None and pattern.settles:

@@ -1,6 +1,6 @@
-"""Engine layers, in every form in which TensorRT has written them.
+"""Engine layers, in every form that TensorRT has written.
 
-JSON of ``IEngineInspector`` and ``trtexec --exportLayerInfo`` (names only; ``Bindings`` with
+These forms are JSON of ``IEngineInspector`` and ``trtexec --exportLayerInfo`` (names only; ``Bindings`` with
 ``Format/Datatype``; ``I/O Tensors`` with ``Datatype`` and ``Format``), and the same as one line a layer in a
 verbose log (``Name: .., LayerType: ..``) or in the older form (``Layer(Type): name, Tactic: .., in -> out``).
 Schema: https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html; its
@@ -20,18 +20,18 @@ from trtlint.files.regular import read_bytes
 from trtlint.lean import dataclass
 
 LARGEST_JSON = 256 << 20
-"""Bytes of a JSON file that is read; a layer file of 100,000 detailed layers is below it."""
+"""Maximum size of a JSON file, in bytes; 100,000 detailed layers need less."""
 
 _MOST_LAYERS = 200_000
-"""Layers of one engine; the largest known have some ten thousand."""
+"""Maximum number of layers in an engine; the largest known engines have some ten thousand."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayerTensor:
     """An input or output of an engine layer.
 
-    ``dims`` are elements, -1 where dynamic, None where not printed; ``dtype`` is a NumPy-style name
-    (``float16``, ``int8``, ``float8`` ...) or None; ``format`` is the layout as printed.
+    ``dims`` are elements, -1 if dynamic, None if not printed; ``dtype`` is a NumPy-style name (``float16``,
+    ``int8``, ``float8`` ...) or None; ``format`` is the layout as printed.
     """
 
     name: str
@@ -43,12 +43,12 @@ class LayerTensor:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer of an engine; None means that this form of file does not say it.
+    """One layer of an engine; None means that this form of file has no such field.
 
-    ``index`` is its place in the engine, from 0 and per file; ``profile`` the optimisation profile it is for.
-    ``constants`` are tensors fixed in the engine. ``tactic`` is the kernel's name, ``tactic_id`` its number.
-    ``weights`` is the type that the weights are kept in. ``dynamic_filter`` is whether the weights reach the
-    kernel as a tensor at run time. ``origin`` is why a reformat is there (``REFORMAT``, ``QDQ``).
+    ``index`` is its place in the engine, from 0 and per file; ``profile`` its optimization profile.
+    ``constants`` are tensors fixed in the engine.  ``tactic`` is the kernel's name, ``tactic_id`` its number.
+    ``weights`` is the stored type of the weights.  ``dynamic_filter`` is whether the kernel gets the weights
+    as a tensor at run time.  ``origin`` is the reason of a reformat (``REFORMAT``, ``QDQ``).
     """
 
     index: int
@@ -73,10 +73,10 @@ class Layer:
 
     @property
     def precision(self) -> DataType | None:
-        """The type that the layer works in, None where the file does not tell.
+        """The type of the layer's computation; None if the file does not have it.
 
-        It is that of its weights where it has any, else of its first input or output that is a number
-        format and not an index.
+        It is the type of the weights, else of the first input or output with a number format that is not an
+        index.
         """
         if self.weights:
             return self.weights
@@ -92,7 +92,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class EngineTensor:
-    """An input or output of the engine; ``ranges`` are (min, opt, max) shapes, one a profile."""
+    """An input or output of the engine; ``ranges`` has a (min, opt, max) shape for each profile."""
 
     name: str
     is_input: bool | None = None
@@ -103,7 +103,7 @@ class EngineTensor:
 
 @dataclass(frozen=True, slots=True)
 class LayerInfo:
-    """The layers of one engine. ``detailed`` is False where the file holds nothing but names."""
+    """The layers of one engine.  ``detailed`` is False if the file has only names."""
 
     layers: tuple[Layer, ...]
     tensors: tuple[EngineTensor, ...] = ()
@@ -111,10 +111,10 @@ class LayerInfo:
 
 
 def load_json(path: Path) -> Any:
-    """Parse a JSON file as TensorRT writes it, with control characters in strings.
+    """Parse a JSON file of TensorRT, which may have control characters in strings.
 
     Raises:
-        BuildFileError: with the line, if the file is too large, cut, too deeply nested or not JSON.
+        BuildFileError: the file is too large, truncated, too deeply nested or not JSON; with the line.
     """
     try:
         return parse_json(read_bytes(path, LARGEST_JSON))
@@ -123,26 +123,26 @@ def load_json(path: Path) -> Any:
 
 
 def parse_json(data: bytes) -> Any:
-    """:func:`load_json` of bytes."""
+    """Parse bytes, see :func:`load_json`."""
     text = data.decode("utf-8-sig", "replace")
     try:
-        # strict=False: metadata of TensorRT 8.6 to 10 holds U+001E and U+001F as they are.
+        # strict=False: metadata of TensorRT 8.6 to 10 contains unescaped U+001E and U+001F.
         return json.loads(text, strict=False)
     except json.JSONDecodeError as error:
-        raise BuildFileError(f"not JSON, or cut: {error.msg}", offset=error.pos, line=error.lineno) from error
+        raise BuildFileError(f"not JSON or cut: {error.msg}", offset=error.pos, line=error.lineno) from error
     except RecursionError as error:
-        raise BuildFileError("JSON nested too deeply", line=1) from error
+        raise BuildFileError("the JSON is nested too deeply", line=1) from error
     except ValueError as error:
         raise BuildFileError(f"not JSON: {error}", line=1) from error
 
 
 def from_json(root: object) -> LayerInfo | None:
-    """Layer information from a parsed JSON value of any generation, None where it is something else."""
+    """Return layer information from parsed JSON of any generation; None for another document."""
     return layers_from_json(root) if _is_layer_json(root) else None
 
 
 def _is_layer_json(root: object) -> bool:
-    """Whether a JSON value is layer information rather than a profile or a timing file."""
+    """Return whether a JSON value is layer information rather than a profile or a timing file."""
     if isinstance(root, dict):
         return any(key in root for key in ("Layers", "layers", "LayerInfo"))
     if not isinstance(root, list) or not root:
@@ -152,10 +152,10 @@ def _is_layer_json(root: object) -> bool:
 
 
 def layers_from_json(root: object) -> LayerInfo:
-    """Layer information from a parsed JSON value of any generation.
+    """Return layer information from parsed JSON of any generation.
 
     Raises:
-        BuildFileError: if there is no list of layers in it.
+        BuildFileError: there is no list of layers.
     """
     items: object = root
     tensors: list[EngineTensor] = []
@@ -164,9 +164,9 @@ def layers_from_json(root: object) -> LayerInfo:
         tensors += [EngineTensor(item) for item in _list(root.get("Bindings")) if isinstance(item, str)]
         tensors += [_engine_tensor(item) for item in _list(root.get("I/O Tensors")) if isinstance(item, dict)]
     if not isinstance(items, list):
-        raise BuildFileError("no list of layers in this JSON", line=1)
+        raise BuildFileError("the JSON has no list of layers", line=1)
     if len(items) > _MOST_LAYERS:
-        raise BuildFileError(f"{len(items):,} layers; at most {_MOST_LAYERS:,} are read", line=1)
+        raise BuildFileError(f"{len(items):,} layers exceed the limit of {_MOST_LAYERS:,}", line=1)
     layers = tuple(
         _layer(index, item) if isinstance(item, dict) else _named(index, str(item))
         for index, item in enumerate(items)

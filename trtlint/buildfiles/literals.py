@@ -1,4 +1,4 @@
-"""Which of many fixed texts are in a message: an index, so that few of them are searched."""
+"""Index of fixed texts, to search a message for only a few of them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections import Counter
 from collections.abc import Iterable
 
 _BEGINNING = re.compile(r"\b\w{3}")
-"""The first characters of a word.  A word of a text that begins inside the text begins in the message too."""
+"""The first characters of a word.  A word that begins inside a text begins in the message, too."""
 
 
 class Literals:
     """Texts, indexed by the beginning of one of their words.
 
-    A message is split into words once, in time that is linear in its length.  A text is searched only if the
-    message has a word with this beginning; a text without such a word is always searched.
+    A message is split into words once, in linear time.  A text is searched only if the message has a word
+    with this beginning.  A text without such a word is always searched.
 
     Args:
-        texts: the texts; one may be there several times.
+        texts: the texts, possibly with repeats.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -43,7 +43,7 @@ class Literals:
         return found
 
     def inside(self, message: str) -> list[tuple[int, int]]:
-        """Return the texts that a message contains, in their order: place and first character."""
+        """Return place and first character of the texts in a message, in order."""
         found: list[tuple[int, int]] = []
         for text in self.candidates(message):
             at = message.find(text)

@@ -1,7 +1,7 @@
-"""Read a build log in one pass: records, settings, engine layers and profile tables.
+"""Reader of build logs in one pass: records, settings, engine layers and profile tables.
 
-Memory does not grow with the log: of each pattern a bounded number of records is kept and the rest counted,
-messages are cut, and dumps and tables are kept up to a limit.
+Memory does not grow with the log.  Each pattern has a limited number of records and a count, messages are
+shortened, and dumps and tables have a limit.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from trtlint.buildfiles.tracebacks import HEADING, Ending, Traceback
 from trtlint.buildfiles.wrapped import Marks, prefixed, unquoted, unwrap, within
 from trtlint.knowledge.frontends import marks
 
-_CONTINUED = 60  # lines after the first that belong to a message
+_CONTINUED = 60  # maximum number of continuation lines of a message
 _QUOTES = (" In function ", "--- Begin node ---")
-"""What begins a message of the parser; it quotes others' messages on the lines after it."""
+"""Beginnings of parser messages that quote other messages on the following lines."""
 _BARE = Prefix("", "", 0, None)
 _EXCEPTION = "exception"
 """The entry of an exception that ended a Python program."""
 _DUMPS, _LAYERS = 16, 50_000
-_MOST_LOUD = 200_000  # warnings and errors; a log with more of them is read so far and no further
+_MOST_LOUD = 200_000  # warnings and errors; after them, the rest of the log is not read
 _HEADINGS = (b"Layers:", b"Engine Layer Information:")
-_DATED = 32  # [MM/DD/YYYY-HH:MM:SS] [V] [TRT] message, or [TRT] [V]: where the message begins
-_TOOL_SPEAKS = b"] [I] "  # [MM/DD/YYYY-HH:MM:SS] [I] message: trtexec of itself
-_CONFIGURATION = b"Building engine with configuration"  # Polygraphy's table, on the lines after it
+_DATED = 32  # start of the message after [MM/DD/YYYY-HH:MM:SS] [V] [TRT], or [TRT] [V]
+_TOOL_SPEAKS = b"] [I] "  # [MM/DD/YYYY-HH:MM:SS] [I] message: trtexec's own line
+_CONFIGURATION = b"Building engine with configuration"  # heading of Polygraphy's table
 _BEGINNINGS = frozenset(bytes([letter]) for letter in b"[&0123456789CDEFILVW")  # of prefixes and headings
 _ON_ONE_LINE = 8
-_LOOKED_AT = 4000  # bytes of a line in which the name of the library is looked for
+_LOOKED_AT = 4000  # bytes of a line that are searched for the name of the library
 _UNSAID = re.compile(r"(?:Error Code:? \d+: [A-Z][A-Za-z ]{1,40}|due to exception)\s*$")
-"""The end of a line of an error that has not said what is wrong: a terminal or Myelin broke it there."""
-_TAIL = 200_000  # bytes of a line that become text: an island names all its nodes on one line
+"""End of an error line without its reason: a terminal or Myelin broke the line there."""
+_TAIL = 200_000  # bytes of a line that are decoded: an island names all its nodes on one line
 
 
 def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -> Log:
     """Read a log: a path, ``-`` for standard input, or a binary stream; plain or gzip.
 
-    ``vectorised`` forces the block filter on or off; by default it serves logs above a megabyte. What is read
-    is the same either way.
+    ``vectorised`` turns the block filter on or off; by default it is on for logs above a megabyte.  The
+    result is the same.
 
     Raises:
-        BuildFileError: if the source cannot be read. A log that is cut or damaged is read as far as it goes.
+        BuildFileError: the source is unreadable.  A truncated or damaged log is read as far as possible.
     """
     with opened(source) as raw:
         reader = LogReader(raw, vectorised=vectorised)
@@ -64,7 +64,7 @@ def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -
 
 
 class LogReader:
-    """An iterator over the records of a log, in order; :meth:`log` is the whole after (or during) that."""
+    """Iterates over the records of a log, in order; :meth:`log` returns the result so far."""
 
     def __init__(self, raw: Source, *, vectorised: bool | None = None) -> None:
         self._table = table()
@@ -80,13 +80,13 @@ class LogReader:
         self._severities: Counter[str] = Counter()
         self._tool = ToolLines(self._quiet_table, self._kept, self._collector)
         self._dump: DumpReader | None = None
-        self._dump_line = 0  # the last line that belongs to the dump, 0 outside of one
+        self._dump_line = 0  # the last line of the dump, 0 outside of a dump
         self._dumps: list[LayerDump] = []
         self._layers = 0
         self._context: bytes = b""
         self._context_at = 0
-        self._enough: dict[bytes, str] = {}  # beginnings of lines that are only counted, and their pattern
-        # The message that may still go on: its first line, prefix, text so far and last line.
+        self._enough: dict[bytes, str] = {}  # pattern of each beginning whose lines are only counted
+        # The open message: its first line, prefix, text so far and last line.
         self._open: list[str] = []
         self._open_line = 0
         self._open_last = 0
@@ -96,7 +96,7 @@ class LogReader:
         self._marks = Marks()
         self._programs = marks()
         self._traceback = Traceback()
-        self._named = False  # whether a line without one of the usual prefixes names TensorRT
+        self._named = False  # whether a line without a usual prefix names TensorRT
 
     def __iter__(self) -> Iterator[Record]:
         try:
@@ -111,7 +111,7 @@ class LogReader:
                     yield from self._kept.ready
                     self._kept.ready.clear()
                 if self._severities.total() > _MOST_LOUD:
-                    self._limit = f"more than {_MOST_LOUD:,} warnings and errors: the rest is not read"
+                    self._limit = f"more than {_MOST_LOUD:,} warnings and errors; the rest was not read"
                     break
         except OSError as error:
             raise BuildFileError(f"cannot read the log: {error}", line=self._scanner.lines + 1) from error
@@ -125,7 +125,7 @@ class LogReader:
         self._kept.ready.clear()
 
     def _ending(self) -> None:
-        """Keep the last line, if it is one that a build that has ended does not leave last."""
+        """Keep the last line if it suggests that the build was cut off."""
         number, line = self._scanner.last_line()
         line, prefix = prefixed(line)
         if prefix is None:
@@ -141,7 +141,7 @@ class LogReader:
                 self._kept.keep(pattern, number, severity, message, groups(found), self._working_on())
 
     def log(self) -> Log:
-        """Everything read so far."""
+        """Return the result so far."""
         note = self._limit or self._scanner.note or getattr(self._source, "note", None)
         counts = Counter(self._kept.counts)
         for literal, count in self._scanner.counts().items():
@@ -170,7 +170,7 @@ class LogReader:
             self._scanner.shapes.add("logger")
             self._tool_line(number, line, 26)
             return
-        # Two writers can leave several messages on one line; more than a few are no log.
+        # Two writers can leave several messages on one line; a line with more is not from a log.
         for _ in range(_ON_ONE_LINE):
             prefix = parse_prefix(line)
             if prefix is None:
@@ -199,7 +199,7 @@ class LogReader:
             line = line[second:]
 
     def _tool_line(self, number: int, line: bytes, start: int) -> None:
-        """One line of a tool of itself: options, the device, a profile."""
+        """Read a tool's own line: options, the device, a profile."""
         if self._open:
             self._close()
         if self._dump_line:
@@ -210,12 +210,12 @@ class LogReader:
             self._tool.take(number, _text(line[start:]))
 
     def _foreign(self, number: int, line: bytes) -> None:
-        """A line without one of the usual prefixes: wrapped by another program, or the program's own."""
+        """Read a line without a usual prefix: from a wrapping program, or a program's own."""
         head = line[:_LOOKED_AT]
         self._named = self._named or b"tensorrt" in head.lower()
         self._scanner.shapes.update(name for mark, name in self._programs.items() if mark in head)
         if self._traceback.takes(line):
-            return  # code that a traceback quotes
+            return  # code in a traceback
         if self._traceback.open and (ending := self._traceback.end(number, line)):
             self._close()
             self._ended(ending)
@@ -244,7 +244,7 @@ class LogReader:
             self._begin(number, rest, prefix)
 
     def _ended(self, ending: Ending) -> None:
-        """Keep that a program ended with a traceback that gives no message."""
+        """Record that a program ended with a traceback without a message."""
         pattern = self._table.named(_EXCEPTION)
         self._kept.keep(pattern, ending.line, None, ending.message, {"what": ending.message})
 
@@ -264,13 +264,13 @@ class LogReader:
             self._open_prefix, self._open_context = _BARE, None
         elif self._open and number <= self._open_last + 1 and len(self._open) <= _CONTINUED:
             if self._open_prefix is _BARE and not self._open[-1].rstrip().endswith(":"):
-                self._close()  # a sentence of its own has no continuation
+                self._close()  # a separate sentence has no continuation
                 return
             self._open.append(_text(line)[:MESSAGE])
             self._open_last = number
 
     def _speaks_of_itself(self, line: bytes) -> bool:
-        """Whether a line without prefix says something that is known, and does not go on what is open."""
+        """Return whether a line without prefix has a known message, and does not continue the open one."""
         continued = bool(self._open) and any(quote in self._open[0] for quote in _QUOTES)
         if self._open_prefix is _BARE and self._open and self._open[-1].rstrip().endswith(":"):
             return False
@@ -280,7 +280,7 @@ class LogReader:
         return any(pattern.tells != "hint" or not self._open for pattern, _ in found)
 
     def _dumped(self, line: bytes) -> bool:
-        """Give a line to the dump that is open; False if the dump ended before it."""
+        """Pass a line to the open dump; return False if the dump ended before it."""
         if self._dump is None:
             return line.startswith((b"Name: ", b"Layer("))
         text = _text(line)
@@ -292,7 +292,7 @@ class LogReader:
         return True
 
     def _quiet(self, number: int, line: bytes, offset: int, letter: str = "V") -> None:
-        """A message of which only the beginning decides; it has no continuation that matters."""
+        """Read a message that its beginning identifies; its continuation is ignored."""
         counts = self._kept.counts
         for literal, pattern, alone in self._quiet_table.get(line[offset : offset + KEY], ()):
             if not line.startswith(literal, offset):
@@ -333,11 +333,11 @@ class LogReader:
         self._open = [_text(message)]
         self._open_line = self._open_last = number
         self._open_prefix = prefix
-        # Taken now: by the time the message is known to be whole, the build may be elsewhere.
+        # Save the context now: when the message is complete, the build may work on another node.
         self._open_context = self._working_on()
 
     def _working_on(self) -> str | None:
-        """The node or layer that the build had last said it was working on."""
+        """Return the last node or layer that the build announced."""
         return _text(self._context[self._context_at : self._context_at + 2000]) or None
 
     def _close(self) -> None:
@@ -373,7 +373,7 @@ class LogReader:
 
 
 def _joined(lines: list[str]) -> str:
-    """A message of several lines; on one line where the first stops before it says what is wrong."""
+    """Join the lines of a message; on one line if the first line stops before the reason."""
     if not _UNSAID.search(lines[0]):
         return "\n".join(lines).rstrip()
     text = lines[0].rstrip()

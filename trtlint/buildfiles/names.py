@@ -1,7 +1,7 @@
-"""From the name of an engine layer back to the names of the ONNX nodes in it.
+"""From the name of an engine layer to the names of its ONNX nodes.
 
-The engine's metadata is followed where there is any; otherwise the name is taken apart by the grammar in
-which the optimiser joins names. Public readers of the same grammar:
+The engine's metadata takes precedence.  Without metadata, the name is parsed by the grammar with which the
+optimizer joins names.  Public readers of the same grammar:
 https://github.com/NVIDIA/TensorRT/tree/main/tools/experimental/trt-engine-explorer and, for the metadata,
 https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/engine-inspector.html.
 """
@@ -27,7 +27,7 @@ _ISLAND = "{ForeignNode["
 
 @dataclass(frozen=True, slots=True)
 class NodeRange:
-    """An island between its two named ends; each end is itself one or more fused nodes, in order."""
+    """An island between two named ends; each end is one or more fused nodes, in order."""
 
     first: tuple[str, ...]
     last: tuple[str, ...]
@@ -35,14 +35,13 @@ class NodeRange:
 
 @dataclass(frozen=True, slots=True)
 class LayerNames:
-    """The ONNX side of an engine layer's name.
+    """The ONNX names in an engine layer's name.
 
-    ``nodes`` are names as they stand there, in order: nodes, but also initializers and the builder's own
-    ``(Unnamed Layer* 12) [Shuffle]``; which of them the graph has, the caller knows. ``ranges`` are islands
-    of which only the ends are named. ``kind`` is ``reformat`` for a copy that changes layout or type, in
-    front of or behind ``nodes``, and ``internal`` where neither name nor metadata leads to a node.
-    ``profile`` is the optimisation profile that the layer belongs to; ``exact`` is whether the metadata said
-    so.
+    ``nodes`` are the names in order: nodes, but also initializers and the builder's own
+    ``(Unnamed Layer* 12) [Shuffle]``; the caller knows the graph's nodes.  ``ranges`` are islands with only
+    their ends named.  ``kind`` is ``reformat`` for a copy to another layout or type, before or after
+    ``nodes``, and ``internal`` if neither name nor metadata leads to a node.  ``profile`` is the layer's
+    optimization profile; ``exact`` is whether the names come from metadata.
     """
 
     kind: Kind
@@ -53,16 +52,16 @@ class LayerNames:
 
 
 def metadata_nodes(metadata: str | None) -> tuple[str, ...]:
-    """The ONNX nodes that a layer's metadata names, without repeats, in order."""
+    """Return the ONNX nodes in a layer's metadata, without repeats, in order."""
     if not metadata or _ENTRY not in metadata:
         return ()
-    # The separators are U+001E and U+001F; the log prints neither. A name may hold brackets itself.
+    # The separators are U+001E and U+001F; the log omits both.  A name may contain brackets.
     entries = (entry.rstrip("\x1e\x1f \n") for entry in metadata.split(_ENTRY)[1:])
     return tuple(dict.fromkeys(entry.removesuffix("]") for entry in entries))
 
 
 def layer_names(name: str, metadata: str | None = None) -> LayerNames:
-    """Take the name of an engine layer apart; its metadata, where it has any, decides. Never fails."""
+    """Parse the name of an engine layer; metadata takes precedence.  Never fails."""
     name, profile = without_profile(name)
     reformat = _REFORMAT.match(name)
     text = reformat[3] if reformat else _CLONE.sub("", name)
@@ -78,7 +77,7 @@ def layer_names(name: str, metadata: str | None = None) -> LayerNames:
 
 
 def without_profile(name: str) -> tuple[str, int]:
-    """The name without the mark of its optimisation profile, and the number of that profile."""
+    """Return the name without the suffix of its optimization profile, and the number of the profile."""
     found = _PROFILE.search(name)
     if not found or len(found[1]) > 6:
         return name, 0
@@ -91,7 +90,7 @@ def _split(text: str) -> tuple[tuple[str, ...], tuple[NodeRange, ...]]:
         text = text[: step.start()]
         if text.startswith(("__my", "_gemm_mha", "_mha")):
             return (), ()
-        # Myelin joins the names of GEMMs that it merges with a bare plus sign.
+        # Myelin joins the names of merged GEMMs with a bare plus sign.
         if " + " not in text and "{" not in text:
             return tuple(dict.fromkeys(part for part in text.split("+") if part)), ()
     if text.startswith(("__mye", "__myl", "[trainStation")):
@@ -102,8 +101,8 @@ def _split(text: str) -> tuple[tuple[str, ...], tuple[NodeRange, ...]]:
 def _fused(text: str) -> tuple[tuple[str, ...], tuple[NodeRange, ...]]:
     nodes: dict[str, None] = {}
     ranges: list[NodeRange] = []
-    open_: list[bool] = []  # True where the parenthesis belongs to PWN(...)
-    plain = 0  # how many in there do not: part of a name, in which nothing is taken apart
+    open_: list[bool] = []  # True for a parenthesis of PWN(...)
+    plain = 0  # number of the others: part of a name, which is not split
     part: list[str] = []
 
     def close() -> None:

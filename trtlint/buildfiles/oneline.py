@@ -1,7 +1,6 @@
-"""Engine layers as a log prints them, one line a layer.
+"""Engine layers in a log, one line per layer.
 
-Everything is found by searching forward for the next field name, so that the cost stays linear in the length
-of a line whatever the line holds.
+The parser searches forward for the next field name, so that its time is linear in the length of any line.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _LEGACY_TENSOR = re.compile(r" \(([A-Za-z0-9]+)\[([^\]()]*)\]\)(?:, |$)")
 
 
 class DumpReader:
-    """Collects the lines of one dump; feed it every line after the heading until one has a prefix again."""
+    """Collects the lines of one dump; feed it every line from the heading to the next prefix."""
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -34,7 +33,7 @@ class DumpReader:
         self._section = "layers"
 
     def feed(self, text: str) -> None:
-        """Take one line of the dump; a line that is not one is passed over."""
+        """Read one line of the dump; other lines are ignored."""
         if text.startswith("Name: ") and self._section == "layers":
             layer = parse_layer(text, len(self.layers))
             if layer:
@@ -51,7 +50,7 @@ class DumpReader:
             self.tensors.append(_engine_tensor(text.strip()))
 
     def wants(self, text: str) -> bool:
-        """Whether a line without prefix can belong to the dump; program output after it does not."""
+        """Return whether a line without prefix can belong to the dump, unlike program output after it."""
         if text.startswith(("Name: ", "Layer(")) or not text.strip():
             return True
         if text.rstrip() in ("Bindings:", "I/O Tensors:", "Engine Metadata:"):
@@ -60,13 +59,13 @@ class DumpReader:
 
 
 def parse_layer(text: str, index: int) -> Layer | None:
-    """A layer from ``Name: .., LayerType: .., Inputs: [ { .. }], .., Metadata: ..``, else None."""
+    """Parse ``Name: .., LayerType: .., Inputs: [ { .. }], .., Metadata: ..``; None for another line."""
     kind = text.find(", LayerType: ")
     if not text.startswith("Name: ") or kind < 0:
         return None
     name = text[6:kind]
     rest = text[kind + 2 :]
-    # Metadata comes last and may hold anything.
+    # Metadata comes last and may contain anything.
     rest, _, metadata = rest.partition(", Metadata:")
     fields: dict[str, str] = {}
     tensors: dict[str, tuple[LayerTensor, ...]] = {}
@@ -112,14 +111,14 @@ def parse_layer(text: str, index: int) -> Layer | None:
 
 
 def parse_legacy(text: str, index: int) -> Layer | None:
-    """A layer from ``Layer(Type): name, Tactic: 0x.., a (Float[1,3]) -> b (Int8[1,3:4])``, else None."""
+    """Parse ``Layer(Type): name, Tactic: 0x.., a (Float[1,3]) -> b (Int8[1,3:4])``; None for another line."""
     head = _LEGACY.match(text)
     tactic = text.find(", Tactic: ")
     if not head or tactic < head.end():
         return None
     name = text[head.end() : tactic]
     number, _, tensors = text[tactic + 10 :].partition(", ")
-    # A tensor's own name may hold an arrow; the one between the two lists comes after a type.
+    # A tensor name may contain an arrow; the one between the two lists follows a type.
     middle = tensors.find(") -> ")
     cut = middle + 1 if middle >= 0 else tensors.find(" -> ")
     before, after = (tensors[:cut], tensors[cut + 4 :]) if cut >= 0 else (tensors, "")

@@ -1,6 +1,6 @@
-"""Where ONNX Runtime put each node, by its verbose log.
+"""Placement of nodes in ONNX Runtime's verbose log.
 
-With ``session.log_severity_level=0`` it lists, for each provider, the nodes that the provider runs:
+With ``session.log_severity_level=0``, it lists the nodes of each provider:
 https://github.com/microsoft/onnxruntime/blob/v1.23.0/onnxruntime/core/framework/session_state.cc
 """
 
@@ -16,7 +16,7 @@ from trtlint.lean import dataclass
 
 _MOST_BYTES = 256 << 20
 _LONGEST = 4000
-"""Bytes of a line that are looked at."""
+"""Maximum number of bytes read per line."""
 _MOST_NODES = 100_000
 _HEAD = re.compile(rb"(?:All nodes|Node\(s\)) placed on \[(\w{1,100})\]")
 _NODE = re.compile(rb"VerifyEachNodeIsAssignedToAnEp\] {2,4}([\w.:]{1,200}) \((.{0,1000})\)\s*$")
@@ -27,12 +27,12 @@ _COPIES = frozenset({"MemcpyFromHost", "MemcpyToHost"})
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A node of the model that a provider other than TensorRT runs.
+    """A model node that a provider other than TensorRT runs.
 
     Attributes:
-        provider: such as ``CPUExecutionProvider``.
+        provider: the provider, such as ``CPUExecutionProvider``.
         op: operator type.
-        name: as the log has it, empty for none.
+        name: name in the log, empty for none.
     """
 
     provider: str
@@ -42,15 +42,15 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class OrtLog:
-    """The partition that a log of ONNX Runtime shows.
+    """The partition in a log of ONNX Runtime.
 
     Attributes:
-        provider: ``TensorRT`` or ``NvTensorRTRTX``, empty where the log names none.
-        parts: number of parts, None where the log does not say.
+        provider: ``TensorRT`` or ``NvTensorRTRTX``; empty if the log names none.
+        parts: number of parts; None if unknown.
         whole: whether TensorRT runs the whole graph.
-        others: the nodes of other providers; None where the log does not list them.
-        copies: copies between a GPU and the host that ONNX Runtime added.
-        line: line of the log with the number of parts, 0 for none.
+        others: the nodes of other providers; None if the log does not list them.
+        copies: number of copies between a GPU and the host that ONNX Runtime added.
+        line: log line with the number of parts, 0 for none.
     """
 
     provider: str
@@ -62,11 +62,11 @@ class OrtLog:
 
 
 def ort_log(log: Log, path: Path | None) -> OrtLog | None:
-    """Return what a log says of a partition, None where it says nothing.
+    """Return the partition in a log, or None.
 
     Args:
-        log: the log, read.
-        path: its file, None where it cannot be read again; then no nodes are known.
+        log: the parsed log.
+        path: its file; None if it cannot be read again, and then no nodes are known.
     """
     said, placed = log.records.get("ort_parts", ()), log.records.get("ort_placed", ())
     if not said and not placed:

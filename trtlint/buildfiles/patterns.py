@@ -1,6 +1,6 @@
-"""What a line of a build log can say: the type of an entry, and how a message is looked up in the table.
+"""Entries of the pattern table for log lines, and the lookup of messages in it.
 
-The entries themselves are data, in ``patterns.yaml`` beside this module.
+The entries are data, in ``patterns.yaml`` beside this module.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any, Literal, TypeAlias
 from trtlint.lean import dataclass
 
 SEARCHED = 1500
-"""Characters of a message that a regular expression is searched in, unless its pattern is for whole messages:
-some take time that grows with their square or cube."""
+"""Number of characters searched by a regular expression, unless the pattern is for whole messages:
+some take quadratic or cubic time."""
 _BEFORE = 500
-"""How many of them lie before the text that made the message a candidate."""
+"""Number of them before the text that made the message a candidate."""
 KEY = 6
-"""Bytes of a message that choose the entries to try; every ``starts`` literal is at least this long."""
+"""Number of leading bytes that select entries; every ``starts`` literal has at least this length."""
 
 
 Outcome = Literal[
     "", "cause", "unusable", "refused", "skipped", "failed", "died", "passed", "anew", "harmless"
 ]
-"""What a line tells of the outcome of a build, a load or a run: see :mod:`trtlint.buildfiles.diagnosis`."""
+"""Outcome of a build, a load or a run: see :mod:`trtlint.buildfiles.diagnosis`."""
 
 Tells = Literal[
     "",
@@ -40,25 +40,25 @@ Tells = Literal[
     "unexplained",
     "unparsed",
 ]
-"""What a line is taken for: that something failed, where nothing better tells; an input of the network; the
-seconds of an island; which node a layer is made for; bytes taken; bytes that a tactic wants; that the model
-was parsed; an error that nothing is known of; that the model was not parsed."""
+"""Role of a line in the facts about a build: a failure without a better reason; an input of the network; the
+seconds of an island; the node of a layer; allocated bytes; bytes that a tactic requests; a parsed model; an
+unknown error; a model that failed to parse."""
 
 _compiled = cache(re.compile)
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One thing that a build says.
+    """One message of a build.
 
-    ``name`` is the key of the records; ``phase`` where in a build it is said; ``severity`` the letters under
-    which it is printed (``V I W E F``). A message is a candidate when it begins with one of ``starts`` or,
-    at severity W and above, contains one of ``contains``; then ``regex`` is searched in it and its named
-    groups become the record's. ``meaning`` is for people, ``source`` a public address that shows or prints
-    the line. Records beyond ``keep`` are counted, not kept; from then on, where ``decisive``, by how the line
-    begins. Lines of a pattern with ``context`` tell what later warnings are about.
+    ``name`` is the key of the records; ``phase`` the phase of the build; ``severity`` the printed letters
+    (``V I W E F``).  A message is a candidate if it begins with one of ``starts`` or, at severity W and
+    above, contains one of ``contains``.  Then ``regex`` is searched in it, and its named groups become the
+    record's. ``meaning`` is for people, ``source`` a public URL that shows or prints the line.  Records
+    beyond ``keep`` are only counted; if ``decisive``, by the beginning of the line.  Lines of a pattern with
+    ``context`` name the node or layer of later warnings.
 
-    The other fields are explained where they are used, at the head of the table.
+    The table's header and the users of the other fields explain them.
     """
 
     name: str
@@ -96,11 +96,11 @@ class Pattern:
 
     @property
     def compiled(self) -> re.Pattern[str]:
-        """The expression, compiled when it is first asked for: all of them take longer than a small log."""
+        """The compiled expression, cached: to compile all takes longer than to read a small log."""
         return _compiled(self.regex)
 
     def search(self, message: str, at: int = 0) -> re.Match[str] | None:
-        """Search in a message; ``at`` is where the text stands that made it a candidate."""
+        """Search in a message; ``at`` is the place of the text that made it a candidate."""
         if self.whole or len(message) <= SEARCHED:
             return self.compiled.search(message)
         begin = max(0, at - _BEFORE)
@@ -108,11 +108,11 @@ class Pattern:
 
 
 Quiet: TypeAlias = "Mapping[bytes, Sequence[tuple[bytes, Pattern, bool]]]"
-"""Beginnings of messages with their entries, and whether the beginning is enough, by their first bytes."""
+"""By their first bytes: beginnings of messages with their entry, and whether the beginning is enough."""
 
 
 def _alone(literal: bytes, pattern: Pattern, starts: Iterable[tuple[bytes, Pattern]]) -> bool:
-    """Whether a line that begins so can only be of this entry: then its beginning is enough to count it."""
+    """Return whether a beginning identifies this entry alone, so that its lines can be counted by it."""
     return pattern.decisive and not any(
         other is not pattern and (text.startswith(literal) or literal.startswith(text))
         for text, other in starts
@@ -120,10 +120,10 @@ def _alone(literal: bytes, pattern: Pattern, starts: Iterable[tuple[bytes, Patte
 
 
 class Table:
-    """The entries, indexed by how a message begins and by what it contains."""
+    """The entries, indexed by the beginnings of messages and by contained texts."""
 
     def __init__(self, patterns: tuple[Pattern, ...]) -> None:
-        from trtlint.buildfiles.literals import Literals  # a lint of a model alone needs no table
+        from trtlint.buildfiles.literals import Literals  # imported late: a lint without a log needs no table
 
         self.patterns = patterns
         starts: dict[bytes, list[tuple[bytes, Pattern]]] = {}
@@ -136,7 +136,7 @@ class Table:
             key: [(literal, pattern, _alone(literal, pattern, found)) for literal, pattern in found]
             for key, found in starts.items()
         }
-        # Polygraphy prints what TensorRT calls information as verbose.
+        # Polygraphy prints TensorRT's information messages as verbose.
         self.quiet: Quiet = {
             key: entries
             for key, found in self.by_key.items()
@@ -160,15 +160,15 @@ class Table:
 
     @property
     def endings(self) -> Iterator[Pattern]:
-        """The entries that are looked for in the last line of a log only."""
+        """The entries for the last line of a log only."""
         return (pattern for pattern in self.patterns if pattern.last)
 
     def named(self, name: str) -> Pattern | None:
-        """The entry of that name; None for ``other``."""
+        """Return the entry with this name; None for ``other``."""
         return self.by_name.get(name)
 
     def bare(self, line: str) -> Iterator[tuple[Pattern, dict[str, str]]]:
-        """Every entry that a line without prefix matches, with its groups, best first."""
+        """Yield every entry that a line without prefix matches, with its groups, best first."""
         seen: set[str] = set()
         for place, at in self._texts_bare.inside(line):
             pattern = self._bare[place][1]
@@ -177,11 +177,11 @@ class Table:
             yield from _match(pattern, line, at, seen)
 
     def loud(self, message: str, severity: str = "") -> tuple[tuple[Pattern, dict[str, str]], ...]:
-        """Every entry that a whole message of severity W or above matches, with its groups, best first.
+        """Return every entry that a message of severity W or above matches, with its groups, best first.
 
-        An entry that says something of the outcome counts with its own severities only.
+        An entry with an outcome counts only with its own severities.
         """
-        # Builders repeat their warnings word for word, some of them thousands of times.
+        # Builders repeat warnings word for word, some of them thousands of times.
         found = self._known.get(message)
         if found is None:
             found = tuple(self._loud(message))
@@ -201,7 +201,7 @@ class Table:
 
 
 def _is_printed(pattern: Pattern, severity: str) -> bool:
-    """Whether an entry is one that is printed with a severity, or the severity does not matter to it."""
+    """Return whether an entry has this severity, or works with any."""
     if not severity or pattern.says == "skipped":
         return True
     return severity in pattern.severity if pattern.says or pattern.bare else True
@@ -219,20 +219,20 @@ def _match(
 
 
 def groups(found: re.Match[str]) -> dict[str, str]:
-    """The named groups that took part in a match."""
+    """Return the named groups that took part in a match."""
     return {name: text for name, text in found.groupdict().items() if text is not None}
 
 
 @lru_cache(maxsize=1)
 def pattern_names() -> tuple[str, ...]:
-    """The names that records can have, in the order of the table, without reading all of it."""
+    """Return the names of records, in the order of the table, without parsing it."""
     text = Path(__file__).with_name("patterns.yaml").read_text("utf-8")
     return (*re.findall(r"^- name: (\w+)$", text, re.MULTILINE), "other")
 
 
 @lru_cache(maxsize=1)
 def table() -> Table:
-    """The table of all patterns, read once."""
+    """Return the table of all patterns, cached."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -1,4 +1,4 @@
-"""What the first bytes of an engine file say, read without TensorRT.
+"""Header of an engine file, read without TensorRT.
 
 ``trtexec --getPlanVersionOnly`` checks the same magic and version bytes:
 https://github.com/NVIDIA/TensorRT/blob/main/samples/common/sampleEngines.cpp.
@@ -24,8 +24,8 @@ _MAJOR = {"tensorrt": range(8, 16), "tensorrt-rtx": range(1, 8)}
 class PlanHeader:
     """The product and version that an engine was built with.
 
-    ``version`` is ``major.minor.patch``, None where the header holds nothing that can be one. ``build`` is
-    the build number modulo 256, because the header has one byte for it.
+    ``version`` is ``major.minor.patch``, or None if the header has no valid one.  ``build`` is the build
+    number modulo 256, because the header has one byte for it.
     """
 
     product: Product
@@ -37,7 +37,7 @@ def read_plan(path: Path) -> PlanHeader:
     """Read the header of an engine file.
 
     Raises:
-        BuildFileError: if it cannot be read, is cut inside the header or is no engine.
+        BuildFileError: the file is unreadable, truncated inside the header, or not an engine.
     """
     try:
         with open_regular(path) as file:
@@ -47,7 +47,7 @@ def read_plan(path: Path) -> PlanHeader:
 
 
 def is_plan(path: Path) -> bool:
-    """Whether a file is an engine; not so where it cannot be read."""
+    """Return whether a file is an engine; False if it is unreadable."""
     try:
         read_plan(path)
     except BuildFileError:
@@ -56,12 +56,12 @@ def is_plan(path: Path) -> bool:
 
 
 def plan_header(data: bytes) -> PlanHeader:
-    """The header in the first 28 bytes of an engine file; raises BuildFileError as :func:`read_plan` does."""
+    """Parse the first 28 bytes of an engine file; raises BuildFileError as :func:`read_plan` does."""
     product = MAGIC.get(data[:4])
     if product is None:
-        raise BuildFileError("not an engine of TensorRT: it begins with neither 'ftrt' nor 'vtrt'", offset=0)
+        raise BuildFileError("not a TensorRT engine: it begins with neither 'ftrt' nor 'vtrt'", offset=0)
     if len(data) < _VERSION + 4:
-        raise BuildFileError("the engine file is cut inside its header", offset=len(data))
+        raise BuildFileError("the engine file is truncated inside its header", offset=len(data))
     major, minor, patch, build = data[_VERSION : _VERSION + 4]
     if major not in _MAJOR[product]:
         return PlanHeader(product, None, None)

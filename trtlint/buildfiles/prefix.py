@@ -1,10 +1,10 @@
-"""The shapes in which loggers print a message: prefix, severity and the tool that it gives away.
+"""Prefixes of loggers: severity, and the tool that prints this form.
 
 Sources: trtexec and the samples (https://github.com/NVIDIA/TensorRT/blob/main/samples/common/logging.h),
 Polygraphy (https://github.com/NVIDIA/TensorRT/blob/main/tools/Polygraphy/polygraphy/logger/logger.py),
 ONNX Runtime (https://github.com/microsoft/onnxruntime/issues/22164), Torch-TensorRT
-(https://github.com/pytorch/TensorRT/issues/4061).  Everyone else's loggers are in
-:mod:`trtlint.buildfiles.wrapped`.
+(https://github.com/pytorch/TensorRT/issues/4061).  :mod:`trtlint.buildfiles.wrapped` has the loggers of
+other programs.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import re
 from typing import NamedTuple
 
 _DATE = rb"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\]"
-_STAMP = rb"\[[^\n]{19}\]"  # at the start of a line any stamp of that length will do
+_STAMP = rb"\[[^\n]{19}\]"  # at the start of a line, any stamp of this length
 WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|WARNING|WARN|INFO|VERBOSE|DEBUG)"
 """Severities in words."""
 
-# The first character tells most shapes apart; lines that are program output fail at once.
+# The first character identifies most forms, so program output fails at once.
 _BRACKET = re.compile(
     _STAMP + rb" (?:\[(?P<trtexec>[FEWIV])\](?: (?P<library>\[TRT\])|(?= |$))"
     rb"|\[TRT(?:-LLM)?\] (?:\[RANK \d+\] )?\[(?P<python>[FEWIVD])\])[ ]?"
@@ -42,10 +42,10 @@ _OTHER = re.compile(
 _EMBEDDED = re.compile(_DATE + rb" \[(?:[FEWIV]\]|TRT\] \[[FEWIV]\])")
 _CI_STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
 _TAIL = 300
-"""Bytes at the end of a message in which that origin is looked for."""
+"""Number of bytes at the end of a message that are searched for this origin."""
 _ORT_TAIL = re.compile(rb" \[[\w./]*tensorrt_execution_provider[^\]]*\]$")
 _GLOG_LIBRARY = (b" logging.cc:", b" tensorrt.cc:", b" tensorrt_backend.cc:")
-"""Files of Triton that hand on what TensorRT says:
+"""Triton files that forward TensorRT's messages:
 https://github.com/triton-inference-server/tensorrt_backend/tree/main/src"""
 
 _SHAPES: dict[str | None, tuple[str, str, bool | None, bool]] = {
@@ -69,8 +69,8 @@ _SHAPES: dict[str | None, tuple[str, str, bool | None, bool]] = {
     "gst": ("gst", "deepstream", None, True),
     "logging": ("logging", "logger", None, True),
 }
-"""By the last group of a match: the group of the severity, the tool, whether the library itself speaks, and
-whether any program may print so."""
+"""By the last group of a match: the group of the severity, the tool, whether the library printed it, and
+whether any program may print this form."""
 _LETTERS = {letter: chr(letter[0]) for letter in (b"F", b"E", b"W", b"I", b"V")}
 _LETTER = {
     b"X": "V", b"S": "V", b"U": "V", b"D": "V", b"!": "F",
@@ -79,14 +79,14 @@ _LETTER = {
 
 
 class Prefix(NamedTuple):
-    """What a prefix says.
+    """A parsed prefix.
 
     Attributes:
-        severity: one of V I W E F; empty for a line that has a name in front and no severity.
-        tool: what prints so.
-        start: where the message begins.
-        library: whether the builder itself speaks, None where the shape does not tell.
-        common: whether any program may print so, of whatever it likes.
+        severity: one of V I W E F; empty for a line with a name but no severity.
+        tool: the tool that prints this form.
+        start: the start of the message.
+        library: whether the builder itself printed it; None if the form does not show it.
+        common: whether any program may print this form, about anything.
     """
 
     severity: str
@@ -97,13 +97,13 @@ class Prefix(NamedTuple):
 
 
 def letter(word: bytes) -> str:
-    """The severity that a word or letter stands for: one of V I W E F."""
+    """Return the severity of a word or letter: one of V I W E F."""
     upper = word.upper()
     return _LETTER.get(upper) or chr(upper[0])
 
 
 def parse_prefix(line: bytes) -> Prefix | None:
-    """The prefix of a line, or None for a line without one of the usual ones."""
+    """Return the prefix of a line; None without a usual one."""
     offset = 0
     if line[:2] == b"20" and (stamp := _CI_STAMP.match(line)):
         offset = stamp.end()
@@ -116,12 +116,12 @@ def parse_prefix(line: bytes) -> Prefix | None:
         tool = "triton" if group == "glog" else tool
     word = found[group]
     if word == b"!" and tool == "logger":
-        tool = "polygraphy"  # nobody else marks a critical message so
+        tool = "polygraphy"  # only Polygraphy marks critical messages this way
     return Prefix(_LETTERS.get(word) or letter(word), tool, found.end(), library, common)
 
 
 def embedded(line: bytes, start: int) -> int:
-    """Where a dated prefix begins inside a line, as two writers leave it; -1 if nowhere from ``start`` on."""
+    """Return the place of a dated prefix inside a line, from ``start``; -1 for none (two writers)."""
     if line.find(b"] [", start) < 0:
         return -1
     found = _EMBEDDED.search(line, start)
@@ -129,7 +129,7 @@ def embedded(line: bytes, start: int) -> int:
 
 
 def without_tail(message: bytes) -> bytes:
-    """The message without the origin that some sinks of ONNX Runtime append."""
+    """Return the message without the origin that some sinks of ONNX Runtime append."""
     if not message.endswith(b"]"):
         return message
     return message[:-_TAIL] + _ORT_TAIL.sub(b"", message[-_TAIL:])

@@ -13,7 +13,7 @@ from trtlint.buildfiles.errors import BuildFileError
 from trtlint.lean import dataclass
 
 _NUMBER = r"(-?[\d.]+(?:e[+-]?\d+)?)"
-# From TensorRT 8.6 on the layer's name comes last; before, it came first, padded to the longest name.
+# From TensorRT 8.6 on, the layer's name is last; before, it was first, padded to the longest name.
 _LAST = re.compile(rf"^\s*{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s{{2,3}}(\S.*)$")
 _NUMBERS = re.compile(rf"{_NUMBER}(?:\s+{_NUMBER}){{2,3}}")
 _HEADING = re.compile(r"^=== Profile \((\d+) iterations ?\) ===")
@@ -22,7 +22,7 @@ _LONGEST_ROW = 20_000
 
 @dataclass(frozen=True, slots=True)
 class LayerTime:
-    """The time of one layer in milliseconds: in all, on average and in the middle; ``share`` is 0 to 1."""
+    """The time of one layer in milliseconds: total, average and median; ``share`` is 0 to 1."""
 
     name: str
     total: float
@@ -33,7 +33,7 @@ class LayerTime:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Layer times over ``iterations`` runs, in the order of the engine; ``line`` of the table in a log."""
+    """Layer times over ``iterations`` runs, in engine order; ``line`` is that of the table in a log."""
 
     iterations: int | None
     layers: tuple[LayerTime, ...]
@@ -41,7 +41,7 @@ class Profile:
 
     @property
     def milliseconds(self) -> float:
-        """The average time of one run: the sum over the layers. With auxiliary streams layers overlap."""
+        """The average time of one run: the sum over the layers.  With auxiliary streams, layers overlap."""
         return sum(layer.average for layer in self.layers)
 
 
@@ -57,7 +57,7 @@ class Times:
 
 
 class TableReader:
-    """Collects the rows of one ``=== Profile ===`` table of a log, one message at a time."""
+    """Collects the rows of one ``=== Profile ===`` table in a log, one message at a time."""
 
     def __init__(self, iterations: int, line: int) -> None:
         self._iterations = iterations
@@ -67,12 +67,12 @@ class TableReader:
 
     @classmethod
     def begin(cls, message: str, line: int) -> TableReader | None:
-        """A reader for the table that this heading opens, or None if it is no heading."""
+        """Return a reader for the table under this heading, or None for another message."""
         found = _HEADING.match(message)
         return cls(int(found[1]), line) if found and len(found[1]) < 12 else None
 
     def feed(self, message: str) -> None:
-        """Take one row; the row ``Total`` or a blank message ends the table."""
+        """Read one row; the row ``Total`` or a blank message ends the table."""
         if not message.strip():
             self.done = bool(self._rows)
             return
@@ -105,14 +105,14 @@ class TableReader:
 
 
 def from_json(root: object) -> Profile | Times | None:
-    """Layer times, or times from end to end, from a parsed JSON value; None where it is something else."""
+    """Return layer times or end-to-end times from parsed JSON; None for another document."""
     if _is_times_json(root):
         return times_from_json(root)
     return profile_from_json(root) if _is_profile_json(root) else None
 
 
 def _is_profile_json(root: object) -> bool:
-    """Whether a JSON value is what ``--exportProfile`` writes."""
+    """Return whether a JSON value comes from ``--exportProfile``."""
     return (
         isinstance(root, list)
         and bool(root)
@@ -122,23 +122,23 @@ def _is_profile_json(root: object) -> bool:
 
 
 def _is_times_json(root: object) -> bool:
-    """Whether a JSON value is what ``--exportTimes`` writes."""
+    """Return whether a JSON value comes from ``--exportTimes``."""
     return isinstance(root, list) and bool(root) and isinstance(root[0], dict) and "latencyMs" in root[0]
 
 
 def profile_from_json(root: object) -> Profile:
-    """The profile in a parsed ``--exportProfile`` file; ``medianMs`` may be missing, as in old 8.x.
+    """Return the profile of a parsed ``--exportProfile`` file; old 8.x has no ``medianMs``.
 
     Raises:
-        BuildFileError: if it is not a list of objects.
+        BuildFileError: the value is not a list of objects.
     """
     if not isinstance(root, list):
-        raise BuildFileError("a profile is a JSON list", line=1)
+        raise BuildFileError("a profile must be a JSON list", line=1)
     iterations = None
     layers = []
     for item in root:
         if not isinstance(item, dict):
-            raise BuildFileError("a profile is a list of JSON objects", line=1)
+            raise BuildFileError("a profile must be a list of JSON objects", line=1)
         if isinstance(item.get("name"), str):
             median = _number(item, "medianMs")
             layers.append(
@@ -156,13 +156,13 @@ def profile_from_json(root: object) -> Profile:
 
 
 def times_from_json(root: object) -> Times:
-    """The medians of a parsed ``--exportTimes`` file.
+    """Return the medians of a parsed ``--exportTimes`` file.
 
     Raises:
-        BuildFileError: if it is not a list of objects.
+        BuildFileError: the value is not a list of objects.
     """
     if not isinstance(root, list) or not all(isinstance(item, dict) for item in root):
-        raise BuildFileError("a timing file is a list of JSON objects", line=1)
+        raise BuildFileError("a timing file must be a list of JSON objects", line=1)
 
     def median(key: str) -> float | None:
         values = [value for item in root if (value := _number(item, key)) is not None]

@@ -1,4 +1,4 @@
-"""Tell files that a build left behind from models, by their first bytes."""
+"""Detection of build files and models by their first bytes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _STARTS = (
     b"Input filename:",
     b'{"log":',
 )
-# A log can begin with a bracket too ("[V] ..."), or be lines of JSON as Docker keeps them; JSON goes on with
-# an object, a list or a string, or ends.
+# A log can also begin with a bracket ("[V] ..."), or consist of Docker's JSON lines.  In JSON, the next
+# character begins an object, a list or a string, or ends the list.
 JSON_START = re.compile(rb"\s*(?!\{\"log\":)(?:\{\s*(?:[\"}]|$)|\[\s*(?:[\[{\"\]]|$))")
 _NOT_TEXT = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c\x7f]")
 
 
 def is_build_file(path: str) -> bool:
-    """Whether a path is a log, layers, a profile or an engine rather than a model; ``-`` is a log.
+    """Return whether a path is a log, layers, a profile or an engine, not a model; ``-`` is a log.
 
-    A file that cannot be read is told by its name.
+    The name decides if the file is unreadable.
     """
     name = path.lower()
     if path == "-":

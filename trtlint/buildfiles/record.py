@@ -1,4 +1,4 @@
-"""What is known of one build: its log, layers, profile and engine header together."""
+"""The record of one build: its log, layers, profile and engine header."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 _ANY: GivenAs = "any"
 _STDIN = "-"
 _APART = frozenset({"found", "shapes", "tool", "library", "build"})
-"""Settings that several files of one build may state differently, or that no file contradicts."""
+"""Settings that files of one build may report differently, or that no file contradicts."""
 
 
 @dataclass(frozen=True, slots=True)
 class InspectedPlan:
-    """An engine whose layers TensorRT has told."""
+    """An engine whose layers TensorRT has listed."""
 
     header: PlanHeader
     layers: LayerInfo
@@ -39,23 +39,23 @@ class InspectedPlan:
 
 @dataclass(frozen=True, slots=True)
 class BuildRecord:
-    """What one build left behind, read.
+    """The contents of one build's files.
 
     Attributes:
-        files: the files it was read from, as the user wrote them.
+        files: the files, as the user wrote them.
         log: the log.
         log_name: its file; empty without one, as are the other names.
-        layers: the layers of the engine: of a layer file, else the last dump of the log.
-        layers_name: the file that they come from.
-        profile: layer times: of a profile file, else the last table of the log.
-        profile_name: the file that they come from.
+        layers: the engine's layers: from a layer file, else from the last dump of the log.
+        layers_name: their file.
+        profile: layer times: from a profile file, else from the last table of the log.
+        profile_name: their file.
         times: end-to-end times.
         plan: the header of the engine file.
         plan_name: the engine file.
-        settings: what the files settle; where they differ, what the first of log, metadata and
-            engine header says.
-        places: where each setting was said, such as ``build.log:12``.
-        notes: what the files leave open or say differently.
+        settings: the build settings in the files; the log takes precedence, then the metadata, then the
+            engine header.
+        places: the source of each setting, such as ``build.log:12``.
+        notes: gaps and contradictions in the files.
     """
 
     files: tuple[str, ...] = ()
@@ -74,25 +74,25 @@ class BuildRecord:
 
 
 def read_build(paths: Iterable[str | tuple[str, GivenAs]]) -> BuildRecord:
-    """Read the files of one build, each as ``path`` or as (``path``, what it was given as).
+    """Read the files of one build, each as ``path`` or as (``path``, role).
 
     ``-`` is a log on standard input.
 
     Raises:
-        BuildFileError: a file cannot be read, is not what it was given as, or is the second of its
-            kind; the message begins with the file's name.
+        BuildFileError: a file is unreadable, does not fit its role, or is the second of its kind; the message
+            begins with the file's name.
     """
     return together([read_file(*((entry, _ANY) if isinstance(entry, str) else entry)) for entry in paths])
 
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """A file of a build, read.
+    """The contents of a build file.
 
     Attributes:
         path: the file, as the user wrote it.
-        content: what it holds.
-        note: what was left open about it, None for nothing.
+        content: the parsed contents.
+        note: a gap in the contents, or None.
     """
 
     path: str
@@ -104,8 +104,7 @@ def read_file(path: str, role: GivenAs = "any") -> FileRead:
     """Read one file of a build.
 
     Raises:
-        BuildFileError: it cannot be read or is not what it was given as; the message begins with
-            the file's name.
+        BuildFileError: the file is unreadable or does not fit its role; the message begins with its name.
     """
     try:
         content, note = _read(path, role)
@@ -115,10 +114,10 @@ def read_file(path: str, role: GivenAs = "any") -> FileRead:
 
 
 def together(files: Sequence[FileRead]) -> BuildRecord:
-    """The build that files tell of.
+    """Combine the files of one build.
 
     Raises:
-        BuildFileError: two files are of one kind.
+        BuildFileError: two files have the same kind.
     """
     gathered = _Together()
     for file in files:
@@ -142,7 +141,7 @@ def _read(path: str, role: GivenAs) -> tuple[BuildFile | InspectedPlan, str | No
     if role == "layers":
         return _only_layers(path, content)
     if isinstance(content, Log) and not (content.is_log or content.profiles):
-        return content, f"{path}: no line of it is of a TensorRT build"
+        return content, f"{path}: contains no line of a TensorRT build"
     return content, None
 
 
@@ -150,7 +149,7 @@ def _only_times(content: BuildFile) -> BuildFile:
     if isinstance(content, Log) and content.profiles:
         return content.profiles[-1]
     if not isinstance(content, Profile | Times | BuildSettings):
-        raise BuildFileError("no layer times in this file")
+        raise BuildFileError("the file has no layer times")
     return content
 
 
@@ -163,12 +162,12 @@ def _only_layers(path: str, content: BuildFile) -> tuple[BuildFile | InspectedPl
     if isinstance(content, Log) and content.dumps:
         return LayerInfo(content.dumps[-1].layers, content.dumps[-1].tensors), None
     if not isinstance(content, LayerInfo):
-        raise BuildFileError("no engine layers in this file")
+        raise BuildFileError("the file has no engine layers")
     return content, None
 
 
 class _Together:
-    """Puts files together, one after the other."""
+    """Combines files, one after the other."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
@@ -181,7 +180,7 @@ class _Together:
         self._settings: list[tuple[BuildSettings, str]] = []
 
     def add(self, file: FileRead) -> None:
-        """Take the content of one file."""
+        """Add the contents of one file."""
         try:
             self._add(file)
         except BuildFileError as error:
@@ -218,7 +217,7 @@ class _Together:
         self._layers = layers, name
 
     def record(self) -> BuildRecord:
-        """All files together."""
+        """Return the record of all files."""
         log, log_name = self._log or (None, "")
         layers, layers_name = self._layers or (None, "")
         if log is not None and layers is None and log.dumps:
@@ -273,7 +272,7 @@ class _Together:
 
 def _single(known: object, what: str) -> None:
     if known is not None:
-        raise BuildFileError(f"a second {what}; one build has one")
+        raise BuildFileError(f"a second {what}; pass one per build")
 
 
 def _words(name: str, value: object) -> str:

@@ -1,4 +1,4 @@
-"""What reading a log gives: records, and the log as a whole."""
+"""Records of a log, and the parsed log."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Severity = Literal["V", "I", "W", "E", "F"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One thing that the log says.
+    """One message of a log.
 
-    ``pattern`` is the name of the entry of the pattern table, ``line`` the number of the first line from 1,
-    ``severity`` the letter as printed (None for a line without prefix), ``message`` the text without prefix
-    and with its continuation lines, cut at 4,000 characters; ``groups`` what the entry takes from it.
-    ``context`` is the node or layer that the build had last announced to parse or to time, for warnings and
-    errors, which may name none. ``common`` is whether its prefix is one that any program may print.
-    Warnings and errors that no entry knows have the pattern ``other``.
+    ``pattern`` is the name of its pattern table entry, ``line`` the number of its first line from 1,
+    ``severity`` the printed letter (None without a prefix).  ``message`` is the text without prefix, with its
+    continuation lines, cut at 4,000 characters; ``groups`` are the groups of the match.  ``context`` is the
+    last node or layer that the build announced before a warning or error, which may name none.  ``common`` is
+    whether any program may print its prefix.  Warnings and errors without an entry have the pattern
+    ``other``.
     """
 
     pattern: str
@@ -37,7 +37,7 @@ class Record:
     common: bool = False
 
     def number(self, group: str) -> float | None:
-        """The number that a group holds; None where it is left out, is none, or has no end."""
+        """Return the number in a group; None if it is missing, not a number or infinite."""
         try:
             value = float(self.groups.get(group, ""))
         except ValueError:
@@ -47,7 +47,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class LayerDump:
-    """The layers that a log prints at the end of a build, from line ``line`` on."""
+    """The layers that a log prints at the end of a build, starting at line ``line``."""
 
     line: int
     layers: tuple[Layer, ...]
@@ -56,11 +56,11 @@ class LayerDump:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A whole log, read.
+    """A parsed log.
 
-    ``records`` and ``counts`` are by pattern name: the first records of each, and how many lines there were.
-    ``severities`` counts the lines printed as W, E and F. ``options`` are the ``=== ... Options ===``
-    blocks of trtexec as printed. ``notes`` say what could not be read.
+    ``records`` has the first records of each pattern, ``counts`` the number of lines, both by pattern name.
+    ``severities`` counts the lines printed as W, E and F.  ``options`` are trtexec's ``=== ... Options ===``
+    blocks.  ``notes`` report unread parts.
     """
 
     lines: int
@@ -80,20 +80,20 @@ class Log:
         return bool(self.records or self.options or self.dumps or self.settings.tool)
 
     def first(self, pattern: str) -> Record | None:
-        """The first record of a pattern."""
+        """Return the first record of a pattern, or None."""
         found = self.records.get(pattern)
         return found[0] if found else None
 
     def telling(self, tells: Tells) -> Iterator[Record]:
-        """The records that the table of patterns takes for something, pattern by pattern."""
+        """Yield the records with this role in the pattern table, by pattern."""
         for pattern in table().patterns:
             if pattern.tells == tells:
                 yield from self.records.get(pattern.name, ())
 
     def seconds(self) -> dict[str, float]:
-        """Durations that the build prints, in seconds: ``parse``, ``graph``, ``engine``, ``build``.
+        """Return the printed durations in seconds: ``parse``, ``graph``, ``engine``, ``build``.
 
-        A log of several builds gives the sum of each.
+        With several builds in the log, these are sums.
         """
         total: dict[str, float] = {}
         for pattern in table().patterns:

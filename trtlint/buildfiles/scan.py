@@ -1,9 +1,8 @@
-"""The lines of a log that can matter, out of the many that cannot.
+"""Selection of the few lines of a log that can matter.
 
-A verbose log is almost all tactic timings: hundreds of megabytes in which a few hundred lines say something.
-Lines are taken in blocks and classified without making an object of each: where a block is in one of the two
-usual shapes, the first bytes of every message are looked up at once. Lines of any other shape, and all that
-are warnings or errors, are handed on.
+A verbose log is mostly tactic timings: hundreds of megabytes with a few hundred informative lines.  Lines are
+classified in blocks, without an object per line.  If a block has one of the two usual forms, the first bytes
+of all messages are looked up at once.  Lines of other forms, warnings and errors are always candidates.
 """
 
 from __future__ import annotations
@@ -19,32 +18,32 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.blocks import BlockFilter
 
 BLOCK = 1 << 20
-"""Bytes read at a time; with the lines in them they bound the memory."""
+"""Number of bytes read at a time; this bounds the memory."""
 
 LONGEST = 1 << 22
-"""Bytes of a line that are looked at; one island's list of nodes can be some hundred kilobytes."""
+"""Maximum number of bytes read per line; an island's node list can have some hundred kilobytes."""
 
 MOST = 8 << 30
-"""Bytes of a log that are read: a file with holes can be as long as one likes, and take no room."""
+"""Maximum number of bytes read per log: a sparse file can have any length without using disk space."""
 
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\n]{0,200}\x07?|[@-Z\\-_])")
 _SMALL = 1 << 20
-_DENSE = 1 << 10  # bytes from which a block is worth a vector
+_DENSE = 1 << 10  # minimum size of a block for vectors, in bytes
 
 Batch = tuple[Iterable[int], Sequence[bytes], Iterable[int]]
-"""Of each line: its number from 1, its bytes without the line end, and where the message of a plain quiet
-line begins, or 0 for a line of any other shape."""
+"""For each line: its number from 1, its bytes without the line end, and the message offset of a plain quiet
+line; 0 for a line of another form."""
 
 _BATCH = 1 << 14
-_TAIL = 1 << 12  # bytes at the end that are kept for the last line
+_TAIL = 1 << 12  # bytes at the end that are stored for the last line
 
 
 class Scanner:
     """Batches of candidate lines of one stream, in order.
 
-    ``literals`` are the beginnings of the quiet messages that matter. ``lines`` and ``size`` count all that
-    was read, in lines and bytes; ``shapes`` are the tools whose prefixes were seen; ``note`` says that there
-    was more than is read, and is empty where there was not.
+    ``literals`` are the beginnings of relevant quiet messages.  ``lines`` and ``size`` are the number of
+    lines and bytes read.  ``shapes`` are the tools whose prefixes occurred.  ``note`` reports an unread rest,
+    or is empty.
     """
 
     def __init__(self, source: Source, literals: Iterable[bytes], *, vectorised: bool | None = None) -> None:
@@ -60,16 +59,16 @@ class Scanner:
         self._tail = b""
 
     def last_line(self) -> tuple[int, bytes]:
-        """The last line that is not empty, and its number, once all lines were given; a long one is cut."""
+        """Return number and text of the last non-empty line, after the scan; a long line is cut."""
         ending = self._tail.rstrip()
         line = _ANSI.sub(b"", ending.rpartition(b"\n")[2])
         return self.lines - self._tail[len(ending) :].strip(b"\n").count(b"\n"), line
 
     def enough(self, literal: bytes, *, context: bool) -> None:
-        """Say that lines that begin so need only be counted from now on.
+        """Only count lines with this beginning from now on.
 
-        Of those with ``context`` the last before any other line is still handed on. Whether one is counted
-        here or handed on is left to the scanner.
+        With ``context``, the last one before any other line is still a candidate.  The scanner may still pass
+        on any of these lines.
         """
         if self._filter:
             self._filter.enough(literal, context)
@@ -77,7 +76,7 @@ class Scanner:
             self._enough.append((literal, context))
 
     def counts(self) -> dict[bytes, int]:
-        """How many lines were counted and not handed on, by how they begin."""
+        """Return the number of lines that were only counted, by beginning."""
         return self._filter.counts() if self._filter else {}
 
     def __iter__(self) -> Iterator[Batch]:
@@ -86,7 +85,7 @@ class Scanner:
         dropping = False
         while chunk := self._source.read(BLOCK):
             if self.size + len(chunk) > MOST:
-                self.note = f"the log is longer than {MOST >> 30} GiB: the rest is not read"
+                self.note = f"the log is longer than {MOST >> 30} GiB; the rest was not read"
                 break
             self.size += len(chunk)
             self._tail = chunk[-_TAIL:] if len(chunk) >= _TAIL else (self._tail + chunk)[-_TAIL:]
@@ -99,7 +98,7 @@ class Scanner:
                     yield (self.lines + 1,), (b"".join(carry)[:LONGEST],), (0,)
                     carry, held, dropping = [], 0, True
                 continue
-            # The line that the last block began is put together; the rest of the block is not copied.
+            # Complete the last line of the previous block; the rest of the block is not copied.
             if dropping:
                 dropping = False
                 self.lines += 1
@@ -121,7 +120,7 @@ class Scanner:
             yield from self._block(line, 0, len(line))
 
     def _block(self, data: bytes, begin: int, end: int) -> Iterator[Batch]:
-        """Whole lines: the bytes from ``begin`` to ``end``, where the last is a line end."""
+        """Process whole lines: the bytes from ``begin`` to ``end``, where the last one is a line end."""
         if data.find(b"\x1b", begin, end) >= 0:
             data = _ANSI.sub(b"", data[begin:end])
             begin, end = 0, len(data)
@@ -136,7 +135,7 @@ class Scanner:
         wanted = self._vectorised if self._vectorised is not None else self.size > _SMALL
         if wanted and end - begin > _DENSE:
             if self._filter is None:
-                # NumPy comes with onnx; it is imported only for logs large enough to repay its start.
+                # NumPy comes with onnx; it is imported only for logs large enough to repay the import.
                 from trtlint.buildfiles.blocks import BlockFilter
 
                 self._filter = BlockFilter(self._literals)
@@ -153,7 +152,7 @@ class Scanner:
             self.lines += len(batch)
 
     def _overwritten(self, data: bytes) -> Iterator[Batch]:
-        """Lines with progress bars: what one overwrites stays a line of its own, with the same number."""
+        """Process lines with progress bars: each overwritten part is a line with the same number."""
         for line in data.split(b"\n"):
             self.lines += 1
             yield repeat(self.lines), line.split(b"\r"), repeat(0)

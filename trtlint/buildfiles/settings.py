@@ -1,4 +1,4 @@
-"""What a build's own output settles about its target: product, version, GPU, flags, precision, typing."""
+"""Settings in a build's own output: product, version, GPU, flags, precision, typing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POLYGRAPHY_FLAGS = {
 }  # fmt: skip
 _PRECISIONS = {"FP32", "FP16", "INT8", "BF16", "FP8", "INT4", "FP4", "TF32"}
 _LONGEST_COMMAND = 20_000
-"""Characters of a command that are taken apart."""
+"""Maximum length of a parsed command, in characters."""
 _TOOLS = (
     "ultralytics", "deepstream", "triton", "torch-tensorrt", "onnxruntime", "tensorrt-llm", "tensorflow",
     "vs-mlrt", "polygraphy", "python", "logger",
@@ -40,7 +40,7 @@ _TORCH_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class ShapeRange:
-    """The shapes an input may have in one optimisation profile, as printed (``1x3x224x224``)."""
+    """The shapes of an input in one optimization profile, as printed (``1x3x224x224``)."""
 
     name: str
     profile: int
@@ -51,14 +51,14 @@ class ShapeRange:
 
 @dataclass(frozen=True, slots=True)
 class BuildSettings:
-    """What a log or a metadata file settles; None is unknown.
+    """Settings in a log or a metadata file; None is unknown.
 
-    ``product`` is ``tensorrt`` or ``tensorrt-rtx``; ``version`` the release as printed, without build number
-    (``build``); ``library`` that of the builder library where it is printed apart from the tool's. ``sm`` is
-    the compute capability as a whole number (8.9 is 89). ``flags`` are the precision options that were given
+    ``product`` is ``tensorrt`` or ``tensorrt-rtx``; ``version`` the printed release without build number
+    (``build``); ``library`` the version of the builder library, if printed apart from the tool's.  ``sm`` is
+    the compute capability as a whole number (8.9 is 89).  ``flags`` are the given precision options
     (``fp16``, ``best``, ``no-tf32`` ...), ``precision`` the types that layers may use (``fp32``, ``fp16``
-    ...). ``constraints`` is ``obey`` or ``prefer``. ``torch`` are settings of Torch-TensorRT as printed.
-    ``status`` is ``passed`` or ``failed``. ``found`` gives the line of each field, where it came from a line.
+    ...). ``constraints`` is ``obey`` or ``prefer``.  ``torch`` are settings of Torch-TensorRT as printed.
+    ``status`` is ``passed`` or ``failed``.  ``found`` has the source line of each field, if known.
     """
 
     product: str | None = None
@@ -87,7 +87,7 @@ class BuildSettings:
 
 
 def decode_version(number: str) -> str | None:
-    """``8510`` is 8.5.10, ``101303`` is 10.13.3: trtexec prints one number, of two forms.
+    """Decode trtexec's version number: ``8510`` is 8.5.10, ``101303`` is 10.13.3.
 
     Source: https://github.com/NVIDIA/TensorRT/blob/main/samples/common/logging.h on each release branch.
     """
@@ -100,7 +100,7 @@ def decode_version(number: str) -> str | None:
 
 
 class Collector:
-    """Gathers settings from records and option lines; what is said first about a field stays."""
+    """Collects settings from records and option lines; the first value of a field stays."""
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
@@ -111,7 +111,7 @@ class Collector:
         self._dated: tuple[Mapping[str, str], int] = {}, 0
 
     def set(self, name: str, value: object, line: int | None) -> None:
-        """Note a field, unless it is known already or the value is None or empty."""
+        """Set a field, unless it is already set or the value is None or empty."""
         if value in (None, "") or name in self._values:
             return
         self._values[name] = value
@@ -119,16 +119,16 @@ class Collector:
             self._found[name] = line
 
     def record(self, settles: str, groups: Mapping[str, str], line: int) -> None:
-        """Take what a record settles, in the way that its entry of the pattern table names."""
+        """Apply the settings of a record, by the ``settles`` key of its pattern table entry."""
         _HANDLERS[settles](self, groups, line)
 
     def error(self, message: str, line: int) -> None:
-        """Take the line of the library's source that an error gives; it counts where nothing else tells."""
+        """Use the source line in an error to find the release, if nothing else shows it."""
         if not self._dated[0]:
             self._dated = release_of(message), line
 
     def option(self, section: str, key: str, value: str, line: int) -> None:
-        """Take one ``key: value`` line of trtexec's option blocks."""
+        """Read one ``key: value`` line of trtexec's option blocks."""
         if section == "Build Options" and key == "Precision":
             self.precision(value, line)
         elif section == "Build Options" and key == "BuilderOptimizationLevel":
@@ -142,7 +142,7 @@ class Collector:
             self.set("sm", _sm(value), line)
 
     def precision(self, value: str, line: int | None) -> None:
-        """Take trtexec's ``Precision:`` value, such as ``FP32+FP16 (obey precision constraints)``."""
+        """Read trtexec's ``Precision:`` value, such as ``FP32+FP16 (obey precision constraints)``."""
         words = set(re.findall(r"(?<![A-Z])[A-Z]+\d+", value)) & _PRECISIONS
         if "Strongly Typed" in value:
             self.set("strongly_typed", True, line)
@@ -155,7 +155,7 @@ class Collector:
             self.set("constraints", constraint[1], line)
 
     def configuration(self, message: str, line: int) -> None:
-        """Take Polygraphy's table of the builder configuration."""
+        """Read Polygraphy's table of the builder configuration."""
         flags = _BUILDER_FLAGS.search(message)
         if not flags:
             return
@@ -167,7 +167,7 @@ class Collector:
         self.set("precision", frozenset({"fp32"} | (known - {"tf32"})), line)
 
     def settings(self, shapes: Collection[str] = ()) -> BuildSettings:
-        """Everything gathered; ``shapes`` are the tools that the prefixes of the lines give away."""
+        """Return all settings; ``shapes`` are the tools whose prefixes occurred."""
         self._date()
         values = dict(self._values)
         if "tool" not in values:
@@ -259,7 +259,7 @@ class Collector:
 
     def _tf32(self, groups: Mapping[str, str], line: int) -> None:
         if groups["state"] == "disabled":
-            # Polygraphy prints this; its table of flags, which comes later, decides.
+            # Polygraphy prints this, but its later table of flags decides.
             self.set("tool", "polygraphy", None)
         self.set("tf32", groups["state"] == "enabled", line)
 
@@ -310,11 +310,11 @@ _HANDLERS: Mapping[str, Callable[[Collector, Mapping[str, str], int], None]] = {
     "version": Collector._version,
     "weak_typing": Collector._weak_typing,
 }
-"""What the ``settles`` of an entry can be."""
+"""Handlers for the ``settles`` key of an entry."""
 
 
 def from_json(root: object) -> BuildSettings | None:
-    """The settings in a metadata file of the TensorRT engine explorer, None where it is something else."""
+    """Return the settings in the TensorRT engine explorer's metadata; None for another document."""
     keys = ("model_options", "build_options", "device_information", "performance_summary")
     if isinstance(root, dict) and any(isinstance(root.get(key), dict) for key in keys):
         return _from_metadata(root)
@@ -322,7 +322,7 @@ def from_json(root: object) -> BuildSettings | None:
 
 
 def _from_metadata(root: Mapping[str, Any]) -> BuildSettings:
-    """Settings in a ``*.metadata.json`` file of the TensorRT engine explorer."""
+    """Return the settings in a ``*.metadata.json`` file of the TensorRT engine explorer."""
     collector = Collector()
     for section, title in (
         ("model_options", "Model Options"),

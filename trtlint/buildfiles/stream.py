@@ -1,4 +1,4 @@
-"""Opening what a build wrote: plain, gzip or standard input, in UTF-8 or, from a Windows shell, UTF-16."""
+"""Opening of a build's output: plain, gzip or standard input, in UTF-8 or UTF-16 (Windows shells)."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from trtlint.files.regular import open_regular
 
 GZIP = b"\x1f\x8b"
 _MOST_UNZIPPED = 64 << 20
-"""Bytes that any gzip data may become."""
+"""Unpacked size that any gzip data may have, in bytes."""
 _MOST_RATIO = 100
-"""Bytes that each of its bytes may become beyond that; of a verbose log, it is about 30."""
+"""Maximum compression ratio above that; a verbose log has about 30."""
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 class Source(Protocol):
-    """What a reader needs of a stream."""
+    """A readable byte stream."""
 
     def read(self, size: int, /) -> bytes:
-        """At most so many bytes, nothing at the end."""
+        """Read at most this number of bytes; empty at the end."""
 
 
 class Joined:
-    """A stream with bytes that were already read from it put back in front."""
+    """A stream with its first bytes put back."""
 
     def __init__(self, head: bytes, rest: Source) -> None:
         self._head = head
         self._rest = rest
 
     def read(self, size: int = -1, /) -> bytes:
-        """At most so many bytes, nothing at the end."""
+        """Read at most this number of bytes; empty at the end."""
         if not self._head:
             return self._rest.read(size)
         if 0 <= size < len(self._head):
@@ -48,7 +48,7 @@ class Joined:
 
 
 class Recoded:
-    """A stream of another encoding as UTF-8, decoded piece by piece."""
+    """A stream converted to UTF-8 from another encoding, piece by piece."""
 
     def __init__(self, rest: Source, encoding: str) -> None:
         self._rest = rest
@@ -56,7 +56,7 @@ class Recoded:
         self._ready = b""
 
     def read(self, size: int = -1, /) -> bytes:
-        """At most so many bytes, nothing at the end."""
+        """Read at most this number of bytes; empty at the end."""
         while not self._ready:
             raw = self._rest.read(size)
             self._ready = self._decoder.decode(raw, not raw).encode("utf-8", "replace")
@@ -67,7 +67,7 @@ class Recoded:
 
 
 class Unzipped:
-    """A gzip stream; one that is cut or damaged ends where it can no longer be read, and says so."""
+    """A gzip stream; truncated or damaged data end it early, with a note."""
 
     def __init__(self, rest: Source) -> None:
         self._raw = _Reader(rest)
@@ -76,18 +76,18 @@ class Unzipped:
         self.note: str | None = None
 
     def read(self, size: int = -1, /) -> bytes:
-        """At most so many bytes, nothing at the end."""
+        """Read at most this number of bytes; empty at the end."""
         if self.note:
             return b""
         try:
             data = bytes(self._file.read1(size))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.note = f"the gzip data ends early or is damaged: {error}"
+            self.note = f"the gzip data is truncated or damaged: {error}"
             return b""
         self._given += len(data)
         most = _MOST_UNZIPPED + _MOST_RATIO * self._raw.taken
         if self._given > most:
-            self.note = f"the gzip data unpacks to more than {most >> 20} MiB: the rest is not read"
+            self.note = f"the gzip data unpacks to more than {most >> 20} MiB; the rest was not read"
             return b""
         return data
 
@@ -100,7 +100,7 @@ class _Reader:
         self.taken = 0
 
     def read(self, size: int = -1, /) -> bytes:
-        """At most so many bytes, nothing at the end."""
+        """Read at most this number of bytes; empty at the end."""
         data = self._rest.read(size if size > 0 else 1 << 16)
         self.taken += len(data)
         return data
@@ -111,7 +111,7 @@ class _Reader:
 
 @contextmanager
 def opened(source: str | Path | BinaryIO) -> Iterator[BinaryIO]:
-    """The raw bytes of a path, of ``-`` (standard input) or of a binary stream that the caller closes."""
+    """Open the raw bytes of a path, of ``-`` (standard input), or of a stream that the caller closes."""
     if not isinstance(source, (str, Path)):
         yield source
     elif str(source) == "-":
@@ -126,7 +126,7 @@ def opened(source: str | Path | BinaryIO) -> Iterator[BinaryIO]:
 
 
 def decoded(raw: Source) -> Source:
-    """The bytes of a log as UTF-8 text: unzipped, recoded and without a byte order mark."""
+    """Return a log as UTF-8 text: unzipped, converted and without a byte order mark."""
     head = raw.read(4)
     stream: Source = Joined(head, raw)
     if head[:2] == GZIP:
@@ -145,7 +145,7 @@ def decoded(raw: Source) -> Source:
 
 
 class _Noted(Joined):
-    """Unzipped bytes put back, with the note of the stream below still visible."""
+    """Unzipped bytes put back, with access to the note of the stream below."""
 
     def __init__(self, head: bytes, rest: Unzipped) -> None:
         super().__init__(head, rest)
@@ -153,5 +153,5 @@ class _Noted(Joined):
 
     @property
     def note(self) -> str | None:
-        """Why the stream ended early, if it did."""
+        """Why the stream ended early, or None."""
         return self._zip.note

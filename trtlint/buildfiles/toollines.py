@@ -1,4 +1,4 @@
-"""What a tool says of itself in a log: its options, the device, tables of layer times."""
+"""A tool's own lines in a log: its options, the device, tables of layer times."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from trtlint.buildfiles.profile import Profile, TableReader
 from trtlint.buildfiles.settings import Collector
 
 _TABLES, _ROWS = 16, 50_000
-_OPTIONS = 1000  # option lines
+_OPTIONS = 1000  # maximum number of option lines
 _SECTIONS = ("Options ===", "Device Information ===", "Performance summary ===", "Trace Averages")
 
 
 class ToolLines:
-    """Reads these lines one after the other.
+    """Reads a tool's own lines, one after the other.
 
     Args:
-        quiet: the patterns of lines of which the beginning decides, by that.
-        kept: takes what fits one of them.
-        collector: takes what the options settle.
+        quiet: patterns by the beginning of their lines.
+        kept: stores the records.
+        collector: collects the settings.
     """
 
     def __init__(self, quiet: Quiet, kept: Keeper, collector: Collector) -> None:
@@ -42,7 +42,7 @@ class ToolLines:
         return MappingProxyType({name: MappingProxyType(dict(values)) for name, values in found})
 
     def wants(self, key: bytes) -> bool:
-        """Whether a line that begins so says something, where it stands."""
+        """Return whether a line with this beginning is relevant at this place."""
         return (
             self._table is not None
             or key in self._quiet
@@ -82,7 +82,7 @@ class ToolLines:
             self._section = None
 
     def end_table(self) -> None:
-        """Keep the table that is open, if there is one and it has rows."""
+        """Store the open table, if it has rows."""
         reader, self._table = self._table, None
         if reader and (profile := reader.profile()).layers:
             self._rows += len(profile.layers)

@@ -1,8 +1,8 @@
-"""Tracebacks of Python in a log: which lines belong to one, and what is known where it names no exception.
+"""Python tracebacks in a log: their lines, and their end without an exception message.
 
-Front ends end so when TensorRT gave them nothing: Torch-TensorRT with a bare ``AssertionError``
-(https://github.com/pytorch/TensorRT/issues/4610).  Threads quote tracebacks without their indentation, and
-cut them (https://github.com/TNTwise/REAL-Video-Enhancer/issues/134).
+Front ends end this way when TensorRT returned nothing: Torch-TensorRT with a bare ``AssertionError``
+(https://github.com/pytorch/TensorRT/issues/4610).  Threads quote tracebacks without indentation, and truncate
+them (https://github.com/TNTwise/REAL-Video-Enhancer/issues/134).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _FRAME = re.compile(
 _BARE = re.compile(rb"(?P<type>[A-Za-z_][\w.]{0,120}(?:Error|Exception|Interrupt))\s*$")
 
 _LEFT_OUT = (b"[...]", b"...", b"[\xe2\x80\xa6]", b"\xe2\x80\xa6")
-"""What people write in place of frames that they leave out."""
+"""Text that people write in place of omitted frames."""
 
 
 class Ending(NamedTuple):
-    """How a traceback ended without a message.
+    """The end of a traceback without a message.
 
     Attributes:
-        line: number of the line that ends it; that of its heading where it was cut off.
-        message: the exception, or that it was cut off, with the last frame.
+        line: number of its last line; for a truncated traceback, that of its heading.
+        message: the exception or the truncation, with the last frame.
     """
 
     line: int
@@ -33,17 +33,17 @@ class Ending(NamedTuple):
 
 
 class Traceback:
-    """Follows one traceback at a time; ``open`` says whether there is one."""
+    """Follows one traceback at a time; ``open`` is whether there is one."""
 
     def __init__(self) -> None:
         self.open = False
-        self._before = b""  # what stands before the heading in its line, as before all its lines
+        self._before = b""  # the text before the heading, and before each of its lines
         self._number = 0
         self._frame: re.Match[bytes] | None = None
         self._code_next = False
 
     def begin(self, number: int, line: bytes) -> None:
-        """Start at the line with the heading."""
+        """Begin with the heading."""
         self.open = True
         self._before = line[: line.find(HEADING)]
         self._number = number
@@ -51,14 +51,14 @@ class Traceback:
         self._code_next = False
 
     def takes(self, line: bytes) -> bool:
-        """Whether a line belongs to the traceback; the exception that ends it does not."""
+        """Return whether a line belongs to the traceback, not counting its final exception."""
         if not self.open or not line.startswith(self._before):
             return False
         rest = line[len(self._before) :]
         frame = _FRAME.match(rest)
         if frame is not None:
             self._frame = frame
-            # Where the indentation is lost, the line after a frame is its code.
+            # Without indentation, the line after a frame is its code.
             self._code_next = rest[:1] != b" "
             return True
         if rest[:1] == b" " or rest.strip() in _LEFT_OUT:
@@ -67,7 +67,7 @@ class Traceback:
         return code
 
     def end(self, number: int, line: bytes) -> Ending | None:
-        """Close at a line that does not belong to it; an :class:`Ending` for an exception without message."""
+        """Close at the first line after it; return an :class:`Ending` for an exception without message."""
         self.open = False
         found = _BARE.match(line[len(self._before) :]) if line.startswith(self._before) else None
         return None if found is None else Ending(number, found["type"].decode() + self._at())
@@ -78,7 +78,7 @@ class Traceback:
         return Ending(self._number, "a Python traceback that is cut off" + self._at())
 
     def _at(self) -> str:
-        """The last frame, as part of a sentence; empty where none was seen."""
+        """Return the last frame, as part of a sentence; empty for none."""
         if self._frame is None:
             return ""
         file = self._frame["file"].decode(errors="replace").replace("\\", "/").rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""The files that tell of a build: the tables that options, configuration and readers share."""
+"""Kinds of build files: tables for options, configuration and readers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from trtlint.buildfiles.settings import BuildSettings
 
     BuildFile = Log | LayerInfo | Profile | Times | BuildSettings | PlanHeader
-    """What a file can hold."""
+    """The contents of a file."""
 
 FileKind = Literal["log", "layers", "profile"]
 
@@ -22,14 +22,14 @@ WITNESSES: Mapping[FileKind, str] = {
     "layers": "Layers of the engine (--exportLayerInfo), or the engine.",
     "profile": "Layer times (--exportProfile).",
 }
-"""What each of them is, in the words of the help of its option."""
+"""Description of each kind, for the help of its option."""
 
 BuildFiles = Mapping[FileKind, str]
-"""Paths of what a build left behind, in the order of the table; what is not there was not given."""
+"""Paths of a build's files, in the order of the table; missing keys were not given."""
 
 GivenAs = Literal["any"] | FileKind
-"""What a file was given as; ``any`` is told by its content."""
+"""The role of a file; ``any`` means that its content decides."""
 
 JSON = ("layers", "profile", "settings")
-"""The modules that read JSON, in the order in which they are asked: ``from_json(root)`` gives what a parsed
-file holds, None where it is of another kind."""
+"""Modules that read JSON, in order: ``from_json(root)`` returns the parsed contents, or None for another
+kind."""

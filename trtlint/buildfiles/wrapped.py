@@ -1,8 +1,8 @@
-"""Lines of TensorRT as other programs hand them on: wrapped, renamed, or without any prefix.
+"""TensorRT's lines in other programs' output: wrapped, renamed, or without a prefix.
 
-A program with a logger of its own prints what the library says behind a name and a severity of its
-choice, and whoever runs it in a container, a launcher or a CI puts something in front once more.  The shapes
-are those of public threads: DeepStream (https://github.com/marcoslucianops/DeepStream-Yolo/issues/210),
+A program with its own logger prints the library's message after its own name and severity.  A container, a
+launcher or a CI adds another prefix.  The forms are those of public threads: DeepStream
+(https://github.com/marcoslucianops/DeepStream-Yolo/issues/210),
 mmdeploy (https://github.com/open-mmlab/mmdeploy/issues/1876), Isaac
 (https://github.com/NVIDIA-ISAAC-ROS/isaac_ros_common/issues/17), ROS launch
 (https://github.com/autowarefoundation/autoware_universe/pull/6454), docker compose
@@ -18,14 +18,14 @@ from collections.abc import Iterable, Sequence
 from trtlint.buildfiles.prefix import Prefix, letter, parse_prefix
 
 _HEAD = 200
-"""Bytes of a line in which its severity and the name of the library are looked for."""
+"""Number of bytes of a line that are searched for severity and library name."""
 _LOOKED_AT = 4000
-"""Bytes of a line in which marks are looked for."""
-_MANY = 1000  # lines without prefix in one batch
+"""Number of bytes of a line that are searched for marks."""
+_MANY = 1000  # maximum number of lines without prefix in one batch
 _SHORTEST = 6
-"""Bytes of the shortest line that says something: ``Killed``."""
+"""Minimum length of an informative line, in bytes: ``Killed``."""
 _LAYERS = 4
-"""Wrappers around a line that are taken off."""
+"""Wrappers around a line that are removed."""
 _WRAPPER = re.compile(
     rb"[\w./-]{1,80} {0,40}\| {1,2}"  # docker compose
     rb"|\[[\w./ -]{1,100}-\d{1,6}\] "  # ROS launch
@@ -42,7 +42,7 @@ _WRAPPER = re.compile(
     rb"|[ \t]{1,40}"
 )
 _KEPT = re.compile(rb'\{"log": ?"(?P<line>(?:[^"\\]|\\.)*)')
-"""A line as Docker keeps it: an object of JSON, the line end inside of the string."""
+"""A line in Docker's log: a JSON object with the line end inside the string."""
 _WORD = rb"(?:INTERNAL[_ ]ERROR|CRITICAL|FATAL|ERROR|ERR|WARNING|WARN|INFO|VERBOSE|DEBUG|TRACE)"
 _NAME = rb"(?:\[?(?:NVINFER LOG|nvinfer1?|TRT(?:Net|Logger|Engine)?|TensorRT|trt_infer|trt|tensorrt)\]?)"
 _GAP = rb"[\]\[)(>< \t:|,=-]{0,24}"
@@ -96,12 +96,12 @@ MARKS = (
     b"what():", b"termina", b"\xe6", b"\xe5", b"traceb", b"alloc", b" must ",
     b"whereas", b"unexpected", b"providers_tensorrt",
 )  # fmt: skip
-"""What a line that tells anything holds one of, in small letters; a quick look at lines that nobody's logger
-has marked."""
+"""Lower-case texts of which an informative line contains at least one; a quick check for lines without a
+logger's prefix."""
 
 
 def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
-    """Whether a line without one of the usual prefixes may say something of a build."""
+    """Return whether a line without a usual prefix may be about a build."""
     if len(line) < _SHORTEST:
         return False
     head = line[:_LOOKED_AT].lower()
@@ -112,29 +112,29 @@ def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
 
 
 class Marks:
-    """Looks for marks in the lines of one batch; in much output only for those that are there."""
+    """Searches lines for marks; in long batches only for those that occur."""
 
     def __init__(self) -> None:
         self.begin(())
 
     def begin(self, lines: Sequence[bytes]) -> None:
-        """Go on with the lines of the next batch."""
+        """Start the next batch of lines."""
         self._lines = lines
         self._asked = 0
         self._marks: tuple[bytes, ...] = MARKS
 
     def telling(self, line: bytes) -> bool:
-        """Whether a line of the batch may say something."""
+        """Return whether a line of the batch may be about a build."""
         self._asked += 1
         if self._asked == _MANY:
-            # A bracket in front is that of a logger, of which there are many lines.
+            # A leading bracket belongs to a logger, which has many lines.
             text = b"\n".join(each[:_LOOKED_AT] for each in self._lines if each[:1] != b"[").lower()
             self._marks = tuple(mark for mark in MARKS if mark in text)
         return telling(line, self._marks)
 
 
 def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
-    """A line without what others put around it, and its prefix; None where it has none."""
+    """Return a line without its wrappers, and its prefix or None."""
     kept = _KEPT.match(line) if line[:7] == b'{"log":' else None
     rest = kept["line"].removesuffix(b"\\n").replace(b'\\"', b'"') if kept else line
     if kept and (prefix := parse_prefix(rest)) is not None:
@@ -150,13 +150,13 @@ def unwrap(line: bytes) -> tuple[bytes, Prefix | None]:
 
 
 def prefixed(line: bytes) -> tuple[bytes, Prefix | None]:
-    """A line and its prefix, whoever prints it."""
+    """Return a line and its prefix, for any logger."""
     prefix = parse_prefix(line)
     return unwrap(line) if prefix is None else (line, prefix)
 
 
 def within(line: bytes, outer: Prefix) -> Prefix:
-    """The prefix of the library behind that of a program's logger, else the latter."""
+    """Return the library's prefix after that of a program's logger, else the latter."""
     inner = _own(line[outer.start :])
     if inner is None or not inner.library or not inner.severity:
         return outer
@@ -164,14 +164,14 @@ def within(line: bytes, outer: Prefix) -> Prefix:
 
 
 def unquoted(line: bytes, prefix: Prefix | None) -> tuple[bytes, Prefix | None]:
-    """A line whose message a logger has put in quotation marks, without them."""
+    """Return a line without the quotation marks that a logger put around its message."""
     if prefix is not None and line[prefix.start : prefix.start + 1] == b'"' and line.endswith(b'"'):
         return line[: prefix.start] + line[prefix.start + 1 : -1], prefix
     return line, prefix
 
 
 def _own(line: bytes) -> Prefix | None:
-    """The prefix of a program's own logger."""
+    """Return the prefix of a program's own logger."""
     head = line[:_HEAD]
     if not any(mark in head for mark in _HOLDS):
         return None
