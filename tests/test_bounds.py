@@ -21,7 +21,7 @@ from tests.sampling import sample
 from tests.workspace import Workspace
 from trtlint.buildfiles import scan
 from trtlint.buildfiles.log import read_log
-from trtlint.buildfiles.patterns import SEARCHED, Pattern, table
+from trtlint.buildfiles.patterns import SEARCHED, LogPattern, table
 from trtlint.cli import run
 from trtlint.engine.rulefile import load_rule
 from trtlint.files import limits
@@ -214,7 +214,7 @@ def test_layers_that_attack(text: str, said: str, tmp_path: Path, capsys: pytest
 
 
 @pytest.mark.parametrize("pattern", table().patterns, ids=lambda pattern: pattern.name)
-def test_patterns_of_logs_take_no_longer_than_their_texts(pattern: Pattern) -> None:
+def test_patterns_of_logs_take_no_longer_than_their_texts(pattern: LogPattern) -> None:
     """What grows with the cube takes at most 27 times as long in all that is searched of a message."""
     length = 40_000 if pattern.whole else SEARCHED // 3
     assert slowest(pattern.compiled, length, 0.15, most=120)[0] < 0.15

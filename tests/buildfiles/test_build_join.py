@@ -8,7 +8,7 @@ import pytest
 
 from tests.graphs import model_of
 from trtlint.buildfiles.join import Join, NodeNames, join
-from trtlint.buildfiles.layers import Layer, LayerInfo, LayerTensor
+from trtlint.buildfiles.layers import EngineLayer, LayerInfo, LayerTensor
 from trtlint.buildfiles.log import read_log
 from trtlint.buildfiles.records import Log
 from trtlint.model.graph import Graph
@@ -32,9 +32,11 @@ def graph(text: str = CHAIN) -> Graph:
     return model_of(text).graph
 
 
-def joined(*layers: Layer | str, text: str = CHAIN, log: Log | None = None, detailed: bool = True) -> Join:
+def joined(
+    *layers: EngineLayer | str, text: str = CHAIN, log: Log | None = None, detailed: bool = True
+) -> Join:
     found = tuple(
-        Layer(index, layer) if isinstance(layer, str) else layer for index, layer in enumerate(layers)
+        EngineLayer(index, layer) if isinstance(layer, str) else layer for index, layer in enumerate(layers)
     )
     return join(LayerInfo(found, detailed=detailed), NodeNames(graph(text), log), log)
 
@@ -66,7 +68,7 @@ def test_names(name: str, expected: list[str]) -> None:
 
 
 def test_the_metadata_decides() -> None:
-    layer = Layer(0, "__myl_SigmAdd_myl0_0", metadata="[ONNX Layer: c]\x1e[ONNX Layer: b]")
+    layer = EngineLayer(0, "__myl_SigmAdd_myl0_0", metadata="[ONNX Layer: c]\x1e[ONNX Layer: b]")
     assert nodes(joined(layer)) == ["b", "c"]
 
 
@@ -82,7 +84,7 @@ def test_the_members_that_the_log_lists_are_those_of_the_island() -> None:
 
 
 def test_a_layer_that_names_nothing_is_joined_by_what_it_writes() -> None:
-    layer = Layer(0, "__myl_Tanh_myl0_3", outputs=(LayerTensor("vd"),))
+    layer = EngineLayer(0, "__myl_Tanh_myl0_3", outputs=(LayerTensor("vd"),))
     assert nodes(joined(layer)) == ["d"]
 
 

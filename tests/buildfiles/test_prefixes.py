@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trtlint.buildfiles.layers import Layer
+from trtlint.buildfiles.layers import EngineLayer
 from trtlint.buildfiles.prefix import embedded, letter, parse_prefix, without_tail
 from trtlint.facts.blocks.lognames import error_code
 
@@ -106,7 +106,7 @@ def test_the_origin_at_the_end_of_a_message_is_left_out() -> None:
 
 
 def test_a_layer_is_of_the_first_profile() -> None:
-    assert Layer(3, "a").profile == 0
+    assert EngineLayer(3, "a").profile == 0
 
 
 def test_kinds_of_errors() -> None:

@@ -5,38 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from trtlint.buildfiles.build_input import BuildInput
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.gathered import Gathered
 from trtlint.buildfiles.record import FileRead, read_file, together
 from trtlint.buildfiles.witnesses import GivenAs
 from trtlint.files.limits import LimitError, limit_work
 from trtlint.files.problem import Problem
 
 
-def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> Gathered:
+def of_model(model: Path, files: Iterable[tuple[str, GivenAs]]) -> BuildInput:
     """Read the build files of one model."""
     read, problems = _read(files)
     try:
         record = together(read) if read else None
     except BuildFileError as error:
         record, problems = None, [*problems, _problem(error)]
-    return Gathered(model, record, tuple(problems))
+    return BuildInput(model, record, tuple(problems))
 
 
-def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[Gathered]:
+def by_itself(files: Iterable[tuple[str, GivenAs]]) -> list[BuildInput]:
     """Read build files without a model, and group them by build.
 
     All files belong to one build, unless two have the same kind, such as two logs.
     """
     listed = list(files)
     read, problems = _read(listed)
-    found: list[Gathered] = []
+    found: list[BuildInput] = []
     try:
         if read:
-            found.append(Gathered(Path(read[0].path), together(read), alone=True))
+            found.append(BuildInput(Path(read[0].path), together(read), alone=True))
     except BuildFileError:
-        found = [Gathered(Path(file.path), together([file]), alone=True) for file in read]
-    found += [Gathered(Path(problem.path), None, (problem,), alone=True) for problem in problems]
+        found = [BuildInput(Path(file.path), together([file]), alone=True) for file in read]
+    found += [BuildInput(Path(problem.path), None, (problem,), alone=True) for problem in problems]
     order = {path: index for index, (path, _) in enumerate(reversed(listed))}
     return sorted(found, key=lambda gathered: -order.get(str(gathered.path), 0))
 

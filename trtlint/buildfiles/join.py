@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from trtlint.buildfiles.layers import Layer, LayerInfo
+from trtlint.buildfiles.layers import EngineLayer, LayerInfo
 from trtlint.buildfiles.names import LayerNames, NodeRange, layer_names, metadata_nodes
 from trtlint.buildfiles.patterns import table
 from trtlint.buildfiles.records import Log
@@ -98,10 +98,10 @@ class Join:
 
     nodes: Mapping[int, tuple[Node, ...]]
     beside: Mapping[int, tuple[Node, ...]]
-    layers: Mapping[Node, tuple[Layer, ...]]
-    absorbed: Mapping[Node, tuple[Layer, ...]]
+    layers: Mapping[Node, tuple[EngineLayer, ...]]
+    absorbed: Mapping[Node, tuple[EngineLayer, ...]]
 
-    def placed(self, node: Node) -> tuple[Layer, ...]:
+    def placed(self, node: Node) -> tuple[EngineLayer, ...]:
         """Return the layers that compute or have absorbed a node; empty if unknown."""
         return self.layers.get(node) or self.absorbed.get(node, ())
 
@@ -130,7 +130,7 @@ def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
     for layer, found in islands[:_ISLANDS]:
         if layer.index not in nodes and found.kind != "reformat":
             nodes[layer.index] = _island(found, names, claimed)
-    layers: dict[Node, list[Layer]] = defaultdict(list)
+    layers: dict[Node, list[EngineLayer]] = defaultdict(list)
     for layer in info.layers:
         inside = tuple(sorted(dict.fromkeys(nodes.get(layer.index, ())), key=lambda node: node.index))
         nodes[layer.index] = inside
@@ -140,8 +140,10 @@ def join(info: LayerInfo, names: NodeNames, log: Log | None = None) -> Join:
     return Join(nodes, beside, joined, _absorbed(names.graph, joined) if info.detailed else {})
 
 
-def _absorbed(graph: Graph, joined: Mapping[Node, tuple[Layer, ...]]) -> dict[Node, tuple[Layer, ...]]:
-    found: dict[Node, tuple[Layer, ...]] = {}
+def _absorbed(
+    graph: Graph, joined: Mapping[Node, tuple[EngineLayer, ...]]
+) -> dict[Node, tuple[EngineLayer, ...]]:
+    found: dict[Node, tuple[EngineLayer, ...]] = {}
     for node in reversed(graph.nodes):
         if node.op in REARRANGING and node not in joined:
             readers = [user for value in node.outputs for user, _ in value.uses]
@@ -198,7 +200,7 @@ def island_members(log: Log | None) -> Mapping[str, tuple[str, ...]]:
     }
 
 
-def _by_tensors(layer: Layer, names: NodeNames) -> tuple[Node, ...]:
+def _by_tensors(layer: EngineLayer, names: NodeNames) -> tuple[Node, ...]:
     """Return the nodes that compute a layer's output tensors, by tensor name."""
     found = (names.computing(tensor.name) for tensor in layer.outputs)
     return tuple(dict.fromkeys(node for node in found if node is not None))

@@ -42,7 +42,7 @@ class LayerTensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class EngineLayer:
     """One layer of an engine; None means that this form of file has no such field.
 
     ``index`` is its place in the engine, from 0 and per file; ``profile`` its optimization profile.
@@ -105,7 +105,7 @@ class EngineTensor:
 class LayerInfo:
     """The layers of one engine.  ``detailed`` is False if the file has only names."""
 
-    layers: tuple[Layer, ...]
+    layers: tuple[EngineLayer, ...]
     tensors: tuple[EngineTensor, ...] = ()
     detailed: bool = True
 
@@ -174,14 +174,14 @@ def layers_from_json(root: object) -> LayerInfo:
     return LayerInfo(layers, tuple(tensors), not all(isinstance(item, str) for item in items))
 
 
-def _named(index: int, name: str) -> Layer:
-    return Layer(index, name, profile=without_profile(name)[1])
+def _named(index: int, name: str) -> EngineLayer:
+    return EngineLayer(index, name, profile=without_profile(name)[1])
 
 
-def _layer(index: int, item: dict[str, Any]) -> Layer:
+def _layer(index: int, item: dict[str, Any]) -> EngineLayer:
     name = _text(item.get("Name")) or ""
     weights, bias = item.get("Weights"), item.get("Bias")
-    return Layer(
+    return EngineLayer(
         index,
         name,
         _text(item.get("LayerType")),

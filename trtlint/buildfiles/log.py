@@ -14,17 +14,17 @@ from types import MappingProxyType
 from typing import BinaryIO, cast
 
 from trtlint.buildfiles.errors import BuildFileError
-from trtlint.buildfiles.keeper import MESSAGE, Keeper
 from trtlint.buildfiles.oneline import DumpReader
 from trtlint.buildfiles.patterns import KEY, groups, table
 from trtlint.buildfiles.prefix import Prefix, embedded, parse_prefix, without_tail
+from trtlint.buildfiles.record_buffer import MESSAGE, RecordBuffer
 from trtlint.buildfiles.records import LayerDump, Log, Record, Severity
 from trtlint.buildfiles.scan import Scanner
 from trtlint.buildfiles.settings import Collector
-from trtlint.buildfiles.stream import Source, decoded, opened
+from trtlint.buildfiles.stream import ByteStream, decoded, opened
 from trtlint.buildfiles.toollines import ToolLines
 from trtlint.buildfiles.tracebacks import HEADING, Ending, Traceback
-from trtlint.buildfiles.wrapped import Marks, prefixed, unquoted, unwrap, within
+from trtlint.buildfiles.wrapped import MarkSearch, prefixed, unquoted, unwrap, within
 from trtlint.knowledge.frontends import marks
 
 _CONTINUED = 60  # maximum number of continuation lines of a message
@@ -66,7 +66,7 @@ def read_log(source: str | Path | BinaryIO, *, vectorised: bool | None = None) -
 class LogReader:
     """Iterates over the records of a log, in order; :meth:`log` returns the result so far."""
 
-    def __init__(self, raw: Source, *, vectorised: bool | None = None) -> None:
+    def __init__(self, raw: ByteStream, *, vectorised: bool | None = None) -> None:
         self._table = table()
         self._quiet_table = self._table.quiet
         try:
@@ -76,7 +76,7 @@ class LogReader:
         literals = [literal for found in self._table.quiet.values() for literal, _, _ in found]
         self._scanner = Scanner(self._source, (*literals, *_HEADINGS), vectorised=vectorised)
         self._collector = Collector()
-        self._kept = Keeper(self._collector)
+        self._kept = RecordBuffer(self._collector)
         self._severities: Counter[str] = Counter()
         self._tool = ToolLines(self._quiet_table, self._kept, self._collector)
         self._dump: DumpReader | None = None
@@ -93,7 +93,7 @@ class LogReader:
         self._open_prefix: Prefix | None = None
         self._open_context: str | None = None
         self._limit = ""  # why the rest was not read
-        self._marks = Marks()
+        self._marks = MarkSearch()
         self._programs = marks()
         self._traceback = Traceback()
         self._named = False  # whether a line without a usual prefix names TensorRT

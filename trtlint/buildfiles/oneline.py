@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from trtlint.buildfiles.datatypes import data_type
-from trtlint.buildfiles.layers import EngineTensor, Layer, LayerTensor
+from trtlint.buildfiles.layers import EngineLayer, EngineTensor, LayerTensor
 from trtlint.buildfiles.names import without_profile
 
 _FIELD = re.compile(r"(?:^|, )([A-Z][A-Za-z]+): ")
@@ -27,7 +27,7 @@ class DumpReader:
 
     def __init__(self, line: int) -> None:
         self.line = line
-        self.layers: list[Layer] = []
+        self.layers: list[EngineLayer] = []
         self.tensors: list[EngineTensor] = []
         self.outputs: list[str] = []
         self._section = "layers"
@@ -58,7 +58,7 @@ class DumpReader:
         return self._section != "layers"
 
 
-def parse_layer(text: str, index: int) -> Layer | None:
+def parse_layer(text: str, index: int) -> EngineLayer | None:
     """Parse ``Name: .., LayerType: .., Inputs: [ { .. }], .., Metadata: ..``; None for another line."""
     kind = text.find(", LayerType: ")
     if not text.startswith("Name: ") or kind < 0:
@@ -87,7 +87,7 @@ def parse_layer(text: str, index: int) -> Layer | None:
     fields.update(_fields(rest[at:]))
     weights, bias = _object(fields.get("Weights")), _object(fields.get("Bias"))
     stream = fields.get("StreamId", "")
-    return Layer(
+    return EngineLayer(
         index,
         name,
         fields.get("LayerType"),
@@ -110,7 +110,7 @@ def parse_layer(text: str, index: int) -> Layer | None:
     )
 
 
-def parse_legacy(text: str, index: int) -> Layer | None:
+def parse_legacy(text: str, index: int) -> EngineLayer | None:
     """Parse ``Layer(Type): name, Tactic: 0x.., a (Float[1,3]) -> b (Int8[1,3:4])``; None for another line."""
     head = _LEGACY.match(text)
     tactic = text.find(", Tactic: ")
@@ -122,7 +122,7 @@ def parse_legacy(text: str, index: int) -> Layer | None:
     middle = tensors.find(") -> ")
     cut = middle + 1 if middle >= 0 else tensors.find(" -> ")
     before, after = (tensors[:cut], tensors[cut + 4 :]) if cut >= 0 else (tensors, "")
-    return Layer(
+    return EngineLayer(
         index,
         name,
         head[1],

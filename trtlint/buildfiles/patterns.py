@@ -48,7 +48,7 @@ _compiled = cache(re.compile)
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class LogPattern:
     """One message of a build.
 
     ``name`` is the key of the records; ``phase`` the phase of the build; ``severity`` the printed letters
@@ -107,11 +107,11 @@ class Pattern:
         return self.compiled.search(message, begin, begin + SEARCHED)
 
 
-Quiet: TypeAlias = "Mapping[bytes, Sequence[tuple[bytes, Pattern, bool]]]"
+Quiet: TypeAlias = "Mapping[bytes, Sequence[tuple[bytes, LogPattern, bool]]]"
 """By their first bytes: beginnings of messages with their entry, and whether the beginning is enough."""
 
 
-def _alone(literal: bytes, pattern: Pattern, starts: Iterable[tuple[bytes, Pattern]]) -> bool:
+def _alone(literal: bytes, pattern: LogPattern, starts: Iterable[tuple[bytes, LogPattern]]) -> bool:
     """Return whether a beginning identifies this entry alone, so that its lines can be counted by it."""
     return pattern.decisive and not any(
         other is not pattern and (text.startswith(literal) or literal.startswith(text))
@@ -122,11 +122,11 @@ def _alone(literal: bytes, pattern: Pattern, starts: Iterable[tuple[bytes, Patte
 class Table:
     """The entries, indexed by the beginnings of messages and by contained texts."""
 
-    def __init__(self, patterns: tuple[Pattern, ...]) -> None:
+    def __init__(self, patterns: tuple[LogPattern, ...]) -> None:
         from trtlint.buildfiles.literals import Literals  # imported late: a lint without a log needs no table
 
         self.patterns = patterns
-        starts: dict[bytes, list[tuple[bytes, Pattern]]] = {}
+        starts: dict[bytes, list[tuple[bytes, LogPattern]]] = {}
         for pattern in patterns:
             for literal in pattern.literals:
                 if len(literal) < KEY:
@@ -146,7 +146,7 @@ class Table:
                 ]
             )
         }
-        self._known: dict[str, tuple[tuple[Pattern, dict[str, str]], ...]] = {}
+        self._known: dict[str, tuple[tuple[LogPattern, dict[str, str]], ...]] = {}
         self._inside = tuple((text, pattern) for pattern in patterns for text in pattern.contains)
         self._bare = tuple(
             (text, pattern)
@@ -159,15 +159,15 @@ class Table:
         self.by_name = {pattern.name: pattern for pattern in patterns}
 
     @property
-    def endings(self) -> Iterator[Pattern]:
+    def endings(self) -> Iterator[LogPattern]:
         """The entries for the last line of a log only."""
         return (pattern for pattern in self.patterns if pattern.last)
 
-    def named(self, name: str) -> Pattern | None:
+    def named(self, name: str) -> LogPattern | None:
         """Return the entry with this name; None for ``other``."""
         return self.by_name.get(name)
 
-    def bare(self, line: str) -> Iterator[tuple[Pattern, dict[str, str]]]:
+    def bare(self, line: str) -> Iterator[tuple[LogPattern, dict[str, str]]]:
         """Yield every entry that a line without prefix matches, with its groups, best first."""
         seen: set[str] = set()
         for place, at in self._texts_bare.inside(line):
@@ -176,7 +176,7 @@ class Table:
                 continue
             yield from _match(pattern, line, at, seen)
 
-    def loud(self, message: str, severity: str = "") -> tuple[tuple[Pattern, dict[str, str]], ...]:
+    def loud(self, message: str, severity: str = "") -> tuple[tuple[LogPattern, dict[str, str]], ...]:
         """Return every entry that a message of severity W or above matches, with its groups, best first.
 
         An entry with an outcome counts only with its own severities.
@@ -191,7 +191,7 @@ class Table:
                 self._known[message] = found
         return tuple((pattern, named) for pattern, named in found if _is_printed(pattern, severity))
 
-    def _loud(self, message: str) -> Iterator[tuple[Pattern, dict[str, str]]]:
+    def _loud(self, message: str) -> Iterator[tuple[LogPattern, dict[str, str]]]:
         seen: set[str] = set()
         for literal, pattern, _ in self.by_key.get(message[:KEY].encode(errors="replace")[:KEY], ()):
             if message.startswith(literal.decode()):
@@ -200,7 +200,7 @@ class Table:
             yield from _match(self._inside[place][1], message, at, seen)
 
 
-def _is_printed(pattern: Pattern, severity: str) -> bool:
+def _is_printed(pattern: LogPattern, severity: str) -> bool:
     """Return whether an entry has this severity, or works with any."""
     if not severity or pattern.says == "skipped":
         return True
@@ -208,8 +208,8 @@ def _is_printed(pattern: Pattern, severity: str) -> bool:
 
 
 def _match(
-    pattern: Pattern, message: str, at: int, seen: set[str]
-) -> Iterator[tuple[Pattern, dict[str, str]]]:
+    pattern: LogPattern, message: str, at: int, seen: set[str]
+) -> Iterator[tuple[LogPattern, dict[str, str]]]:
     if pattern.name in seen:
         return
     found = pattern.search(message, at)
@@ -240,7 +240,7 @@ def table() -> Table:
     entries: list[dict[str, Any]] = yaml.load(text, Loader=loader)
     return Table(
         tuple(
-            Pattern(
+            LogPattern(
                 **{
                     **entry,
                     "starts": tuple(entry.get("starts", ())),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Literal
 
-from trtlint.buildfiles.layers import EngineTensor, Layer
+from trtlint.buildfiles.layers import EngineLayer, EngineTensor
 from trtlint.buildfiles.patterns import Tells, table
 from trtlint.buildfiles.profile import Profile
 from trtlint.buildfiles.settings import BuildSettings
@@ -50,7 +50,7 @@ class LayerDump:
     """The layers that a log prints at the end of a build, starting at line ``line``."""
 
     line: int
-    layers: tuple[Layer, ...]
+    layers: tuple[EngineLayer, ...]
     tensors: tuple[EngineTensor, ...] = ()
 
 

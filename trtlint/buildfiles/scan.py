@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from trtlint.buildfiles.stream import Source
+from trtlint.buildfiles.stream import ByteStream
 
 if TYPE_CHECKING:
-    from trtlint.buildfiles.blocks import BlockFilter
+    from trtlint.buildfiles.line_filter import BlockFilter
 
 BLOCK = 1 << 20
 """Number of bytes read at a time; this bounds the memory."""
@@ -46,7 +46,9 @@ class Scanner:
     or is empty.
     """
 
-    def __init__(self, source: Source, literals: Iterable[bytes], *, vectorised: bool | None = None) -> None:
+    def __init__(
+        self, source: ByteStream, literals: Iterable[bytes], *, vectorised: bool | None = None
+    ) -> None:
         self._source = source
         self._literals = frozenset(literals)
         self._vectorised = vectorised
@@ -136,7 +138,7 @@ class Scanner:
         if wanted and end - begin > _DENSE:
             if self._filter is None:
                 # NumPy comes with onnx; it is imported only for logs large enough to repay the import.
-                from trtlint.buildfiles.blocks import BlockFilter
+                from trtlint.buildfiles.line_filter import BlockFilter
 
                 self._filter = BlockFilter(self._literals)
                 for literal, context in self._enough:

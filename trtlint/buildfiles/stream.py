@@ -22,17 +22,17 @@ _MOST_RATIO = 100
 _UTF16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
-class Source(Protocol):
+class ByteStream(Protocol):
     """A readable byte stream."""
 
     def read(self, size: int, /) -> bytes:
         """Read at most this number of bytes; empty at the end."""
 
 
-class Joined:
+class PrefixedStream:
     """A stream with its first bytes put back."""
 
-    def __init__(self, head: bytes, rest: Source) -> None:
+    def __init__(self, head: bytes, rest: ByteStream) -> None:
         self._head = head
         self._rest = rest
 
@@ -50,7 +50,7 @@ class Joined:
 class Recoded:
     """A stream converted to UTF-8 from another encoding, piece by piece."""
 
-    def __init__(self, rest: Source, encoding: str) -> None:
+    def __init__(self, rest: ByteStream, encoding: str) -> None:
         self._rest = rest
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
         self._ready = b""
@@ -69,7 +69,7 @@ class Recoded:
 class Unzipped:
     """A gzip stream; truncated or damaged data end it early, with a note."""
 
-    def __init__(self, rest: Source) -> None:
+    def __init__(self, rest: ByteStream) -> None:
         self._raw = _Reader(rest)
         self._file = gzip.GzipFile(fileobj=cast("BinaryIO", self._raw), mode="rb")
         self._given = 0
@@ -93,9 +93,9 @@ class Unzipped:
 
 
 class _Reader:
-    """The part of a file object that ``gzip`` uses, over a :class:`Source`."""
+    """The part of a file object that ``gzip`` uses, over a :class:`ByteStream`."""
 
-    def __init__(self, rest: Source) -> None:
+    def __init__(self, rest: ByteStream) -> None:
         self._rest = rest
         self.taken = 0
 
@@ -125,10 +125,10 @@ def opened(source: str | Path | BinaryIO) -> Iterator[BinaryIO]:
             yield file
 
 
-def decoded(raw: Source) -> Source:
+def decoded(raw: ByteStream) -> ByteStream:
     """Return a log as UTF-8 text: unzipped, converted and without a byte order mark."""
     head = raw.read(4)
-    stream: Source = Joined(head, raw)
+    stream: ByteStream = PrefixedStream(head, raw)
     if head[:2] == GZIP:
         stream = Unzipped(stream)
         head = stream.read(4)
@@ -144,7 +144,7 @@ def decoded(raw: Source) -> Source:
     return stream
 
 
-class _Noted(Joined):
+class _Noted(PrefixedStream):
     """Unzipped bytes put back, with access to the note of the stream below."""
 
     def __init__(self, head: bytes, rest: Unzipped) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from trtlint.buildfiles.keeper import Keeper
 from trtlint.buildfiles.patterns import KEY, Quiet, groups
 from trtlint.buildfiles.profile import Profile, TableReader
+from trtlint.buildfiles.record_buffer import RecordBuffer
 from trtlint.buildfiles.settings import Collector
 
 _TABLES, _ROWS = 16, 50_000
@@ -24,7 +24,7 @@ class ToolLines:
         collector: collects the settings.
     """
 
-    def __init__(self, quiet: Quiet, kept: Keeper, collector: Collector) -> None:
+    def __init__(self, quiet: Quiet, kept: RecordBuffer, collector: Collector) -> None:
         self._quiet = quiet
         self._kept = kept
         self._collector = collector

@@ -111,7 +111,7 @@ def telling(line: bytes, marks: Iterable[bytes] = MARKS) -> bool:
     return False
 
 
-class Marks:
+class MarkSearch:
     """Searches lines for marks; in long batches only for those that occur."""
 
     def __init__(self) -> None:

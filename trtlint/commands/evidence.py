@@ -24,7 +24,7 @@ from trtlint.lean import dataclass
 from trtlint.policy.options import INSTALLED, DryOptions, LintOptions
 
 if TYPE_CHECKING:
-    from trtlint.buildfiles.gathered import Gathered
+    from trtlint.buildfiles.build_input import BuildInput
     from trtlint.dry_build.shapes import Given
     from trtlint.measurement.measurement import Measurement
     from trtlint.network.compare import CompareRequest
@@ -132,7 +132,7 @@ class BuildReader:
         """Nothing: a file that is given is read."""
 
 
-def read_build(gathered: Gathered) -> Read:
+def read_build(gathered: BuildInput) -> Read:
     """What the files of a build left as evidence."""
     if gathered.record is None:
         return Read(problems=gathered.problems)

@@ -13,7 +13,7 @@ from trtlint.knowledge.frontends import front_end
 from trtlint.lean import dataclass
 
 if TYPE_CHECKING:
-    from trtlint.buildfiles.patterns import Pattern
+    from trtlint.buildfiles.patterns import LogPattern
     from trtlint.buildfiles.record import BuildRecord
     from trtlint.buildfiles.records import Log, Record
     from trtlint.facts.facts import Facts
@@ -166,7 +166,7 @@ def find(facts: Facts) -> Iterator[BuildFact]:
     )
 
 
-def _entries(log: Log) -> Iterator[Pattern]:
+def _entries(log: Log) -> Iterator[LogPattern]:
     """The entries of the pattern table that the log has lines of."""
     return (entry for name in log.counts if (entry := table().named(name)) is not None)
 

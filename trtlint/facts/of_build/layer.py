@@ -13,7 +13,7 @@ from trtlint.lean import dataclass
 from trtlint.model.graph import Node
 
 if TYPE_CHECKING:
-    from trtlint.buildfiles.layers import Layer, LayerInfo
+    from trtlint.buildfiles.layers import EngineLayer, LayerInfo
     from trtlint.buildfiles.profile import LayerTime
     from trtlint.facts.facts import Facts
 
@@ -194,7 +194,7 @@ def _ends(info: LayerInfo) -> tuple[set[str], set[str]]:
     return read - written, written - read
 
 
-def is_attention(layer: Layer) -> bool:
+def is_attention(layer: EngineLayer) -> bool:
     """Whether a layer is a fused attention kernel: these carry ``mha`` in their name or tactic."""
     return any("mha" in text.lower() for text in (layer.name, layer.tactic or ""))
 
@@ -219,7 +219,7 @@ def short_type(dtype: DataType | None) -> EngineType | None:
     return None if dtype is None else _SHORT[dtype]
 
 
-def _family(layer: Layer) -> Family | None:
+def _family(layer: EngineLayer) -> Family | None:
     if is_attention(layer):
         return "attention"
     if layer.is_reformat:
@@ -230,6 +230,6 @@ def _family(layer: Layer) -> Family | None:
     return next((kind for part, kind in _FAMILIES if part in word), "other")
 
 
-def _steps(layer: Layer) -> tuple[str, ...]:
+def _steps(layer: EngineLayer) -> tuple[str, ...]:
     found = _GENERATED.match(layer.name)
     return tuple(_STEP.findall(found["steps"])) if found else ()

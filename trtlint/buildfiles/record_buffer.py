@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from types import MappingProxyType
 
-from trtlint.buildfiles.patterns import Pattern
+from trtlint.buildfiles.patterns import LogPattern
 from trtlint.buildfiles.records import Record, Severity
 from trtlint.buildfiles.settings import Collector
 
@@ -16,7 +16,7 @@ _ROOM = 8_000_000  # characters in all records; the node list of one island can 
 _OTHERS = 400  # warnings and errors without a pattern
 
 
-class Keeper:
+class RecordBuffer:
     """Stores records, counts the others, and passes their settings to the collector.
 
     ``records`` are the stored records and ``counts`` the number of all, both by pattern name.  ``ready`` are
@@ -32,7 +32,7 @@ class Keeper:
 
     def keep(
         self,
-        pattern: Pattern | None,
+        pattern: LogPattern | None,
         line: int,
         severity: Severity | None,
         message: str,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class BuildInput:
     """The files of one build.
 
     Attributes:
